@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from riskcore.assessment.assess import (  # isort: skip
         assess as assess,
     )
-    from riskcore.assessment.result import (  # isort: skip
+    from riskcore.assessment.assessment import (  # isort: skip
         Assessment as Assessment,
     )
     from riskcore.disclosure.checked import (  # isort: skip
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from riskcore.disclosure.audit import (  # isort: skip
         audit as audit,
     )
-    from riskcore.disclosure.result import (  # isort: skip
+    from riskcore.disclosure.audit_result import (  # isort: skip
         Audit as Audit,
     )
     from riskcore.comparison.compare import (  # isort: skip
@@ -118,8 +118,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "Assessment": "riskcore.assessment.result",
-    "Audit": "riskcore.disclosure.result",
+    "Assessment": "riskcore.assessment.assessment",
+    "Audit": "riskcore.disclosure.audit_result",
     "Cells": "riskcore.data.cells",
     "Checked": "riskcore.disclosure.checked",
     "Comparison": "riskcore.comparison.compare",

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import AUTO, BY_WEIGHTS, AssessSettings
+from riskcore.assessment.assess_settings import AUTO, BY_WEIGHTS, AssessSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,

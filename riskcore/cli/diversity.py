@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import add_file, add_keys, source_of
 from riskcore.cli.results import (
     add_results,
@@ -78,12 +78,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )
     add_settings(parser, CheckSettings, *_SHARED)
     parser.add_argument(
-        "--together",
-        action="store_true",
-        help="measure each sensitive variable in cells formed by the keys and the "
-        "other sensitive variables",
-    )
-    parser.add_argument(
         "--c",
         type=number,
         default=3.0,
@@ -134,7 +128,6 @@ def run(options: argparse.Namespace) -> None:
         options.keys,
         options.sensitive,
         c=options.c,
-        together=options.together,
         **shared,
     )
     figures = found.summary()

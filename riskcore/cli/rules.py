@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import reading, source_of
 from riskcore.cli.settings import arguments_of, option_of
 from riskcore.cli.terminal import Progress

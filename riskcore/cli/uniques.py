@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import CLUSTER, SAMPLING_STRATA
+from riskcore.assessment.assess_settings import CLUSTER, SAMPLING_STRATA
 from riskcore.cli.options import (
     add_file,
     add_keys,

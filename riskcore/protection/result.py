@@ -15,7 +15,7 @@ from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
-from riskcore.comparison.result import Comparison
+from riskcore.comparison.comparison import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
 from riskcore.disclosure.leaks import Shown

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import ReportSettings
+from riskcore.assessment.assess_settings import ReportSettings
 from riskcore.common.progress import Lines, Parts, silent
 from riskcore.common.settings import complete, settings_of
 from riskcore.data.files import formats

@@ -10,7 +10,7 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.uniques import UniquesEstimates
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary

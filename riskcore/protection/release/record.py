@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import WEIGHTS
+from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.common.private_record import (
     FORMAT,
     hex_digits,

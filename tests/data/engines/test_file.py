@@ -269,7 +269,7 @@ def test_a_file_that_changes_or_is_damaged(path):
 @pytest.mark.usefixtures("always")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_cells_are_counted_once_for_figures_and_the_riskiest(path, monkeypatch):
-    monkeypatch.setattr("riskcore.assessment.result.MANY_CELLS", 0)
+    monkeypatch.setattr("riskcore.assessment.assessment.MANY_CELLS", 0)
     engine = batched(path, KEYS, "w")
     passes = []
     read = BatchedFile.read_batches

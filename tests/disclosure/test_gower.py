@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.disclosure import all_pairs
-from riskcore.disclosure.all_pairs import (
-    link,
+from riskcore.disclosure import gower
+from riskcore.disclosure.gower import (
+    affordable,
+    linked_by_halves,
     nearest_of_all,
-    selected,
 )
 from tests.thin import examples
 
@@ -55,7 +55,7 @@ def test_the_nearest_are_those_of_all_pairs(query, reference, with_numbers):
 @given(rows, rows)
 def test_the_closest_by_both_halves_are_counted(query, reference):
     (codes, _), (known, _) = columns(query), columns(reference)
-    found = link(codes, known, LEVELS, 1)
+    found = linked_by_halves(codes, known, LEVELS, 1)
     for i, one in enumerate(query):
         closest = []
         for keys in ((0,), (1, 2)):
@@ -73,7 +73,7 @@ def test_references_in_several_blocks(monkeypatch):
         for n in (200, 5000)
     ]  # fmt: skip
     (own, x), (known, y) = files
-    assert len(y) > 2 * all_pairs._BLOCK
+    assert len(y) > 2 * gower._BLOCK
     apart = sum((a[:, None] != b[None, :]).astype(float)
                 for a, b in zip(own, known, strict=True))  # fmt: skip
     gaps = np.minimum(np.abs(x - y.T) * 0.25, 1.0)
@@ -84,32 +84,40 @@ def test_references_in_several_blocks(monkeypatch):
     least = apart.min(axis=1)
     found = nearest_of_all(own, known, [3, 4])
     assert np.array_equal(found.records, (apart == least[:, None]).sum(axis=1))
-    linked = link(own, known, [3, 4], 1)
+    linked = linked_by_halves(own, known, [3, 4], 1)
     for part, column in zip(linked, (0, 1), strict=False):
         same = own[column][:, None] == known[column][None, :]
         assert np.array_equal(part, same.sum(axis=1))
-    assert np.array_equal(linked.both, (apart == 0).sum(axis=1))
+    assert np.array_equal(linked[2], (apart == 0).sum(axis=1))
 
 
 def test_a_later_block_has_closer_references():
     far = [np.zeros(2500, np.uint8), np.zeros(2500, np.uint8)]
     far[0][-1] = far[1][-2] = 1
     query = [np.ones(1, np.uint8), np.ones(1, np.uint8)]
-    assert [x.tolist() for x in link(query, far, [2, 2], 1)] == [[1], [1], [0]]
+    assert [x.tolist() for x in linked_by_halves(query, far, [2, 2], 1)] == [
+        [1],
+        [1],
+        [0],
+    ]
     far[1][-1] = 1
-    assert [x.tolist() for x in link(query, far, [2, 2], 1)] == [[1], [2], [1]]
+    assert [x.tolist() for x in linked_by_halves(query, far, [2, 2], 1)] == [
+        [1],
+        [2],
+        [1],
+    ]
 
 
 def test_a_selection_is_the_same_in_every_run():
-    assert selected(10, 100, pairs=1000).tolist() == list(range(10))
-    some = selected(1000, 100, 7, 1000)
+    assert affordable(10, 100, 1, 1000).tolist() == list(range(10))
+    some = affordable(1000, 100, 7, 1000)
     assert len(set(some.tolist())) == 10
     assert some.tolist() == sorted(some.tolist())
-    assert np.array_equal(some, selected(1000, 100, 10, 1000))
+    assert np.array_equal(some, affordable(1000, 100, 10, 1000))
     # With five times the columns a fifth of the records.
-    assert len(selected(1000, 100, 50, 1000)) == 2
-    assert len(selected(5, 10**12)) == 1
-    many = selected(400_000, 2)
-    assert len(many) == all_pairs.MOST
+    assert len(affordable(1000, 100, 50, 1000)) == 2
+    assert len(affordable(5, 10**12, 1)) == 1
+    many = affordable(400_000, 2, 1)
+    assert len(many) == gower.MOST
     # From everywhere in the file.
     assert np.histogram(many, 10)[0] == pytest.approx(6500, rel=0.05)

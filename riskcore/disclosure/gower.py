@@ -1,22 +1,25 @@
-"""Look at all pairs of a few queries and all references, in blocks of references.
+"""The closest records by Gower's distance, among all pairs of queries and references.
 
-The codes of the queries are 0, 1, ..., those that no query has are one code: so they
-fit into 16 bits, and a block of differences into the processor's vectors.
+Gower (1971): 1 for each category that differs, and for each number the gap over its
+range. The codes of the queries are 0, 1, ..., those that no query has are one code: so
+they fit into 16 bits, and a block of differences into the processor's vectors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import selected
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.disclosure.common_cells import Columns, Ints
-from riskcore.disclosure.mixed_records import Floats
+
+Floats = NDArray[np.float64]
 
 PAIRS = 1 << 31  # some seconds
 MOST = 65_000  # queries: their codes have 16 bits
@@ -24,18 +27,40 @@ _BLOCK = 2048  # references
 _PARTS = 8
 
 
-def selected(n: int, references: int, columns: int = 0, pairs: int = PAIRS) -> Ints:
+def affordable(n: int, references: int, columns: int, pairs: int = PAIRS) -> Ints:
     """Return rows of so many of n queries that there are at most so many pairs.
 
-    With more than ten columns there are fewer pairs, which take as long. The choice is
-    the same in every run, and depends on nothing but the numbers.
+    With more than ten columns there are fewer pairs, which take as long.
     """
     pairs = 10 * pairs // max(columns, 10)
-    most = min(max(pairs // max(references, 1), 1), MOST)
-    if n <= most:
-        return np.arange(n)
-    order = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
-    return np.sort(order[:most])
+    return selected(n, min(max(pairs // max(references, 1), 1), MOST))
+
+
+class MixedRecords(NamedTuple):
+    """Records of categories and numbers."""
+
+    codes: Columns  # of each category, in the codes of all files, shape (n,)
+    numbers: Floats  # shape (n, d); d may be 0
+
+    @classmethod
+    def of(cls, codes: Columns, numbers: Sequence[Floats]) -> MixedRecords:
+        """Return the records of columns."""
+        values = np.empty((len([*codes, *numbers][0]), len(numbers)))
+        for j, column in enumerate(numbers):
+            values[:, j] = column
+        return cls(codes, values)
+
+    def at(self, rows: Any) -> MixedRecords:
+        """Return some of the records."""
+        return MixedRecords([codes[rows] for codes in self.codes], self.numbers[rows])
+
+
+def gower_scale(files: Sequence[Floats]) -> float:
+    """Return 1 over the range of a number in all files, 0 if it does not vary."""
+    there = [one[~np.isnan(one)] for one in files]
+    high = max(float(one.max(initial=-math.inf)) for one in there)
+    low = min(float(one.min(initial=math.inf)) for one in there)
+    return 1.0 / (high - low) if high > low else 0.0
 
 
 class Nearest(NamedTuple):
@@ -77,25 +102,19 @@ def nearest_of_all(
     return Nearest(first, second, records)
 
 
-class Linked(NamedTuple):
-    """For each query the references closest by either half of the keys."""
-
-    first: Ints  # how many are closest by the first half, shape (n,)
-    second: Ints
-    both: Ints
-
-
-def link(
+def linked_by_halves(
     query: Columns, reference: Columns, levels: Sequence[int], half: int
-) -> Linked:
-    """Return how many references are closest by the first keys and by the rest."""
+) -> tuple[Ints, Ints, Ints]:
+    """Return how many references are closest by the first keys, by the rest, by both.
+
+    A reference is closest by all keys together if it is by both halves.
+    """
     parts = slice(half), slice(half, None), slice(None)
     first, second, whole = (
         nearest_of_all(query[part], reference[part], levels[part]) for part in parts
     )
-    # A reference is closest by all keys together if it is by both halves.
     both = np.where(whole.first == first.first + second.first, whole.records, 0)
-    return Linked(first.records, second.records, both)
+    return first.records, second.records, both
 
 
 def _in_few_bits(

@@ -20,9 +20,9 @@ from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
-from riskcore.disclosure.in_words import number, plain
+from riskcore.disclosure.figures_in_words import number, plain
+from riskcore.disclosure.known_measures import Measures
 from riskcore.disclosure.linkage import Linkage
-from riskcore.disclosure.measures import Measures
 from riskcore.disclosure.membership import Membership
 from riskcore.disclosure.number_links import NumberLink, part_of_links
 from riskcore.disclosure.two_releases import TwoReleases

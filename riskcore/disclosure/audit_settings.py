@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable
 from typing import Annotated, Any, TypedDict
 
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     AUTO,
     MISSING,
     SAMPLING_FRACTION,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.assess_settings import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.beside import apart
 from riskcore.assessment.cell_risk import (
     RECORD_COLUMNS,
@@ -23,13 +24,12 @@ from riskcore.assessment.cell_risk import (
     risk_of,
     warn_below,
 )
-from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
+from riskcore.assessment.unit_risk import UnitRisk
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments, html
 from riskcore.common.results import Summary, reports
 from riskcore.common.words import counted, printable
 from riskcore.core.risk.anonymity import Below
-from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.core.risk.household import Households, households
 from riskcore.core.risk.threshold import RiskDistribution
@@ -55,7 +55,7 @@ _BESIDE = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assessment:
+class Assessment(UnitRisk):
     """The risk of a file: of its cells, records and households, and in total.
 
     Attributes
@@ -162,74 +162,12 @@ class Assessment:
         chances = self.cell_unique_probability * self.cells.records
         return math.fsum(chances.tolist())
 
-    def expected_reidentifications_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for the sum of 1/F over the records.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval, between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            By the normal distribution, from the spread of F in each cell and, with a
-            fitted model, the error of the fit (`riskcore.models.CellModel.interval`).
-            By the weights alone, it takes the weights as exact, and is far too short if
-            they are not.
-
-        Raises
-        ------
-        ValueError
-            If the level is not in (0, 1), or if missing keys match any value, because
-            the cells are then not independent.
-
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": ["f", "m", "f"], "w": [10.0, 20.0, 15.0]}
-        >>> result = riskcore.assess(data, ["sex"], "w")
-        >>> low, high = result.expected_reidentifications_interval()
-        >>> round(low, 3), round(high, 3)
-        (0.0, 0.805)
-        """
+    def _risk_interval(self, level: float) -> tuple[float, float]:
         from riskcore.assessment.population import sum_interval
 
         return sum_interval(self.model, self.cells_by_weights or self.cells, level)
 
-    def expected_population_uniques_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for tau, the sample uniques unique in the population.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval, between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            From the exact distribution of tau (Poisson-binomial) and, with a fitted
-            model, the error of the fit (`riskcore.models.CellModel.tau_interval`).
-
-        Raises
-        ------
-        ValueError
-            As `expected_reidentifications_interval`.
-
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"age": list(range(40)), "w": [2.0] * 40}
-        >>> result = riskcore.assess(data, ["age"], "w")
-        >>> result.expected_population_uniques
-        20.0
-        >>> result.expected_population_uniques_interval()
-        (14, 26)
-        """
+    def _uniques_interval(self, level: float) -> tuple[float, float]:
         from riskcore.assessment.population import uniques_interval
 
         return uniques_interval(self.model, self.cells_by_weights or self.cells, level)
@@ -348,94 +286,6 @@ class Assessment:
         f = cells.sample_frequency.astype(np.float64)
         risk = risk_of("exact", f, cells.population_frequency)
         return RiskDistribution(risk, cells.records)
-
-    @property
-    def expected_reidentifications(self) -> float:
-        """ER, the sum of the risks of the records, correctly rounded."""
-        return self.distribution.expected_reidentifications
-
-    @property
-    def reidentification_rate(self) -> float:
-        """The re-identification rate ER/n, a fraction (CASC 2004, equation 15)."""
-        return self.distribution.reidentification_rate
-
-    @property
-    def max_risk(self) -> float:
-        """The largest individual risk."""
-        return self.distribution.max_risk
-
-    def risk_threshold(
-        self, *, rate: float | None = None, unsafe: int | None = None
-    ) -> float:
-        """Return the risk threshold for a target: a rate, or a number of records.
-
-        Parameters
-        ----------
-        rate : float
-            Re-identification rate to keep, a fraction. The threshold is the t at which
-            the rate would be equal to this if all larger risks were lowered to t.
-        unsafe : int
-            Number of records that may be unsafe. The threshold is the smallest risk
-            that at most this many records reach; it may be fewer records, because
-            records of equal risk are not divided.
-
-        Returns
-        -------
-        float
-            Infinity if no record needs to be unsafe. Give one target, not both.
-
-        Raises
-        ------
-        TypeError
-            If not exactly one target is given, or the number is not whole.
-        ValueError
-            If the rate is not in [0, 1], or the number of records is not in 0..n.
-
-        See Also
-        --------
-        riskcore.core.risk.threshold.RiskDistribution : definitions of the thresholds.
-        """
-        if (rate is None) == (unsafe is None):
-            raise TypeError("give either rate= or unsafe=")
-        if rate is not None:
-            return self.distribution.threshold_for_rate(rate)
-        assert unsafe is not None
-        if not 0 <= arguments.whole("unsafe", unsafe) <= self.cells.n:
-            raise ValueError(f"unsafe={unsafe}: need 0 to {self.cells.n} records")
-        return self.distribution.threshold_for_unsafe(unsafe)
-
-    def unsafe(self, threshold: float) -> Mask:
-        """Return a mask of the records with individual risk >= threshold.
-
-        Parameters
-        ----------
-        threshold : float
-            A risk.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-
-        Raises
-        ------
-        ValueError
-            If the threshold is nan or negative.
-        """
-        return self.individual_risk >= as_threshold(threshold)
-
-    def unsafe_count(self, threshold: float) -> int:
-        """Return the number of records with individual risk >= threshold.
-
-        Parameters
-        ----------
-        threshold : float
-            A risk.
-
-        Returns
-        -------
-        int
-        """
-        return self.distribution.unsafe_count(threshold)
 
     @property
     def household_risk(self) -> Risks:
@@ -687,13 +537,9 @@ class Assessment:
         )
 
     def __repr__(self) -> str:
-        return (
-            f"<Assessment: {counted(self.cells.n, 'record')} in "
-            f"{counted(len(self.cells), 'cell')}, "
-            f"re-identification rate {self.reidentification_rate:.6%}, "
-            f"{self.expected_reidentifications:.6g} expected re-identifications, "
-            f"maximum risk {self.max_risk:.6g}{incomplete_of(self.cells)}>"
-        )
+        records = counted(self.cells.n, "record")
+        start = f"Assessment: {records} in {counted(len(self.cells), 'cell')}"
+        return self._in_one_line(start, incomplete_of(self.cells))
 
     def _repr_html_(self) -> str:
         edges = log_edges(float(self.distribution.risk[0]), self.max_risk)

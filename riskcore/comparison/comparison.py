@@ -105,10 +105,10 @@ class KeyComparison:
     suppressed : int or None
         Values that are missing in the safe file alone; None if the files differ in
         their numbers of records.
-    total_variation, hellinger : float or None
-        Distances of the weighted tables, missing being a category; None if the files
+    total_variation : float or None
+        Distance of the weighted tables, missing being a category; None if the files
         have no categories in common.
-    total_variation_of_values, hellinger_of_values : float or None
+    total_variation_of_values : float or None
         The same for the records with a value.
     information_lost : float or None
         H(original | safe) in bits: the uncertainty about the original category of a
@@ -128,9 +128,7 @@ class KeyComparison:
     safe: Stage
     suppressed: int | None
     total_variation: float | None
-    hellinger: float | None
     total_variation_of_values: float | None
-    hellinger_of_values: float | None
     information_lost: float | None
     changed: int | None
     reason: str
@@ -161,8 +159,8 @@ class PairComparison:
     Attributes
     ----------
     keys : tuple of two column names
-    total_variation, hellinger : float or None
-        Distances of the weighted tables, missing being a category.
+    total_variation : float or None
+        Distance of the weighted tables, missing being a category.
     cramers_v_before, cramers_v_after : float or None
         Cramer's V of the records with both values, not corrected for its bias, before
         of the recoded original. None if a key has fewer than two categories.
@@ -170,7 +168,6 @@ class PairComparison:
 
     keys: tuple[Any, Any]
     total_variation: float | None
-    hellinger: float | None
     cramers_v_before: float | None
     cramers_v_after: float | None
 
@@ -370,27 +367,13 @@ class Comparison:
 
         None if a table cannot be compared.
         """
-        return self._mean("total_variation")
-
-    @property
-    def mean_hellinger(self) -> float | None:
-        """Mean Hellinger distance of the tables, see `mean_total_variation`."""
-        return self._mean("hellinger")
-
-    def _mean(self, distance: str) -> float | None:
         tables: Sequence[Any] = self.pairs or self.keys
-        found = [getattr(one, distance) for one in tables]
-        if any(one is None for one in found):
-            return None
-        return fsum(np.array(found)) / len(found)
+        return _mean([table.total_variation for table in tables])
 
     @property
     def share_lost(self) -> float | None:
         """The mean of `KeyComparison.share_lost` over the keys."""
-        found = [one.share_lost for one in self.keys]
-        if any(one is None for one in found):
-            return None
-        return fsum(np.array(found, float)) / len(found)
+        return _mean([key.share_lost for key in self.keys])
 
     @property
     def losses(self) -> tuple[CategoryLoss, ...]:
@@ -420,10 +403,7 @@ class Comparison:
 
         None if a table cannot be compared.
         """
-        found = [one.total_variation_of_values for one in self.keys]
-        if any(one is None for one in found):
-            return None
-        return fsum(np.array(found, float)) / len(found)
+        return _mean([key.total_variation_of_values for key in self.keys])
 
     def most_changed(self, count: int = 1) -> Any:
         """Return the pair of keys whose two-way table has changed most.
@@ -471,7 +451,6 @@ class Comparison:
                 {**asdict(one), "keys": list(map(str, one.keys))} for one in self.pairs
             ],
             "mean_total_variation": self.mean_total_variation,
-            "mean_hellinger": self.mean_hellinger,
             "share_lost": self.share_lost,
             "losses": {
                 "mean_total_variation_of_values": self.mean_total_variation_of_values,
@@ -533,6 +512,13 @@ class Comparison:
         rows.append(("pMSE", "-" if pmse is None else f"{pmse:.6g}"))
         note = html.escape("before, after")
         return html.figures("Comparison, for internal use", note, rows)
+
+
+def _mean(figures: Sequence[float | None]) -> float | None:
+    """Return the mean of figures; None if one is unknown."""
+    if None in figures:
+        return None
+    return fsum(np.array(figures, float)) / len(figures)
 
 
 def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:

@@ -11,9 +11,9 @@ import pytest
 
 import riskcore
 from riskcore import audit
+from riskcore.disclosure.audit_result import RECORD_COLUMNS
 from riskcore.disclosure.checked import Checked
-from riskcore.disclosure.in_words import number
-from riskcore.disclosure.result import RECORD_COLUMNS
+from riskcore.disclosure.figures_in_words import number
 
 DATA = {
     "sex": ["f", "m", "f", "m"],

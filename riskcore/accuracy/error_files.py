@@ -6,9 +6,9 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from riskcore.accuracy.error_text import markdown
 from riskcore.accuracy.plots import plot
 from riskcore.accuracy.table import columns_of, summary
-from riskcore.accuracy.text import markdown
 from riskcore.common.needs import need
 from riskcore.data.files import formats, replace
 

@@ -66,7 +66,7 @@ def _cells(table: Any) -> dict[str, list[str]]:
     """Return each column's title and values as text."""
     cells = {}
     for name, values in columns_of(table).items():
-        write = WRITERS.get(name, "{:.3g}".format)
+        write = _WRITERS.get(name, "{:.3g}".format)
         title = _TITLES.get(name, name.replace("_", " "))
         cells[name] = [title, *map(write, values.tolist())]
     return cells
@@ -85,7 +85,7 @@ _TITLES = {
 }
 
 
-WRITERS: dict[str, Callable[[Any], str]] = {
+_WRITERS: dict[str, Callable[[Any], str]] = {
     "form": str,
     "points": str,
     "sample_frequency": "{:.10g}".format,
