@@ -269,7 +269,7 @@ def _in_batches(
     if found is None or options.output is None:
         return found
     target = formats.written_as(options.output)
-    return found if target.streams(found.arrow_schema) else None
+    return found if target.streams(found.file.schema) else None
 
 
 def _not_examined(
