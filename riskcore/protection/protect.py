@@ -21,24 +21,25 @@ from riskcore.common.settings import takes
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.core.risk.household import Households
-from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import with_columns
+from riskcore.data.columns import Records
 from riskcore.data.engines.base import Engine
 from riskcore.data.files.reading import Reading
-from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
 from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
 from riskcore.protection.prepare import (
     Prepared,
+    blanked,
     code_source,
     numbers_of,
     prepare,
     prepare_households,
     prepare_rows,
     quiet,
+    recode_rows,
     treated_columns,
+    with_treated,
 )
 from riskcore.protection.release.in_memory import columns_with_ids
 from riskcore.protection.release.secret import Draw, new_secret
@@ -329,11 +330,11 @@ def protected_by(
         safe = _make_safe(prepared, settings, say, secret)
         # A file is read back when it is written.
         if safe.blanked and source.path is None:
-            _refuse_other_keys(safe.data, safe.coded, settings)
+            _refuse_other_keys(safe.rows, safe.coded, settings)
         result = Protected(
             source,
             settings,
-            safe.data,
+            safe.rows,
             safe.sets,
             safe.masks,
             secret=secret,
@@ -353,7 +354,7 @@ def with_settings(result: Protected, settings: Settings) -> Protected:
     numbers = {
         name: known[name]
         if name in known
-        else numbers_of(result.source, result.source.data, name)
+        else numbers_of(result.source, result.source.records, name)
         for name in settings.with_role("numeric")
     }
     if settings.weight is not None:
@@ -365,9 +366,9 @@ def _numbers(
     source: Source, coded: CodedRecords, settings: Settings
 ) -> dict[Hashable, NDArray[np.float64]]:
     """Return the columns known as numbers, and the weights."""
-    data = source.data
     numbers = {
-        name: numbers_of(source, data, name) for name in settings.with_role("numeric")
+        name: numbers_of(source, source.records, name)
+        for name in settings.with_role("numeric")
     }
     if settings.weight is not None:
         assert coded.weights is not None
@@ -403,25 +404,24 @@ def _protect_households(
     secret: str | None,
 ) -> Protected:
     """Protect one row of each household, and blank the same keys for all members."""
-    data, inner = source.data, settings.of_rows()
+    rows, inner = source.records, settings.of_rows()
     units, before = prepare_households(source, coded, settings, say)
     safe = _make_safe(before, inner, say, secret)
     say("blanking keys of all members")
     if settings.recodings:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # given already, for the households
-            columns = recoded_columns(data, settings.recodings, coded.columns)
-        data = without_notes(with_columns(data, columns))
-        coded = coded.recoded(columns)
+            rows, coded, _ = recode_rows(rows, coded, settings.recodings)
     treated = None
     if settings.treat:
         # Keys and weights of households are not treated: their risks need not be known.
-        treated = treated_columns(source, data, coded, [], settings, secret)
-        data = without_notes(with_columns(data, treated.columns))
-    present_in = {name: present(data, name, coded) for name in settings.suppressible}
+        treated = treated_columns(source, rows, coded, [], settings, secret)
+        rows = with_treated(rows, coded, treated)
+    present_in = {name: present(rows, name) for name in settings.suppressible}
     masks = units.spread(safe.masks, present_in, settings)
     if safe.blanked:
-        data, coded = blank(data, masks), coded.blanked(masks)
+        coded = coded.blanked(masks)
+        rows = blanked(rows, coded, masks)
     # Household by household, the members must now have the keys that were verified.
     merged = Units.found(coded, settings).row_codes(coded)
     verified = replace(
@@ -430,11 +430,11 @@ def _protect_households(
     if not merged.equals(verified):
         raise _not_verified()
     if safe.blanked and source.path is None:
-        _refuse_other_keys(data, coded, settings)
+        _refuse_other_keys(rows, coded, settings)
     return Protected(
         source,
         settings,
-        data,
+        rows,
         safe.sets,
         masks,
         units=units,
@@ -452,34 +452,34 @@ def _protect_panel(
 ) -> Protected:
     """Protect the persons of a panel: keys are blanked in all waves of a person."""
     say("finding persons")
-    data, persons = source.data, Persons.of_panel(source.data, coded, settings)
+    rows, persons = source.records, Persons.of_panel(source.records, coded, settings)
     coded = replace(coded, households=None, design=None)
     say("assessing the original file")
     original = recoded = assess_persons(coded, persons, settings, say)
     if settings.recodings:
         say("recoding")
-        columns = recoded_columns(data, settings.recodings, coded.columns)
-        data, coded = without_notes(with_columns(data, columns)), coded.recoded(columns)
+        rows, coded, _ = recode_rows(rows, coded, settings.recodings)
         recoded = assess_persons(coded, persons, settings, say)
     aims = [Aim.of(assessment, settings) for assessment in recoded]
     treated = None
     if settings.treat:
-        treated = treated_columns(source, data, coded, [], settings, secret)
-        data = without_notes(with_columns(data, treated.columns))
-    has_value = {name: present(data, name, coded) for name in settings.suppressible}
+        treated = treated_columns(source, rows, coded, [], settings, secret)
+        rows = with_treated(rows, coded, treated)
+    has_value = {name: present(rows, name) for name in settings.suppressible}
     draw = Draw(secret) if secret and settings.ties == "secret" else None
     masks = suppress_persons(coded, persons, aims, has_value, settings, say, draw)
     of_records = persons.spread(masks, has_value, settings)
     say("assessing the protected file")
     protected = assess_persons(coded, persons, settings, say, masks)
     if any(mask.any() for mask in masks.values()):
-        data = blank(data, of_records)
+        coded = coded.blanked(of_records)
+        rows = blanked(rows, coded, of_records)
         if source.path is None:
-            _refuse_other_keys(data, coded.blanked(of_records), settings)
+            _refuse_other_keys(rows, coded, settings)
     return Protected(
         source,
         settings,
-        data,
+        rows,
         tuple(map(KeySet, settings.keys, aims, original, recoded, protected)),
         of_records,
         units=persons,
@@ -512,14 +512,16 @@ def _protect_on_engine(
     say(f"counting on {engine.name}")
     held = OnEngine.count(engine, settings)
     of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
-    before = prepare_rows(held.rows, held.coded, settings, of_rows, say)
+    rows = Records.of(held.rows)
+    rows.coded.update(held.coded.columns)
+    before = prepare_rows(rows, held.coded, settings, of_rows, say)
     safe = _make_safe(before, settings, say, secret)
     say(f"counting again on {engine.name}")
     given = held.given_back(safe.recoded, safe.masks, safe.coded)
     return Protected(
         source,
         settings,
-        safe.data,
+        safe.rows,
         safe.sets,
         safe.masks,
         replace(held, given=given),
@@ -533,7 +535,7 @@ class _SafeRows:
 
     Attributes
     ----------
-    data : frame or mapping
+    rows : Records
     coded : CodedRecords
         The same rows as codes, as they were verified.
     recoded : dict of column name to column
@@ -543,7 +545,7 @@ class _SafeRows:
     treated : Treated or None
     """
 
-    data: Any
+    rows: Records
     coded: CodedRecords
     recoded: dict[Any, Any]
     sets: tuple[KeySet, ...]
@@ -560,11 +562,11 @@ def _make_safe(
     before: Prepared, settings: Settings, say: Lines, secret: str | None
 ) -> _SafeRows:
     """Suppress and verify; a row may stand for records."""
-    data, coded, recoded = before.data, before.coded, before.assessed
+    rows, coded, recoded = before.rows, before.coded, before.assessed
     with quiet():
         aims = before.aims(settings)
         costs = costs_of_sets(recoded, settings)
-        has_value = {name: present(data, name, coded) for name in settings.suppressible}
+        has_value = {name: present(rows, name) for name in settings.suppressible}
         draw = Draw(secret) if secret and settings.ties == "secret" else None
         say("suppressing")
         masks = suppress(recoded, aims, costs, settings, say, draw)
@@ -576,19 +578,20 @@ def _make_safe(
             more = sum(int(mask.sum()) for mask in masks.values()) - blanks
             say(f"blanked {counted(more, 'value')} more of companions")
         if any(mask.any() for mask in masks.values()):
-            data, coded = blank(data, masks), coded.blanked(masks)
+            coded = coded.blanked(masks)
+            rows = blanked(rows, coded, masks)
         say("assessing the protected file")
         protected = [
-            assess_released(one, masks, data, aim.goals)
+            assess_released(one, masks, rows.data, aim.goals)
             for one, aim in zip(recoded, aims, strict=True)
         ]
     sets = tuple(map(KeySet, settings.keys, aims, before.original, recoded, protected))
-    return _SafeRows(data, coded, before.columns, sets, masks, before.treated)
+    return _SafeRows(rows, coded, before.columns, sets, masks, before.treated)
 
 
-def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
-    """Refuse data whose keys differ from the codes that were verified."""
-    if not coded.equals(CodedRecords.of(data, settings.variables)):
+def _refuse_other_keys(rows: Records, coded: CodedRecords, settings: Settings) -> None:
+    """Refuse rows whose keys differ from the codes that were verified."""
+    if not coded.equals(CodedRecords.of(rows.data, settings.variables)):
         raise _not_verified()
 
 
