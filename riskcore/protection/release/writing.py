@@ -170,7 +170,8 @@ def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examinati
     """Return what is found about the columns and the order of a layout."""
     say(STEP)
     drawn = layout.renumbered
-    shown = shown_by(result, layout.columns, layout.order, drawn=drawn, say=say)
+    columns = result.rows.seen_as(layout.columns, layout.changed)
+    shown = shown_by(result, columns, layout.order, drawn=drawn, say=say)
     say("examining each column")
     return examine(
         result,
@@ -395,7 +396,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:
-        column = code_column(Records.of(result.rows), name)
+        column = code_column(result.rows, name)
         codes = column.codes.astype(np.int64)
         codes[codes == len(column.labels)] = -1
     declared = result.source.variables.get(name)
