@@ -19,7 +19,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.large_file import LargeFile
+from riskcore.data.engines.polars.large_file import LargeFile
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import Variable
