@@ -12,10 +12,10 @@ from riskcore import assess, protect
 from riskcore.core.risk.household import households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import tabulate
-from riskcore.page import page
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.suppression.plan_record import Margins, plan
 from riskcore.protection.suppression.suppress import Aim
+from riskcore.report.page import page
 from riskcore.report.risk_curve import risk_curve
 
 pytestmark = pytest.mark.filterwarnings(

@@ -320,7 +320,7 @@ def _report(
 
 
 def _public_report(assessment: Any, options: argparse.Namespace) -> str:
-    from riskcore.report.page import public_page
+    from riskcore.report.public_page import public_page
 
     title = {} if options.report_title is None else {"title": options.report_title}
     # A threshold found from a rate would reveal a figure of the file.

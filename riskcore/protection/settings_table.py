@@ -4,7 +4,7 @@ Types that take time to load are in quotes: nobody needs them to parse a command
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
@@ -24,6 +24,7 @@ from riskcore.assessment.settings_table import (
     K,
     Level,
     Method,
+    ReportSettings,
     level,
 )
 from riskcore.common.settings import (
@@ -210,7 +211,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             kind=RECODINGS,
             option="recode",
             metavar="VARIABLE=RULE",
-            help="recode variables before suppression, see below",
+            help="recode variables before suppression: AGE=top:85, REGION=truncate:2",
         ),
     ]
     treat: Annotated[
@@ -218,8 +219,9 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         Setting(
             kind=TREATMENTS,
             metavar="COLUMN=RULE",
-            help="treat numbers, weights and categories before suppression, see below; "
-            "a column with several rules gets them one after the other",
+            help="treat numbers, weights and categories before suppression: "
+            "INCOME=top:1%, JOB=pram:0.8; a column with several rules gets them one "
+            "after the other",
         ),
     ]
     cost: Annotated[
@@ -303,7 +305,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
 OUTPUT = Setting(kind=PATH, metavar="FILE", help="the safe file to write")
 
 
-class WriteSettings(TypedDict, total=False):
+class WriteSettings(ReportSettings, total=False):
     """The settings of `Protected.write`."""
 
     overwrite: Annotated[
@@ -384,14 +386,6 @@ class WriteSettings(TypedDict, total=False):
             metavar="JSON",
             help="also write a record for publication: methods and counts only",
         ),
-    ]
-    also: Annotated[
-        Mapping[Any, str | Callable[[Any], str]] | None,
-        Setting(help="further texts to write, which only their owner can read"),
-    ]
-    public: Annotated[
-        Mapping[Any, str] | None,
-        Setting(help="further texts to write, which everybody can read"),
     ]
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import ReportSettings
 from riskcore.common.progress import Lines, Parts, silent
 from riskcore.common.settings import complete, settings_of
 from riskcore.data.files import formats
@@ -30,6 +29,7 @@ from riskcore.protection.release.layout import refuse_unguardable
 from riskcore.protection.release.record import Record
 from riskcore.protection.release.secret import key_file, user_key
 from riskcore.protection.release.writing import (
+    Reports,
     UnsafeError,
     columns_dropped,
     columns_renumbered,
@@ -98,7 +98,7 @@ def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
     >>> idle({"file": "safe.csv", "report_top": 5})
     ('report_top', ('report',))
     """
-    usual = {**settings_of(WriteSettings), **settings_of(ReportSettings)}
+    usual = settings_of(WriteSettings)
     for name, needed in _NEEDS.items():
         default = usual[name].default
         lacking = all(wanted.get(one) is None for one in needed)
@@ -190,22 +190,22 @@ def write_release(
     # If a file is written, its writer examines it.
     examined = Examination() if writes else preview(result, say, **how)
     figures = facts_of(result, examined)
-    pages = _pages(result, wanted, provenance, say)
-    public = _public_page(result, wanted)
+    reports = reports_with(result, wanted, say, provenance)
     if not writes:
-        _write_texts(result, pages, public, figures, overwrite=overwrite)
-        return _without_file(figures, wanted, pages, public)
+        _write_texts(result, reports, figures, overwrite=overwrite)
+        return _without_file(figures, wanted, reports)
     kept = again if _stays(wanted, again) else None
     try:
-        record = _write(result, wanted, how, pages, public, overwrite, kept, say)
+        record = _write(result, wanted, how, reports, overwrite, kept, say)
     except UnsafeError as error:
         figures |= error.figures
         if not figures["goals_met"]:
             # Only found on reading back: the reports tell of another file.
-            return _without_file(figures, wanted, {}, {})
+            return _without_file(figures, wanted, Reports())
         # There is nothing to publish.
-        _write_texts(result, pages, {}, error.figures, overwrite=overwrite)
-        return _without_file(figures, wanted, pages, {})
+        reports = Reports(_private(reports))
+        _write_texts(result, reports, error.figures, overwrite=overwrite)
+        return _without_file(figures, wanted, reports)
     figures |= record["examined"]
     figures["output"] = _names_written(wanted, record)
     return ReleaseFiles(
@@ -214,8 +214,8 @@ def write_release(
         file=Path(wanted["file"]),
         private_record=private_record_of(wanted),
         public_record=wanted.get("public_record"),
-        public_report=next(iter(public), None),
-        reports=tuple(pages),
+        public_report=reports.public,
+        reports=tuple(_private(reports)),
     )
 
 
@@ -223,8 +223,7 @@ def _write(
     result: Protected,
     wanted: Wanted,
     how: Mapping[str, Any],
-    pages: Mapping[Path, Callable[[Any], str]],
-    public: Mapping[Path, Callable[[Any], str]],
+    reports: Reports,
     overwrite: bool,
     kept: Record | None,
     say: Lines,
@@ -235,15 +234,13 @@ def _write(
         **how,
         **{name: wanted[name] for name in named if name in wanted},
         "overwrite": overwrite,
-        "also": pages,
-        "public": public,
     }
     options = complete(WriteSettings, given)
     parts = _parts(say, f"writing {wanted['file']}")
     with warnings.catch_warnings():
         # The figures have them all.
         warnings.simplefilter("ignore", SuppressedValueShows)
-        return write(result, wanted["file"], options, parts, say, kept)
+        return write(result, wanted["file"], options, parts, say, reports, kept)
 
 
 def _parts(say: Lines, step: str) -> Parts:
@@ -273,22 +270,20 @@ def _refuse_inputs(
 def _without_file(
     figures: dict[str, Any],
     wanted: Wanted,
-    pages: Mapping[Path, Any],
-    public: Mapping[Path, Any],
+    reports: Reports,
 ) -> ReleaseFiles:
     """Return the outcome if there is no safe file."""
     return ReleaseFiles(
         figures,
-        public_report=next(iter(public), None),
-        reports=tuple(pages),
+        public_report=reports.public,
+        reports=tuple(_private(reports)),
         refused="" if wanted.get("file") is None else figures["verdict"],
     )
 
 
 def _write_texts(
     result: Protected,
-    pages: Mapping[Path, Callable[[Any], str]],
-    public: Mapping[Path, Callable[[Any], str]],
+    reports: Reports,
     examined: Any,
     *,
     overwrite: bool,
@@ -296,8 +291,15 @@ def _write_texts(
     """Write the reports of a file that is not written."""
     read = [*result.source.paths, *result.settings.rule_files]
     with replacing_all(overwrite, read) as create:
-        for path, text_of in {**pages, **public}.items():
-            create(path, private=path in pages).write(text_of(examined).encode())
+        for path, text_of in reports.texts.items():
+            private = path != reports.public
+            create(path, private=private).write(text_of(examined).encode())
+
+
+def _private(reports: Reports) -> dict[Path, Callable[[Any], str]]:
+    """Return the reports for internal use."""
+    texts = reports.texts.items()
+    return {path: text_of for path, text_of in texts if path != reports.public}
 
 
 def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -320,35 +322,37 @@ def _reports_of(wanted: Wanted, sets: int) -> list[Path]:
     return report_paths(Path(wanted["report"]), sets)
 
 
-def _pages(
-    result: Protected, wanted: Wanted, provenance: Provenance | None, say: Lines
-) -> dict[Path, Callable[[Any], str]]:
-    """Return a function for each report that makes its text from an examination."""
-    if wanted.get("report") is None:
-        return {}
+def reports_with(
+    result: Protected,
+    wanted: Wanted,
+    progress: Lines | None = None,
+    provenance: Provenance | None = None,
+) -> Reports:
+    """Return the reports of a release, whose texts are made from an examination."""
+    report, public = wanted.get("report"), wanted.get("report_public")
+    title = wanted.get("report_title")
+    texts: dict[Path, Callable[[Any], str]] = {}
+    if report is None and public is None:
+        return Reports()
+    # They load Jinja.
     from riskcore.report.page import protection_pages
+    from riskcore.report.public_page import public_protection_page
 
-    return protection_pages(
-        result,
-        wanted["report"],
-        title=wanted.get("report_title"),
-        top=wanted.get("report_top", 0),
-        provenance=provenance,
-        progress=say,
-    )
-
-
-def _public_page(result: Protected, wanted: Wanted) -> dict[Path, Callable[[Any], str]]:
-    """Return a function that makes the public report, one for all sets of keys."""
-    path, title = wanted.get("report_public"), wanted.get("report_title")
-    if path is None:
-        return {}
-    from riskcore.report.page import public_protection_page
-
+    if report is not None:
+        texts |= protection_pages(
+            result,
+            report,
+            title=title,
+            top=wanted.get("report_top", 0),
+            provenance=provenance,
+            progress=progress or silent,
+        )
+    if public is None:
+        return Reports(texts)
     titled = {} if title is None else {"title": title}
     drop = wanted.get("drop", ())
 
     def page(examined: Any) -> str:
         return public_protection_page(result, **titled, drop=drop, examined=examined)
 
-    return {Path(path): page}
+    return Reports({**texts, Path(public): page}, Path(public))

@@ -10,8 +10,9 @@ import pytest
 from riskcore import Recoding, assess, protect
 from riskcore.assessment.goals import MOST_SETS, KeyGoals
 from riskcore.data.files import formats
-from riskcore.page import protection_page, public_protection_page
 from riskcore.protection.result import UnsafeError
+from riskcore.report.page import protection_page
+from riskcore.report.public_page import public_protection_page
 from tests.fits import fits_of, risks_of
 
 KEYS = ["a", "b", "c"]

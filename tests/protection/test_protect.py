@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import stat
 import warnings
 from decimal import Decimal
 from fractions import Fraction
@@ -509,12 +510,15 @@ def test_seeds_of_numpy(tmp_path, safe):
     assert record["output"]["shuffled"] is True
 
 
-def test_further_texts(tmp_path, safe):
-    also, public = tmp_path / "a.html", tmp_path / "b.html"
+def test_reports_of_the_file_as_written(tmp_path, safe):
+    office, public = tmp_path / "a.html", tmp_path / "b.html"
     safe.write(
-        tmp_path / "safe.csv", also={str(also): "one"}, public={str(public): "two"}
+        tmp_path / "safe.csv", report=office, report_public=public, report_title="T"
     )
-    assert (also.read_text(), public.read_text()) == ("one", "two")
+    assert "<title>T</title>" in office.read_text("utf-8")
+    assert "For publication" in public.read_text("utf-8")
+    assert stat.S_IMODE(office.stat().st_mode) == 0o600
+    assert stat.S_IMODE(public.stat().st_mode) != 0o600
 
 
 @pytest.mark.parametrize(

@@ -20,13 +20,8 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk, protect, simulate
 from riskcore.cli import main
-from riskcore.page import (
-    page,
-    protection_page,
-    public_page,
-    public_protection_page,
-)
 from riskcore.protection.release.record import about, coarse
+from riskcore.report.page import page, protection_page
 from riskcore.report.public import (
     between,
     public_classes,
@@ -35,6 +30,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
+from riskcore.report.public_page import public_page, public_protection_page
 from tests import needs
 from tests.report.reading import in_browser, survey, tables_of, write_csv
 

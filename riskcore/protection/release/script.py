@@ -8,9 +8,7 @@ holds the secret itself.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from riskcore.common.shell_line import shell_line as line_of
 from riskcore.protection.release.program_text import Source, call_text, protect_text
@@ -28,6 +26,10 @@ _WRITTEN = (
     "verify",
     "record",
     "public_record",
+    "report",
+    "report_top",
+    "report_public",
+    "report_title",
 )
 
 
@@ -85,11 +87,10 @@ def python_script(
         **{name: wanted[name] for name in _WRITTEN if name in wanted},
         **({"overwrite": True} if overwrite else {}),
         **secret,
-        **_reports(wanted),
     }
     return "\n".join(
         [
-            *_imports(wanted, replay),
+            *_imports(replay),
             protect_text(data, given, release._reading()),
             call_text("safe.write", [repr(os.fspath(output))], written),
             "",
@@ -103,34 +104,14 @@ def _word(path: StrPath) -> str:
     return f"./{text}" if text.startswith("-") else text
 
 
-def _imports(wanted: Mapping[str, Any], replay: StrPath | None) -> list[str]:
+def _imports(replay: StrPath | None) -> list[str]:
     """Return the first lines of a program, which also read the secret of a record."""
-    pages = {"report": "protection_pages", "report_public": "public_protection_page"}
-    names = ", ".join(page for name, page in pages.items() if name in wanted)
-    lines = ["import riskcore"]
-    lines += [f"from riskcore.page import {names}"] if names else []
     if replay is None:
-        return [*lines, ""]
+        return ["import riskcore", ""]
     record = repr(os.fspath(Path(replay)))
     return [
         *("import json", "from pathlib import Path", ""),
-        *(*lines, ""),
+        *("import riskcore", ""),
         f"record = json.loads(Path({record}).read_bytes())",
         'secret = record["output"]["secret"]  # of the order, ids, ties and treatments',
     ]
-
-
-def _reports(wanted: Mapping[str, Any]) -> dict[str, Source]:
-    """Return the arguments of `Protected.write` that write the reports."""
-    title = {"title": wanted["report_title"]} if "report_title" in wanted else {}
-    found = {}
-    if "report" in wanted:
-        top = {"top": wanted["report_top"]} if "report_top" in wanted else {}
-        first = ["safe", repr(os.fspath(wanted["report"]))]
-        found["also"] = Source(call_text("protection_pages", first, {**title, **top}))
-    if "report_public" in wanted:
-        drop = {"drop": wanted["drop"]} if "drop" in wanted else {}
-        call = call_text("public_protection_page", ["safe"], {**title, **drop})
-        path = repr(os.fspath(wanted["report_public"]))
-        found["public"] = Source(f"{{{path}: {call}}}")
-    return found

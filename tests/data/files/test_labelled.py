@@ -20,8 +20,9 @@ from riskcore.cli import main
 from riskcore.data.files import formats
 from riskcore.data.files.record_count import RecordCount
 from riskcore.data.source import Source
-from riskcore.page import page, protection_page, public_page
 from riskcore.protection.release.readback import ReadBackError
+from riskcore.report.page import page, protection_page
+from riskcore.report.public_page import public_page
 from riskcore.report.summary import summary
 from riskcore.report.text import text
 from tests.accepted import ANY_LEAK

@@ -19,10 +19,10 @@ import riskcore
 from riskcore import Recoding, cli, protect
 from riskcore.data.files import arrow, formats
 from riskcore.data.files.argus.metadata import read_metadata
-from riskcore.page import public_protection_page
 from riskcore.protection.release import secret
 from riskcore.protection.release.record import coarse, method_of, read_record
 from riskcore.protection.result import InputCannotBeChecked, OrderCanBeFound
+from riskcore.report.public_page import public_protection_page
 from tests import needs, thin
 from tests.accepted import ANY_LEAK
 

@@ -10,8 +10,9 @@ import pytest
 
 from riskcore import Recoding, assess, protect
 from riskcore.data.files import formats
-from riskcore.page import protection_page, public_protection_page
 from riskcore.protection.result import SuppressedValueShows
+from riskcore.report.page import protection_page
+from riskcore.report.public_page import public_protection_page
 from tests.accepted import ANY_LEAK
 
 KEYS = ["size", "region", "tenure"]
