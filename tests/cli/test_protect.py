@@ -1,5 +1,6 @@
 """The command ``riskcore protect``: what it writes, says and refuses."""
 
+import argparse
 import collections
 import itertools
 import json
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from riskcore import Recoding, protect, simulate
+from riskcore.cli import protect as protect_command
 from riskcore.cli.words import recoding as rule_of
 from riskcore.data.files import formats
 from riskcore.data.recoding_words import recoding_of
@@ -403,8 +405,28 @@ def test_records_that_were_edited_badly(run, refused):
 def test_help_teaches(run):
     status, out, _ = run("protect --help")
     assert status == 0
-    for word in ("truncate:2", "--replay", "exit status", "never", "propensity score"):
+    assert len(out.splitlines()) <= 150
+    for word in ("AGE=top:85", "--replay", "exit status", "suppression  --cost"):
         assert word in out
+    assert "the entropy of the" not in out
+    topics = {"recodings": "truncate:2", "suppression": "the entropy of the"}
+    topics |= {"reports": "propensity score", "examples": "--subsets 3"}
+    for topic, word in topics.items():
+        status, out, _ = run(f"protect --help {topic}")
+        assert status == 0
+        assert word in out
+
+
+def test_the_help_lists_every_option_by_topic(run):
+    listed = run("protect --help")[1].partition("topics, each")[2]
+    parser = protect_command.add(argparse.ArgumentParser().add_subparsers())
+    for action in parser._actions:
+        for option in action.option_strings:
+            assert option in ("-h", "--help") or option in listed.split()
+
+
+def test_help_of_a_topic_that_does_not_exist(refused):
+    assert "no topic 'colour'; give columns, goals" in refused("protect --help colour")
 
 
 def test_reports(run, refused):
