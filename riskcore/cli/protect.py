@@ -187,7 +187,6 @@ _SETTINGS = options_of(ProtectSettings) | {
     "drop",
     "shuffle",
     "renumber",
-    "keep_ids",
     "guard_formulas",
 }
 # Options that need a safe file.
@@ -237,12 +236,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
     add_setting(group, "output", OUTPUT)
     add_settings(group, WriteSettings, "record", "public_record", "drop", "shuffle")
-    ids = group.add_mutually_exclusive_group()
-    add_settings(ids, WriteSettings, "renumber")
-    ids.add_argument(
-        "--keep-ids", action="store_true", help="keep the household ids unchanged"
-    )
-    add_settings(group, WriteSettings, "guard_formulas")
+    add_settings(group, WriteSettings, "renumber", "guard_formulas")
     group.add_argument(
         "--no-read-back",
         action="store_true",

@@ -44,7 +44,6 @@ def means_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the rules on the safe file whose options have other names."""
     return {
         "file": options.output,
-        "renumber": [] if options.keep_ids else options.renumber,
         "verify": not options.no_read_back,
     }
 

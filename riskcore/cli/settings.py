@@ -27,6 +27,7 @@ from riskcore.common.settings import (
     FLAG,
     FRACTION,
     GOALS,
+    IDS,
     NAMES,
     NEVER,
     NUMBER,
@@ -105,7 +106,9 @@ def add_setting(
         default = setting.choices[0]
     elif setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
         default = []
-    number = {SHARES: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
+    number = {SHARES: "*", IDS: "*", SEED: "?"}.get(
+        setting.kind, "+" if several else None
+    )
     command.add_argument(
         option,
         action="extend" if default == [] else "store",

@@ -358,7 +358,7 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
     if options.na:
         line += ["--na", *options.na]
     for name in ("drop", "renumber"):
-        if getattr(options, name):
+        if getattr(options, name) not in (None, ()):
             line += [f"--{name}", *getattr(options, name)]
     if options.shuffle is not False:
         seed = [] if options.shuffle is True else [str(options.shuffle)]

@@ -58,6 +58,8 @@ DELIMITER = Kind(WORD.fits, "a character")
 NAME = Kind(WORD.fits, "a name").or_null()
 NAMES = Kind(list_of(WORD.fits), "a list of names")
 NAME_SETS = Kind(list_of(NAMES.fits), "a list of lists of names")
+# Columns of ids; an empty list is an answer, too.
+IDS = Kind(NAMES.fits, NAMES.need)
 # One set of names, or several.
 KEY_SETS = Kind(
     lambda value: NAMES.fits(value) or NAME_SETS.fits(value),

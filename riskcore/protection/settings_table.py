@@ -31,6 +31,7 @@ from riskcore.common.settings import (
     COST,
     FLAG,
     FRACTION,
+    IDS,
     NAME,
     NAME_SETS,
     NAMES,
@@ -343,10 +344,11 @@ class WriteSettings(ReportSettings, total=False):
     renumber: Annotated[
         Iterable[str] | None,
         Setting(
-            kind=NAMES,
+            kind=IDS,
             metavar="COLUMN",
             help="columns that get new ids in random order (default: the --household "
-            "or --person column or the one declared by mu-Argus metadata)",
+            "or --person column or the one declared by mu-Argus metadata); without a "
+            "COLUMN all ids stay as they are",
         ),
     ]
     guard_formulas: Annotated[

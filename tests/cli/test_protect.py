@@ -133,7 +133,7 @@ def sizes_of_households(data):
 @pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
 def test_shuffled(run, target, keep_ids):
     household = "--household HOUSEHOLD --household-keys REGION --cost equal"
-    words = ["--output", target, "--shuffle", *["--keep-ids"] * keep_ids]
+    words = ["--output", target, "--shuffle", *["--renumber"] * keep_ids]
     status, out, _ = run(f"{LEAKY} {household}", *words)
     # The old numbers of the households follow the regions.
     out = " ".join(out.split())
@@ -263,7 +263,6 @@ RISKY = f"{PROTECT} --threshold 0.1"
         ),
         (f"{RISKY} --output safe.xls", "safe.xls: can"),
         (f"{RISKY} --output safe.asc", "only a mu-Argus"),
-        (f"{RISKY} --keep-ids --renumber PERSON", "not allowed with"),
         (f"{RISKY} --renumber AGE", "renumber: 'AGE' is a key or related to one"),
         (f"{RISKY} --renumber PERSON --drop PERSON", "'PERSON' is left out"),
         (f"{RISKY} --renumber NIL", "no column 'NIL'"),
@@ -280,7 +279,7 @@ def test_options_without_effect(run, refused):
     for name in ("--no-read-back", "--record r.json", "--record-public r.json"):
         assert f"{name.split()[0]} needs --output" in refused(f"{COARSE} {name}")
     drop = ("--drop INCOME", "--shuffle", "--shuffle 4", "--renumber INCOME")
-    for name in (*drop, "--keep-ids"):
+    for name in (*drop, "--renumber"):
         said = refused(f"{REPLAY} --output b.csv {name}")
         rule = "--replay takes all settings from the record: leave out"
         assert f"{rule} {name.split()[0]}" in said
@@ -296,7 +295,7 @@ HOUSEHOLDS = f"{LEAKY} --household HOUSEHOLD --household-keys REGION --cost equa
         "--shuffle",
         "--drop HOUSEHOLD PERSON",
         "--drop INCOME CITIZENSHIP WEIGHT HOUSEHOLD PERSON --shuffle",
-        "--keep-ids --shuffle",
+        "--renumber --shuffle",
         "--renumber PERSON",
         "--role INCOME=identifier --accept WEIGHT=known",
     ],

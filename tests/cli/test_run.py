@@ -565,8 +565,7 @@ OPTIONS = {
     "--report-title": st.just(["A title"]),
     "--drop": several(OTHERS),
     "--shuffle": st.sampled_from([[], ["7"], ["0"]]),
-    "--renumber": several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
-    "--keep-ids": st.just([]),
+    "--renumber": st.just([]) | several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
     "--guard-formulas": st.just([]),
     "--no-read-back": st.just([]),
     "--allow-unsafe": st.just([]),
@@ -590,9 +589,7 @@ def lines(draw):
     k = draw(st.none() | st.lists(WHOLES, min_size=len(sets), max_size=len(sets)))
     words += [] if k is None else ["--k", *draw(st.sampled_from([k, k[:1]]))]
     for option in draw(st.lists(st.sampled_from(sorted(OPTIONS)), unique=True)):
-        other = {"--keep-ids": "--renumber", "--renumber": "--keep-ids"}.get(option)
-        if other not in words:
-            words += [option, *draw(OPTIONS[option])]
+        words += [option, *draw(OPTIONS[option])]
     return words
 
 
@@ -643,6 +640,6 @@ def test_options_and_their_rules_give_equal_settings(words):
 
 OF_FILES = (
     "file", "output", "record", "record_public", "report", "report_top",
-    "report_public", "report_title", "shuffle", "keep_ids", "guard_formulas",
+    "report_public", "report_title", "shuffle", "renumber", "guard_formulas",
     "no_read_back", "allow_unsafe", "recode",
 )  # fmt: skip

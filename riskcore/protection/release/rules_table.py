@@ -144,6 +144,7 @@ _SHAPES: Mapping[Kind, Shape] = {
     kinds.WHOLE: _WHOLE,
     kinds.GOALS: _either(_K, _array(_K, "a list of whole numbers")),
     kinds.NAMES: _NAMES,
+    kinds.IDS: _NAMES,
     kinds.KEY_SETS: _either(_NAMES, _array(_NAMES, "a list of lists of names")),
     kinds.SHARES: _either(_BOOLEAN, _NAMES),
     kinds.CODES: _either(
