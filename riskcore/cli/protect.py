@@ -24,7 +24,6 @@ from riskcore.cli.results import print_json
 from riskcore.cli.rules import (
     add_print_rules,
     files_of,
-    means_of,
     print_rules,
     rules_of_protect,
 )
@@ -113,9 +112,9 @@ The safe file has the format of FILE, or the format that its suffix names: .csv,
 .parquet, .feather, .arrow, .sav, .zsav, .dta or .xlsx.
 Before the safe file is put in place, it is read back, compared cell by cell and
 assessed again. For a CSV file of a million records and ten columns this takes about 7 s
-in addition to 3 s for writing, for Parquet 2 s in addition to 3 s; --no-read-back skips
-it. Household numbers are replaced by new numbers in random order, because the old
-numbers often follow the regions.
+in addition to 3 s for writing, for Parquet 2 s in addition to 3 s. Household numbers
+are replaced by new numbers in random order, because the old numbers often follow the
+regions.
 
 The private record of the protection is written beside the safe file, with
 .private.json added to its name; --replay makes the same file again from it. Keep the
@@ -194,7 +193,6 @@ _OF_OUTPUT = (
     "record",
     "record_public",
     "guard_formulas",
-    "no_read_back",
     "allow_unsafe",
 )
 # What to do if no safe file is wanted, or if it is not safe.
@@ -237,11 +235,6 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add_setting(group, "output", OUTPUT)
     add_settings(group, WriteSettings, "record", "public_record", "drop", "shuffle")
     add_settings(group, WriteSettings, "renumber", "guard_formulas")
-    group.add_argument(
-        "--no-read-back",
-        action="store_true",
-        help="do not read the safe file back to compare and assess it",
-    )
     add_settings(group, WriteSettings, "overwrite", "allow_unsafe")
     group.add_argument(
         "--replay",
@@ -333,7 +326,7 @@ def _print(
 
 def wanted(options: argparse.Namespace, before: Any = None) -> dict[str, Any]:
     """Return what comes out, in the names of ``[output]``, by options and record."""
-    found = {**files_of(options), **means_of(options)}
+    found = files_of(options)
     if before is None:
         return found
     return found | {
@@ -448,10 +441,7 @@ def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]
     output, private = record["output"], made.private_record
     assert private is not None
     yield f"The safe file is in {made.file}."
-    if output["read_back"]:
-        yield "It was read back and checked: every value and every risk agrees."
-    else:
-        yield "It was NOT read back, so its content is not verified."
+    yield "It was read back and checked: every value and every risk agrees."
     if output["renumbered"]:
         yield f"New ids in random order in {', '.join(output['renumbered'])}."
     if output["formulas_guarded"]:

@@ -148,7 +148,6 @@ def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Names
     for name, value in given.items():
         setattr(found, option_of(name, known[name]), value)
     found.output = options.output or given.get("file")
-    found.no_read_back = not given.get("verify", True)
     found.recode = list(release.arguments().get("recodings", {}).items())
     found.file, found.rules = file, options.rules
     for name in ("overwrite", "json", "quiet", "words"):

@@ -298,10 +298,6 @@ class Protected(ProtectedRecords):
             restores all values.
         secret : str, optional
             The secret of an earlier record, for the same order and ids again.
-        verify : bool, optional
-            Read the file back. For a CSV of a million records and ten columns this
-            takes about 7 s in addition to 3 s for writing, for Parquet 2 s in addition
-            to 3 s (``bench/bench_readback.py``).
         record : str or pathlib.Path, optional
             The private record, which only its owner can read; by default ``path`` with
             ``.private.json`` added.

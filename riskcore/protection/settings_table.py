@@ -363,14 +363,6 @@ class WriteSettings(ReportSettings, total=False):
     secret: Annotated[
         str | None, Setting(help="the secret of an earlier record, for the same order")
     ]
-    verify: Annotated[
-        bool,
-        Setting(
-            default=True,
-            kind=FLAG,
-            help="read the safe file back to compare and assess it",
-        ),
-    ]
     record: Annotated[
         str | Path | None,
         Setting(

@@ -47,14 +47,14 @@ Wanted = Mapping[str, Any]
 # Names that have no effect without one of some others.
 _NEEDS = {
     **dict.fromkeys(
-        ("record", "public_record", "guard_formulas", "verify", "allow_unsafe"),
+        ("record", "public_record", "guard_formulas", "allow_unsafe"),
         ("file",),
     ),
     "report_top": ("report",),
     "report_title": ("report", "report_public"),
 }
 # What a record tells of the safe file to everybody who reads a log.
-_TOLD = ("read_back", "dropped", "shuffled", "renumbered", "formulas_guarded")
+_TOLD = ("dropped", "shuffled", "renumbered", "formulas_guarded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _write(
     say: Lines,
 ) -> dict[str, Any]:
     """Write the safe file with its records and reports; return the private record."""
-    named = ("allow_unsafe", "verify", "record", "public_record")
+    named = ("allow_unsafe", "record", "public_record")
     given: Any = {
         **how,
         **{name: wanted[name] for name in named if name in wanted},

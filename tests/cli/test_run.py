@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from riskcore import Release, simulate
-from riskcore.cli import protect, rules
+from riskcore.cli import protect
 from riskcore.cli import run as run_command
 from riskcore.cli.options import reading
 from riskcore.cli.rules import rules_of
@@ -470,7 +470,7 @@ def test_the_outcome_speaks_of_the_rules(run):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("verify = false", "5:1: output.verify: without an effect; also name file"),
+        ("record = 'r'", "5:1: output.record: without an effect; also name file"),
         ("report_top = 3", "5:1: output.report_top: without an effect; also name rep"),
         ("renumber = ['AGE']", "output.renumber.*'AGE' is a key"),
         ("drop = ['AGEE']", "5:9: output.drop"),
@@ -567,7 +567,6 @@ OPTIONS = {
     "--shuffle": st.sampled_from([[], ["7"], ["0"]]),
     "--renumber": st.just([]) | several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
     "--guard-formulas": st.just([]),
-    "--no-read-back": st.just([]),
     "--allow-unsafe": st.just([]),
     "--delimiter": st.sampled_from([[","], ["tab"]]),
     "--encoding": st.just(["cp1252"]),
@@ -613,7 +612,7 @@ def test_options_and_their_rules_give_equal_settings(words):
     options.words = []
     columns = Source.of("survey.csv").names
     asked = arguments_of(options, ProtectSettings, columns=columns)
-    text = rules_of(options, asked, rules.means_of(options)).to_toml()
+    text = rules_of(options, asked, {}).to_toml()
     release = Release.parse(text, "release.toml")
     again = release.arguments()
     usual = complete(ProtectSettings, {})
@@ -641,5 +640,5 @@ def test_options_and_their_rules_give_equal_settings(words):
 OF_FILES = (
     "file", "output", "record", "record_public", "report", "report_top",
     "report_public", "report_title", "shuffle", "renumber", "guard_formulas",
-    "no_read_back", "allow_unsafe", "recode",
+"allow_unsafe", "recode",
 )  # fmt: skip

@@ -23,7 +23,6 @@ _WRITTEN = (
     "shuffle",
     "renumber",
     "guard_formulas",
-    "verify",
     "record",
     "public_record",
     "report",

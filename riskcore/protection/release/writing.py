@@ -118,8 +118,7 @@ def write(
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
-        if options["verify"]:
-            _read_back(result, layout, parts, say)
+        _read_back(result, layout, parts, say)
         result.source.refuse_changed()  # else the digest is that of another file
         found = verdict_facts(result, examined, layout.dropped)
         figures |= found
@@ -129,7 +128,6 @@ def write(
         output = {
             "file": path.name,
             "sha256": sha256,
-            "read_back": options["verify"],
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
             "renumbered": list(layout.renumbered),

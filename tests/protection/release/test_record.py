@@ -407,7 +407,7 @@ def test_what_is_printed_as_json_is_no_secret(capsys):
         assert hidden not in text
     assert printed["output"] == {
         "file": "safe.csv", "record": "safe.csv.private.json",
-        "public_record": "p.json", "read_back": True, "dropped": [],
+        "public_record": "p.json", "dropped": [],
         "shuffled": True, "renumbered": ["hh"], "formulas_guarded": False,
     }  # fmt: skip
     assert printed["sets"][0]["risk"]["original"]["max_risk"] > 0
@@ -690,7 +690,7 @@ def test_members_that_lack(record):
     # What is not needed: of recodings what has a default, of files their names, and
     # single roles and reasons.
     assert {path[-1] for path in read} <= {
-        "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
+        "versions", "file", "columns", "age", "metadata", "encoding",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
         "user_missing", "born", "*", "words", "base", "tails",

@@ -84,7 +84,6 @@ k = 3
 file = "safe.csv"
 shuffle = 7
 renumber = []
-verify = false
 guard_formulas = true
 """,
     "several sets of keys": """
