@@ -160,7 +160,7 @@ _TOPICS = {
     "recodings": ("recodings",),
     "treatments": ("treat",),
     "suppression": (
-        *("cost", "protect_shares", "household_keys", "related"),
+        *("cost", "household_keys", "related"),
         *("against_insiders", "suppression", "ties"),
     ),
 }

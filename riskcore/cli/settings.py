@@ -35,7 +35,6 @@ from riskcore.common.settings import (
     RECODINGS,
     RELATED,
     SEED,
-    SHARES,
     TOLERANCES,
     TREATMENTS,
     TREES,
@@ -106,9 +105,7 @@ def add_setting(
         default = setting.choices[0]
     elif setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
         default = []
-    number = {SHARES: "*", IDS: "*", SEED: "?"}.get(
-        setting.kind, "+" if several else None
-    )
+    number = {IDS: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
     command.add_argument(
         option,
         action="extend" if default == [] else "store",
@@ -158,8 +155,6 @@ def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> A
         return _amounts(option, found) if setting.kind is TOLERANCES else found
     if setting.kind in (RELATED, TREATMENTS):
         return _grouped(words)
-    if setting.kind is SHARES:
-        return words == [] or words
     if setting.kind is TREES:
         from riskcore.data.hierarchy import Hierarchy
 

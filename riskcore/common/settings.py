@@ -108,7 +108,6 @@ COST = Kind(
     lambda value: WORD.fits(value) or _OF_KEYS(value), "a word or an object of numbers"
 )
 # All keys, or some of them: an option that needs no value.
-SHARES = Kind(NAMES.fits, "a list of names")
 
 
 @dataclass(frozen=True, kw_only=True)

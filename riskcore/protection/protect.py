@@ -168,13 +168,6 @@ def protect(
         of its categories after recoding: ``{"job": {"3": 500}}``; its other categories
         cost 50. Except for "fewest", ties go by the order of ``keys``. By default the
         costs in mu-Argus metadata, otherwise "fewest".
-    protect_shares : bool or iterable of column names
-        Whether to keep the shares of rare categories, of all keys or of those named.
-        The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
-        file have its category: by 1 plus the per cent of the category that its blanking
-        loses. Costs, and bounds on them, are then in hundredths. More values may be
-        blanked than with "fewest" alone, which spares rare categories among equal
-        choices.
     sampling_fraction : float, optional
         The share of the population that was sampled, as for `assess`.
     population : {"auto", "weights", ...}, CellModel or frame

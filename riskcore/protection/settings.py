@@ -97,8 +97,6 @@ class Settings:
     related : dict of column name to tuple of column names
     cost : "fewest", "equal", "entropy" or dict of column name to float
         Or, for a key, to a dict of its categories as text to float.
-    protect_shares : tuple of column names
-        The keys whose rare categories cost more.
     population : str, CellModel or frame
     suppression, method, missing : str
     alpha : float
@@ -155,7 +153,6 @@ class Settings:
     method: Method
     missing: str
     alpha: float
-    protect_shares: Names = ()
     ties: Ties = "rule"
     against_insiders: bool = False
     cluster: Hashable | None = None
@@ -374,8 +371,8 @@ class Settings:
 
     @property
     def costs_by_category(self) -> bool:
-        """Whether the categories of a key may differ in cost."""
-        return bool(self.protect_shares or self.cost_of_categories)
+        """Whether the categories of a key differ in cost."""
+        return bool(self.cost_of_categories)
 
     def _check_rules(self) -> None:
         for name, setting in settings_of(ProtectSettings).items():
@@ -493,9 +490,7 @@ class Settings:
             ),
             "household_keys: leave them out": bool(self.household_keys),
             "against_insiders: leave it out": self.against_insiders,
-            "costs of categories and protect_shares: give costs of keys": (
-                self.costs_by_category
-            ),
+            "costs of categories: give costs of keys": (self.costs_by_category),
             f"suppression={self.suppression!r}: use 'exact'": (
                 self.suppression != "exact"
             ),
@@ -581,8 +576,6 @@ class Settings:
             for what, one in _each_cost(name, cost):
                 if not one >= 0:
                     raise ValueError(f"{what}: {one}, need a number >= 0")
-        for name in self.protect_shares:
-            _refuse_unless_key(name, self.variables, "protect_shares")
 
     def _check_columns(self) -> None:
         """Refuse recodings and relations of columns that cannot have them."""
@@ -621,7 +614,7 @@ class Settings:
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
-        _check_cost_kinds(**asked)
+        _check_cost_kinds(cost)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -660,7 +653,6 @@ class Settings:
             "treat": _treatments_of(asked["treat"] or {}, source),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
-            "protect_shares": _keys_of(asked["protect_shares"], names, goals.strata),
             "rule_files": tuple(path for path in rules if path is not None),
         }
         others = {
@@ -708,7 +700,6 @@ class Settings:
             "cost": self.cost
             if isinstance(self.cost, str)
             else {key: _as_json(one) for key, one in self.cost.items()},
-            "protect_shares": list(self.protect_shares),
             "ordered": list(self.ordered),
         }
 
@@ -743,7 +734,6 @@ class Settings:
                     "cost": cost
                     if isinstance(cost, str)
                     else {key: _as_floats(one) for key, one in cost.items()},
-                    "protect_shares": tuple(plain["protect_shares"]),
                     "ordered": tuple(plain["ordered"]),
                 }
             )
@@ -877,13 +867,6 @@ def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...
     return parsed_treatments(treat, source.names)
 
 
-def _keys_of(given: Any, keys: list[Any], strata: Names) -> Names:
-    """Return the keys that are named; with True all that may be blanked."""
-    if isinstance(given, bool):
-        return tuple(key for key in keys if given and key not in strata)
-    return tuple(given)
-
-
 def _check_kinds(
     *,
     weight: Any,
@@ -923,7 +906,7 @@ def _check_kinds(
         arguments.names(f"related of {key!r}", others)
 
 
-def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
+def _check_cost_kinds(cost: Any) -> None:
     """Refuse costs of the wrong kind."""
     if cost is not None and not isinstance(cost, str | Mapping):
         raise _no_cost(cost)
@@ -931,8 +914,6 @@ def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
         for key, costs in cost.items():
             for what, one in _each_cost(key, costs):
                 arguments.number(what, one)
-    if not isinstance(protect_shares, bool):
-        arguments.names("protect_shares", protect_shares)
 
 
 def _no_cost(cost: Any) -> ValueError:

@@ -40,7 +40,6 @@ from riskcore.common.settings import (
     RECODINGS,
     RELATED,
     SEED,
-    SHARES,
     TREATMENTS,
     WORDS,
     YES,
@@ -239,19 +238,6 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "KEY[CATEGORY]=NUMBER ...: the cost of a category after recoding, and 50 "
             "for the others of the key. The default is the costs in mu-Argus metadata, "
             "otherwise fewest",
-        ),
-    ]
-    protect_shares: Annotated[
-        bool | Iterable[Hashable],
-        Setting(
-            default=False,
-            kind=SHARES,
-            metavar="COLUMN",
-            help="keep the shares of rare categories, of all keys or of those named: a "
-            "value costs more if fewer records have its category. Its cost is "
-            "multiplied by 1 plus the per cent of the category that one record is, so "
-            "that more values may be blanked. Among equal choices --cost fewest spares "
-            "rare categories without it",
         ),
     ]
     household_keys: Annotated[

@@ -175,8 +175,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         said = f"one row for each person; an intruder knows {waves} of a person"
         facts.append(("counted", said))
     facts.append(("recoded", _recoded(settings["recodings"])))
-    cost = cost_text(settings["cost"], settings["protect_shares"])
-    facts.append(("costs of suppression", cost))
+    facts.append(("costs of suppression", cost_text(settings["cost"])))
     parts = list(_protection_parts(record))
     return Sheet(
         "Protection",

@@ -551,7 +551,6 @@ OPTIONS = {
         st.sampled_from(["round:10", "top:1%=mean", "microaggregate:3:within=SEX"]),
     ),
     "--cost": KEYED | several(CATEGORY) | st.sampled_from([["equal"], ["entropy"]]),
-    "--protect-shares": st.just([]) | several(NAMES),
     "--household-keys": several(NAMES),
     "--related": st.just(["derived"]) | by_column(NAMES, OTHERS),
     "--suppression": st.just(["argus"]),

@@ -53,10 +53,9 @@ PLANS: Mapping[str, Mapping[str, Any]] = {
     "fewest": {},
     "equal": {"cost": "equal"},
     "entropy": {"cost": "entropy"},
-    "shares": {"protect_shares": True},
     "argus": {"suppression": "argus"},
 }
-_OF_PLANS = ("cost", "suppression", "protect_shares")
+_OF_PLANS = ("cost", "suppression")
 OWN = "own"
 _AT_A_TIME = 4
 _LOSSES = 12
@@ -78,7 +77,6 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "found": _found(bench, plan) if plan.state == "done" else None,
         "unit": settings.unit,
         "ways": [_way(bench, name) for name in WAYS],
-        "shares": bool(settings.protect_shares),
         "alpha": settings.alpha if settings.missing == "wildcard" else None,
         "fraction": settings.sampling_fraction,
         "within": settings.within_households if settings.household else None,
@@ -419,11 +417,6 @@ def ways(bench: Workbench, form: Form) -> str:
             continue
         tables[table][name] = None if given == _usual(bench, name) else given
         words.append(said("protect", f"{name}_{given}"))
-    if form.has("shares-were"):
-        wanted, had = form.has("shares"), form.text("shares-were") == "yes"
-        if wanted != had:
-            tables["suppress"]["protect_shares"] = wanted or None
-            words.append(said("protect", "shares_on" if wanted else "shares_off"))
     for name, rule in (("alpha", "alpha"), ("fraction", "sampling_fraction")):
         if form.text(name) != form.text(f"was-{name}"):
             value = form.fraction(name) if form.has(name) else None

@@ -70,7 +70,7 @@ _THRESHOLDS = (
 )  # fmt: skip
 _METHODS = (
     "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "ties", "cost", "protect_shares", "household_keys",
+    "suppression", "ties", "cost", "household_keys",
     "against_insiders",
     "related", "known_waves", "cluster", "sampling_fraction",
 )  # fmt: skip

@@ -146,7 +146,6 @@ _SHAPES: Mapping[Kind, Shape] = {
     kinds.NAMES: _NAMES,
     kinds.IDS: _NAMES,
     kinds.KEY_SETS: _either(_NAMES, _array(_NAMES, "a list of lists of names")),
-    kinds.SHARES: _either(_BOOLEAN, _NAMES),
     kinds.CODES: _either(
         _array(_TEXT, "a list of codes"),
         _table(_array(_TEXT, "a list of codes"), "a table of lists by column"),

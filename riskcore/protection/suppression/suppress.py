@@ -46,7 +46,6 @@ from riskcore.protection.suppression.plan_record import (
     entropies,
     losses_of,
     plan,
-    records_of_codes,
 )
 from riskcore.protection.suppression.plan_sets import (
     MOST_IN_SET,
@@ -55,8 +54,6 @@ from riskcore.protection.suppression.plan_sets import (
     plan_together,
 )
 
-# The cost of a value where shares are protected, before its category counts.
-_WHOLE = 100
 _LONGEST = 200
 
 Risks = NDArray[np.float64]
@@ -430,7 +427,7 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
 def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list[Risks]:
     """Return by set of keys the cost of blanking each key, (m,), or by row, (n, m).
 
-    It is by row where categories have costs of their own or shares are protected.
+    It is by row where categories have costs of their own.
     """
     of_keys = [_costs_of_keys(one, settings) for one in assessments]
     if not settings.costs_by_category:
@@ -461,11 +458,7 @@ def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
 
 
 def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Risks:
-    """Return the cost of blanking each category of a key; a missing value costs 0.
-
-    Where shares are protected the cost is multiplied by 100 plus the hundredths of a
-    per cent of its category that one record is: whole costs stay whole.
-    """
+    """Return the cost of blanking each category of a key; a missing value costs 0."""
     key, labels = cells.keys[i], cells.categories[i]
     texts = [code_text(plain_value(one)) for one in labels if one is not None]
     given = settings.cost_of_categories.get(key, {})
@@ -478,9 +471,4 @@ def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Ri
     costs[: len(texts)] = cost
     if cost < np.inf:
         costs[: len(texts)] = [given.get(text, cost) for text in texts]
-    if key in settings.protect_shares:
-        records = np.maximum(records_of_codes(cells, i), 1)
-        costs *= _WHOLE + np.rint(_WHOLE * 100 / records)
-    elif settings.protect_shares:
-        costs *= _WHOLE
     return costs

@@ -32,7 +32,7 @@ RULES = {
     "treat": {"PAY": ["top:1%", "round:10"], "A+B": "microaggregate:3"},
     "suppress": {
         "cost": {"SEX": "never", "AGE": 2, "JOB": {"1": 5.5}},
-        "protect_shares": ["JOB"], "related": {"JOB": ["ISCO"]},
+        "related": {"JOB": ["ISCO"]},
     },
     "accept": {"*": "the data stay here"},
     "output": {"file": "safe.csv", "shuffle": 7, "report_top": 3, "renumber": []},

@@ -116,7 +116,6 @@ k = 3
 missing = "argus"
 [suppress]
 cost = {REGION = "never", SEX = {1 = 7, 2 = "never"}, AGE = 0.5}
-protect_shares = ["AGE"]
 related = {SEX = ["MARSTAT"]}
 [roles]
 PERSON = "identifier"

@@ -226,7 +226,6 @@ def test_limits_and_ties():
         ({"cluster": "area"}, "cluster: no model is fitted"),
         ({"suppression": "argus"}, "suppression='argus'"),
         ({"population": "latent-class"}, "population='latent-class'"),
-        ({"protect_shares": True}, "protect_shares"),
         ({"cost": {"a": {"1.0": 3}}}, "costs of categories"),
         ({"household_threshold": 0.1}, "rate of households"),
         ({"level": "household"}, "combined with level"),
