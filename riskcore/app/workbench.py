@@ -59,7 +59,6 @@ _GOALS = (
     "rate",
     "household_threshold",
     "household_rate",
-    "within_households",
     "k",
 )
 _FILES = "files"  # beside the tables of rules: the files that they name

@@ -149,7 +149,7 @@ examples:
 _TOPICS = {
     "goals": (
         *("k", "subsets", "strata", "level", "threshold", "rate"),
-        *("household_threshold", "household_rate", "within_households"),
+        *("household_threshold", "household_rate"),
         *("min_population", "l", "kind", "t", "ordered"),
     ),
     "population": (
@@ -347,9 +347,6 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     if options.overwrite and not any(written):
         raise ValueError("--overwrite needs --output or a report")
     check_reports(options)
-    of_households = {"household_threshold", "household_rate"}
-    if "households" in given and not given & of_households:
-        raise ValueError("--households needs --household-threshold or --household-rate")
     if options.other_input and options.replay is None:
         raise ValueError("--other-input needs --replay")
     if options.replay is not None and given & _SETTINGS:

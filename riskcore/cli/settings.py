@@ -40,7 +40,6 @@ from riskcore.common.settings import (
     TREES,
     WHOLE,
     WORDS,
-    YES,
     Kind,
     Setting,
     settings_of,
@@ -101,9 +100,7 @@ def add_setting(
         return
     several = setting.kind in _SEVERAL
     default = setting.default
-    if setting.kind is YES:
-        default = setting.choices[0]
-    elif setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
+    if setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
         default = []
     number = {IDS: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
     command.add_argument(
@@ -148,8 +145,6 @@ def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> A
     option = f"--{option_of(name, setting)}"
     if setting.kind in _BY_COLUMN and words and "derived" not in words:
         words = split_by_columns(option, words, columns)
-    if setting.kind is YES:
-        return words == setting.choices[0]
     if setting.kind in (RECODINGS, TOLERANCES, WORDS):
         found = gathered(option, words) or None
         return _amounts(option, found) if setting.kind is TOLERANCES else found

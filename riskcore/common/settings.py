@@ -70,7 +70,6 @@ MODEL = Kind(WORD.fits, "text")
 MODEL_OR_FILE = Kind(WORD.fits, "text")
 # On or off: an option without a value.
 FLAG = Kind(lambda value: isinstance(value, bool), "true or false")
-YES = Kind(lambda value: isinstance(value, bool), "true or false")
 # On or off, or the whole number of a fixed choice.
 SEED = Kind(
     lambda value: isinstance(value, bool) or _is_whole(value), "true, false or a seed"

@@ -123,10 +123,6 @@ def protect(
         each column with the role "sensitive" among the records of the original that
         have the keys of a record. Missing sensitive values are left out; without any
         value the goal is not met.
-    within_households : bool
-        Whether only members of unsafe households are protected: the members whose risk
-        is at least the household threshold divided by the size of the household. If
-        False, such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding, rule or path, optional
         Recodings to apply first: as made by `Recoding`, as rules in the words of the
         command, such as ``{"age": "from:15,30,45"}``, or the ``.grc`` files that hold
@@ -259,8 +255,8 @@ def protect(
     Notes
     -----
     CASC (2004) deliverable 1.2-D3, sections 4 to 7. Section 5.2 calls every record with
-    r_i >= r^h*/|g| unsafe; section 7.4.1 and mu-Argus only the records "within the
-    unsafe households".
+    r_i >= r^h*/|g| unsafe; section 7.4.1 and mu-Argus, as here, only the records
+    "within the unsafe households".
 
     After suppression the frequency of a record is the number of records of the recoded
     file that agree with it in the keys it keeps; blanks stand for any value, whatever

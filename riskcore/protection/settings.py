@@ -26,13 +26,13 @@ from riskcore.assessment.settings_table import (
 )
 from riskcore.common import arguments
 from riskcore.common.settings import (
+    FLAG,
     NAME,
     NAMES,
     NEVER,
     NUMBER,
     WHOLE,
     WORD,
-    YES,
     Kind,
     complete,
     list_of,
@@ -91,7 +91,6 @@ class Settings:
     level : "record" or "household"
         What one row is of the file that is counted.
     threshold, rate, household_threshold, household_rate : float or None
-    within_households : bool
     recodings : dict of column name to Recoding
     household_keys : tuple of column names
     related : dict of column name to tuple of column names
@@ -143,7 +142,6 @@ class Settings:
     rate: float | None
     household_threshold: float | None
     household_rate: float | None
-    within_households: bool
     recodings: dict[Any, Recoding]
     household_keys: Names
     related: dict[Any, Names]
@@ -386,11 +384,6 @@ class Settings:
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
                 "use suppression='exact'"
-            )
-        if not isinstance(self.within_households, bool):
-            raise TypeError(
-                f"within_households={arguments.shown(self.within_households)}: need "
-                "True or False"
             )
 
     def _check_leaks(self) -> None:
@@ -825,7 +818,7 @@ _OF_RECODING: Mapping[str, Kind] = {
     "base": NUMBER,
     "tails": Kind(lambda value: value == [], "no quantiles: a record holds bounds"),
     "words": NAME,
-    "padded": YES,
+    "padded": FLAG,
     "missing_codes": NAMES,
     "codelist": NAME,
     "source": NAME,

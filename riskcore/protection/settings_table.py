@@ -42,7 +42,6 @@ from riskcore.common.settings import (
     SEED,
     TREATMENTS,
     WORDS,
-    YES,
     Kind,
     Setting,
     settings_of,
@@ -103,18 +102,6 @@ class SafetySettings(TypedDict, total=False):
         _rate(
             "re-identification rate of households, from which the household threshold "
             "is found"
-        ),
-    ]
-    within_households: Annotated[
-        bool,
-        Setting(
-            default=True,
-            kind=YES,
-            option="households",
-            choices=("unsafe", "all"),
-            help="households in which a member is unsafe if its risk is at least the "
-            "household threshold divided by the household's size: unsafe households "
-            "(default), or all",
         ),
     ]
     min_population: Annotated[

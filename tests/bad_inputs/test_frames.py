@@ -275,7 +275,6 @@ PROTECT = {
     "method": ({"method": "x"}, "method='x'"),
     "suppression": ({"suppression": "x"}, "suppression='x'"),
     "suppression None": ({"suppression": None}, "suppression=None"),
-    "within": ({"within_households": 1}, "within_households=1"),
     "cost": ({"cost": "cheap"}, "cost='cheap'"),
     "cost number": ({"cost": 5}, "cost=5"),
     "cost of no key": ({"cost": {"w": 1}}, "'w' is not a key"),

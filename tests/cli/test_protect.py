@@ -255,7 +255,6 @@ RISKY = f"{PROTECT} --threshold 0.1"
         (f"{RISKY} --cost equal AGE=3", "--cost equal:"),
         (f"{PROTECT} --household-rate 1%", "needs the household column"),
         (f"{RISKY} --report-top 3", "needs --report"),
-        (f"{RISKY} --households all", "--households needs"),
         (f"{PROTECT} --replay no.json", "leave out --keys, --weight"),
         (
             "protect survey.csv --replay survey.csv",
@@ -387,7 +386,6 @@ def test_records_that_were_edited_badly(run, refused):
     for name, value in {
         "threshold": "0.03",
         "alpha": 1.5,
-        "within_households": "no",
         "keys": "abc",
         "recodings": {"AGE": {"rules": [3]}},
         "cost": 3,

@@ -529,7 +529,6 @@ OPTIONS = {
     "--threshold": SHARES.map(lambda one: [one]),
     "--rate": SHARES.map(lambda one: [one]),
     "--household-rate": SHARES.map(lambda one: [one]),
-    "--households": st.sampled_from([["unsafe"], ["all"]]),
     "--missing": st.sampled_from([["argus"], ["category"]]),
     "--alpha": SHARES.map(lambda one: [one]),
     "--population": st.sampled_from([["weights"], ["auto"], ["latent-class"]]),

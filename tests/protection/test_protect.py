@@ -157,8 +157,8 @@ def test_what_cannot_be_made_safe():
 
 
 @thin.examples(40)
-@given(seed=st.integers(0, 10**6), within=st.booleans())
-def test_households_are_safe_and_consistent(seed, within):
+@given(seed=st.integers(0, 10**6))
+def test_households_are_safe_and_consistent(seed):
     data = survey(60, seed)
     result = protected(
         data,
@@ -166,7 +166,6 @@ def test_households_are_safe_and_consistent(seed, within):
         threshold=None,
         household_threshold=0.08,
         household_keys=["a"],
-        within_households=within,
     )
     after = result.protected
     assert result.goals_met
@@ -175,21 +174,17 @@ def test_households_are_safe_and_consistent(seed, within):
     for value, household in zip(result.data["a"], data["hh"], strict=True):
         blanked.setdefault(household, set()).add(value is None)
     assert all(len(states) == 1 for states in blanked.values())
-    size = after.households.size[after.households.inverse]
-    if not within:
-        assert (after.individual_risk < 0.08 / size).all()
 
 
-def test_both_readings_of_unsafe_members():
+def test_members_are_unsafe_in_unsafe_households():
     risks = assess(survey(), KEYS, "w", "hh")
     size = risks.households.size[risks.households.inverse]
     above = risks.individual_risk >= 0.08 / size
     inside = above & risks.unsafe_households(0.08)
     household = {"household": "hh", "household_threshold": 0.08}
     never = dict.fromkeys(KEYS, math.inf)
-    for within, unsafe in ((True, inside), (False, above)):
-        how = {**household, "within_households": within, "cost": never}
-        assert np.array_equal(protected(threshold=None, **how).unsafe, unsafe)
+    result = protected(threshold=None, **household, cost=never)
+    assert np.array_equal(result.unsafe, inside)
     assert inside.sum() < above.sum()
 
 
@@ -531,7 +526,6 @@ def test_reports_of_the_file_as_written(tmp_path, safe):
         {"threshold": None, "rate": np.float32(0.25)},
         {"household": "hh", "household_rate": Fraction(1, 4)},
         {"alpha": np.float32(0.5)},
-        {"within_households": np.False_},
         {"cost": {"a": np.int8(3), "b": Fraction(1, 2)}},
         {"recodings": {"a": Recoding.truncation(np.int64(1))}},
         {"recodings": {"a": Recoding(drop=np.int64(1))}},

@@ -79,7 +79,6 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "ways": [_way(bench, name) for name in WAYS],
         "alpha": settings.alpha if settings.missing == "wildcard" else None,
         "fraction": settings.sampling_fraction,
-        "within": settings.within_households if settings.household else None,
         "costs": [_cost(settings, str(name), query) for name in settings.variables],
         "strata": _strata(bench),
         "household_keys": _household_keys(bench, settings),
@@ -429,14 +428,6 @@ def ways(bench: Workbench, form: Form) -> str:
     return told
 
 
-def within(bench: Workbench, form: Form) -> str:
-    """Choose in which households members are unsafe."""
-    on = form.has("on")
-    words = said("protect", "within_on" if on else "within_off")
-    bench.change(words, safe={"within_households": None if on else False})
-    return words
-
-
 def costs(bench: Workbench, form: Form) -> str:
     """Give keys costs of their own, or take them all away."""
     settings = bench.settings()
@@ -534,7 +525,6 @@ PAGE = Page(
         "goal": goal,
         "slide": slide,
         "ways": ways,
-        "within": within,
         "costs": costs,
         "strata": strata,
         "household_keys": household_keys,

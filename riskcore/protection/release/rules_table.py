@@ -137,7 +137,7 @@ _SHAPES: Mapping[Kind, Shape] = {
     kinds.NAME: {"type": "string", "title": "the name of a column"},
     kinds.DELIMITER: {"type": "string", "title": "a character"},
     PATH: {"type": "string", "title": "the path of a file"},
-    **dict.fromkeys((kinds.FLAG, kinds.YES), _BOOLEAN),
+    kinds.FLAG: _BOOLEAN,
     kinds.SEED: _either(_BOOLEAN, _WHOLE),
     kinds.NUMBER: _NUMBER,
     kinds.FRACTION: _either(_NUMBER, _SHARE),

@@ -67,7 +67,6 @@ class Aim:
 
     threshold: float  # the risk that no record may reach; infinite if there is none
     household_threshold: float  # the same for households
-    within_households: bool  # whether members are unsafe only in unsafe households
     k: int | None = None  # the least sample frequency
     strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
     goals: tuple[MarginGoal, ...] = ()  # of people and sensitive values
@@ -91,7 +90,6 @@ class Aim:
         return cls(
             np.inf if threshold is None else float(threshold),
             np.inf if household is None else float(household),
-            settings.within_households,
             settings.k_of(assessment.cells.keys),
             settings.strata,
             tuple(_goals(assessment.cells, settings, sensitive)),
@@ -114,8 +112,7 @@ class Aim:
         if not self.of_households or groups is None:
             return limit
         member = groups.member_threshold(self.household_threshold)
-        if self.within_households:
-            member[~groups.unsafe(self.household_threshold)] = np.inf
+        member[~groups.unsafe(self.household_threshold)] = np.inf
         lower: Risks = np.minimum(limit, member[groups.inverse])
         return lower
 

@@ -25,7 +25,7 @@ RULES = {
     "format": 1,
     "data": {"file": "s.csv", "missing_codes": {"*": ["NA"], "AGE": ["99"]}},
     "columns": {"keys": [["SEX", "AGE"], ["SEX", "JOB"]], "weight": "W"},
-    "safe": {"k": [3, 5], "rate": "0.1%", "alpha": 0.5, "within_households": False,
+    "safe": {"k": [3, 5], "rate": "0.1%", "alpha": 0.5,
         "l": 2, "min_population": 100},
     "roles": {"NAME": "identifier"},
     "recodings": {"AGE": "from:15,30"},

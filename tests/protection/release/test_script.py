@@ -34,7 +34,6 @@ household = "HOUSEHOLD"
 [safe]
 rate = "0.5%"
 household_rate = "2%"
-within_households = false
 [recodings]
 REGION = "truncate:2"
 AGE = "age.grc"
