@@ -235,15 +235,6 @@ class ReportSettings(TypedDict, total=False):
             "records, so only you can read the file",
         ),
     ]
-    report_top: Annotated[
-        int,
-        Setting(
-            default=0,
-            kind=WHOLE,
-            metavar="N",
-            help="list the N riskiest combinations in --report (default none)",
-        ),
-    ]
     report_public: Annotated[
         str | Path | None,
         Setting(

@@ -85,11 +85,6 @@ def check_reports(options: argparse.Namespace) -> None:
         from riskcore.report.templating import need_reports
 
         need_reports(options.report, options.report_public)
-    if options.report_top and options.report is None:
-        lacking = ""
-        if options.report_public is not None:
-            lacking = ": --report-public never lists combinations of key values"
-        raise ValueError(f"--report-top needs --report{lacking}")
     if options.report_title is not None and not (
         options.report or options.report_public
     ):

@@ -305,8 +305,6 @@ class Protected(ProtectedRecords):
             A record for publication: methods and counts only. By default none.
         report : str or pathlib.Path, optional
             The report for internal use on the file as written; see `report`.
-        report_top : int, optional
-            Number of the riskiest combinations to list in it.
         report_public : str or pathlib.Path, optional
             The report for publication; see `public_report`.
         report_title : str, optional
@@ -386,7 +384,6 @@ class Protected(ProtectedRecords):
         path: str | os.PathLike[str],
         *,
         title: str | None = None,
-        top: int = 0,
         overwrite: bool = False,
         progress: Lines | None = None,
     ) -> None:
@@ -403,8 +400,6 @@ class Protected(ProtectedRecords):
             ten sets, the worst ten get a file, with a table of all sets.
         title : str, optional
             Title of the page.
-        top : int, optional
-            Number of the riskiest combinations of the protected file to list.
         overwrite : bool
             Replace existing files.
         progress : callable, optional
@@ -417,7 +412,7 @@ class Protected(ProtectedRecords):
         OSError
             If a file exists and ``overwrite`` is False, or if it cannot be written.
         ValueError
-            If an output is the input, or ``top`` is negative.
+            If an output is the input.
 
         See Also
         --------
@@ -433,7 +428,7 @@ class Protected(ProtectedRecords):
         ...
         """
         reports().report_of(
-            self, path, title=title, top=top, overwrite=overwrite, progress=progress
+            self, path, title=title, overwrite=overwrite, progress=progress
         )
 
     def public_report(

@@ -285,7 +285,6 @@ def protection_page(
     *,
     title: str,
     keys: int = 0,
-    riskiest: int = 0,
     examined: Mapping[str, Any] | None = None,
     utility: Comparison | str | None = None,
     provenance: Provenance | None = None,
@@ -299,8 +298,6 @@ def protection_page(
         Title of the page.
     keys : int
         Position of the set of keys.
-    riskiest : int
-        Number of the riskiest combinations of the protected file to list.
     examined : mapping, optional
         The verdict on the written file, its leaks, and the columns that were not
         examined: "examined" of the record that `riskcore.Protected.write` returns. By
@@ -348,7 +345,6 @@ def protection_page(
         threshold=finite(one.aim.threshold),
         household_threshold=finite(one.aim.household_threshold),
         suppression=_suppressed(protected),
-        riskiest=one.protected.riskiest(riskiest) or None,
         facts=_protection_facts(protected),
         verdict=examined["verdict"],
         unsafe=unsafe,
@@ -379,7 +375,6 @@ def protection_pages(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    top: int = 0,
     provenance: Provenance | None = None,
     progress: Lines = silent,
 ) -> dict[Path, Callable[[Any], str]]:
@@ -395,8 +390,6 @@ def protection_pages(
         `Protected.report`.
     title : str, optional
         Title of the pages; by default it has the name of the input file.
-    top : int, optional
-        Number of the riskiest combinations of the protected file to list.
     provenance : Provenance, optional
         As in `page`; by default the name of the input file and the time.
     progress : callable, optional
@@ -433,7 +426,6 @@ def protection_pages(
             protected,
             title=usual if title is None else title,
             keys=position,
-            riskiest=top,
             examined=examined,
             utility=utility,
             provenance=made,

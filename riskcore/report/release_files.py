@@ -50,7 +50,6 @@ _NEEDS = {
         ("record", "public_record", "guard_formulas", "allow_unsafe"),
         ("file",),
     ),
-    "report_top": ("report",),
     "report_title": ("report", "report_public"),
 }
 # What a record tells of the safe file to everybody who reads a log.
@@ -95,8 +94,8 @@ class ReleaseFiles:
 def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
     """Return the first name without an effect, and the names that it needs (any one).
 
-    >>> idle({"file": "safe.csv", "report_top": 5})
-    ('report_top', ('report',))
+    >>> idle({"file": "safe.csv", "report_title": "T"})
+    ('report_title', ('report', 'report_public'))
     """
     usual = settings_of(WriteSettings)
     for name, needed in _NEEDS.items():
@@ -343,7 +342,6 @@ def reports_with(
             result,
             report,
             title=title,
-            top=wanted.get("report_top", 0),
             provenance=provenance,
             progress=progress or silent,
         )

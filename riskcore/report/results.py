@@ -157,7 +157,6 @@ def _write_pages(
     overwrite: bool,
     *,
     title: str | None,
-    top: int,
     progress: Lines | None,
 ) -> None:
     """Write a page for each set of keys that has one."""
@@ -170,7 +169,6 @@ def _write_pages(
         result,
         path,
         title="Re-identification risk and protection" if title is None else title,
-        top=top,
         progress=progress or silent,
     )
     texts = {target: page_of(None) for target, page_of in pages.items()}

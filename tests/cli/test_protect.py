@@ -254,7 +254,6 @@ RISKY = f"{PROTECT} --threshold 0.1"
         (f"{RISKY} --cost foo", "--cost foo: give fewest"),
         (f"{RISKY} --cost equal AGE=3", "--cost equal:"),
         (f"{PROTECT} --household-rate 1%", "needs the household column"),
-        (f"{RISKY} --report-top 3", "needs --report"),
         (f"{PROTECT} --replay no.json", "leave out --keys, --weight"),
         (
             "protect survey.csv --replay survey.csv",
@@ -428,14 +427,13 @@ def test_help_of_a_topic_that_does_not_exist(refused):
 
 def test_reports(run, refused):
     sets = "--keys REGION SEX --keys SEX AGE --weight WEIGHT --threshold 0.02"
-    files = "--output safe.csv --report report.html --report-top 2"
+    files = "--output safe.csv --report report.html"
     status, out, _ = run(f"protect survey.csv {sets} {RECODE} {ACCEPT} {files}")
     assert status == 0
     assert "The report is in report.html." in out
     assert "The report is in report-2.html." in out
     text = Path("report-2.html").read_text()
     assert "survey.csv: re-identification risk and protection" in text
-    assert "Riskiest combinations" in text
     assert '<h2 id="utility-title">Utility</h2>' in text
     assert "report.html: already exists" in refused(f"{COARSE} --report report.html")
 

@@ -471,7 +471,7 @@ def test_the_outcome_speaks_of_the_rules(run):
     ("lines", "said"),
     [
         ("record = 'r'", "5:1: output.record: without an effect; also name file"),
-        ("report_top = 3", "5:1: output.report_top: without an effect; also name rep"),
+        ("report_title = 'T'", "5:1: output.report_title: without an effect; also"),
         ("renumber = ['AGE']", "output.renumber.*'AGE' is a key"),
         ("drop = ['AGEE']", "5:9: output.drop"),
         ("shuffle = 3\n[suppress]\nties = 'secret'", "5:1: output.shuffle"),
@@ -558,7 +558,6 @@ OPTIONS = {
     "--record": st.just(["r.json"]),
     "--record-public": st.just(["p.json"]),
     "--report": st.just(["r.html"]),
-    "--report-top": WHOLES.map(lambda one: [one]),
     "--report-public": st.just(["p.html"]),
     "--report-title": st.just(["A title"]),
     "--drop": several(OTHERS),
@@ -636,7 +635,7 @@ def test_options_and_their_rules_give_equal_settings(words):
 
 
 OF_FILES = (
-    "file", "output", "record", "record_public", "report", "report_top",
+    "file", "output", "record", "record_public", "report",
     "report_public", "report_title", "shuffle", "renumber", "guard_formulas",
 "allow_unsafe", "recode",
 )  # fmt: skip

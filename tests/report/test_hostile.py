@@ -175,7 +175,7 @@ PLACES = {
     ),
     "treated column": lambda text: protection_page(treated(text), title="T"),
     "public treated column": lambda text: public_protection_page(treated(text)),
-    "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
+    "protection": lambda text: protection_page(named(text), title="T"),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
     "models and tables": lambda text: studied(text),
     "why there is no utility": lambda text: plain(utility=text),

@@ -686,7 +686,6 @@ def test_the_page_of_a_protection():
         assert "(30, 60] \u2192" in text
     with pytest.raises(IndexError):
         protection_page(result, title="Survey", keys=2)
-    assert "Riskiest combinations" in protection_page(result, title="S", riskiest=3)
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def protected():
 
 @pytest.fixture(scope="module")
 def made(protected):
-    return protection_page(protected, title="T", riskiest=5)
+    return protection_page(protected, title="T")
 
 
 def visible(text):

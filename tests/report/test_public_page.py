@@ -637,15 +637,20 @@ def test_several_sets_of_keys_have_one_public_page(folder):
     assert len(columns) == 4
 
 
+def test_the_public_report_never_lists_combinations(folder, capsys):
+    words = ["assess", "secret-survey.csv", *KEYS, "--report-top", "3"]
+    for more, message in (
+        (["--report-public", "p.html"], "never lists combinations"),
+        ([], "--report-top needs --report"),
+    ):
+        assert main([*words, *more]) == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["assess", "protect"])
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ["--report-public", "p.html", "--report-top", "3"],
-            "never lists combinations",
-        ),
-        (["--report-top", "3"], "--report-top needs --report"),
         (["--report-title", "T"], "--report-title needs"),
         (["--report-public", "secret-survey.csv", "--overwrite"], "an input file"),
         (["--report-public", "x.html", "--report", "x.html"], "x.html"),

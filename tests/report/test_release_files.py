@@ -217,11 +217,10 @@ def test_a_seed_with_a_secret_is_refused():
     ("wanted", "found"),
     [
         ({}, None),
-        ({"drop": ["A"], "shuffle": True, "report_top": 0}, None),
+        ({"drop": ["A"], "shuffle": True}, None),
         ({"guard_formulas": True}, "guard_formulas"),
         ({"guard_formulas": True, "file": Path("a.csv")}, None),
         ({"record": Path("r"), "report": Path("b")}, "record"),
-        ({"report_top": 1, "report_public": Path("b")}, "report_top"),
         ({"report_title": "T", "report_public": Path("b")}, None),
         ({"report_title": "T", "file": Path("a.csv")}, "report_title"),
     ],

@@ -26,7 +26,6 @@ _WRITTEN = (
     "record",
     "public_record",
     "report",
-    "report_top",
     "report_public",
     "report_title",
 )

@@ -617,11 +617,10 @@ def test_labels_stand_behind_codes_in_the_summary_and_the_report(spss):
 
 def test_the_report_of_a_protection_has_no_label_of_what_was_recoded(spss):
     result = protect(spss, ["sex", "region"], "w", threshold=0.9)
-    assert "2 (female)" in protection_page(result, title="T", riskiest=9)
+    assert "Sex of respondent" in protection_page(result, title="T")
     merged = {"sex": Recoding.mapping({1: 2})}
     recoded = protect(spss, ["sex", "region"], "w", threshold=0.9, recodings=merged)
-    made = protection_page(recoded, title="T", riskiest=9)
-    assert "N (North)" in made
+    made = protection_page(recoded, title="T")
     assert "female" not in made
 
 

@@ -99,7 +99,6 @@ REGION = "hierarchy:regions.csv:1"
 file = "safe.sav"
 shuffle = true
 report = "report.html"
-report_top = 3
 """,
     "combinations of keys": """
 [safe]
