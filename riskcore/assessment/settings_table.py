@@ -355,7 +355,6 @@ class CheckSettings(TypedDict, total=False):
     hierarchies: Annotated["Mapping[Hashable, Tree] | None", HIERARCHIES]
     missing_sensitive: Annotated[str, MISSING_SENSITIVE]
     missing: Annotated[str, MISSING]
-    alpha: Annotated[float, ALPHA]
     population: Annotated[Any, POPULATION]
     method: Annotated[Method, METHOD]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]

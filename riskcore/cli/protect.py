@@ -153,7 +153,7 @@ _TOPICS = {
         *("min_population", "l", "kind", "t", "ordered"),
     ),
     "population": (
-        *("population", "sampling_fraction", "cluster", "missing", "alpha", "method"),
+        *("population", "sampling_fraction", "cluster", "missing", "method"),
     ),
     "panels": ("person", "wave", "known_waves"),
     "columns": ("roles", "accept"),

@@ -250,7 +250,7 @@ class AgainstOriginal:
             WEIGHTS,
             settings.method,
             settings.missing,
-            settings.alpha,
+            1.0,
         )
 
 

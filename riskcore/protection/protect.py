@@ -102,7 +102,7 @@ def protect(
         k-anonymous by the keys. One number for all sets of keys, or one by set, as in
         ``{("region", "sex"): 3}``. Together with a threshold, a record is unsafe if
         f < k or its risk reaches the threshold. f is counted by the rule for missing
-        keys; with ``alpha`` it is a real number.
+        keys.
     subsets : int, optional
         Replace each set of keys by all combinations of this many of its keys, each
         known to an intruder of its own; at most 300 sets in all.
@@ -195,8 +195,6 @@ def protect(
         How to compute the individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
         What missing and blanked keys match, see `tabulate`.
-    alpha : float
-        With ``missing="wildcard"``, see `tabulate`.
     ties : {"rule", "secret"}
         How to decide between sets of keys of equal cost and number. "rule": as under
         ``cost``, the same each time; but whoever knows the rule can infer from a
@@ -246,7 +244,7 @@ def protect(
         As `assess` and `recode`. ValueError also if no threshold or k is given, if
         they contradict each other, or if a rule or a cost is invalid; or if a panel is
         combined with a household, treatments of keys, a model, ``missing="category"``,
-        ``alpha``, ``suppression="argus"`` or costs of categories. TypeError also for
+        ``suppression="argus"`` or costs of categories. TypeError also for
         data on an engine with a household column or a panel.
     RuntimeError
         If the protected data are not the data that were verified, for example because

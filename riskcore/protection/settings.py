@@ -71,7 +71,7 @@ COSTS = ("fewest", "equal", "entropy")
 # Prefix for the type of a given model, which a record cannot hold.
 GIVEN = "given: "
 _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
-_OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
+_OF_PANELS = ("person", "wave", "known_waves", "level")
 # In place of related columns: those that are found.
 DERIVED = "derived"
 
@@ -98,7 +98,6 @@ class Settings:
         Or, for a key, to a dict of its categories as text to float.
     population : str, CellModel or frame
     suppression, method, missing : str
-    alpha : float
     ties : "rule" or "secret"
         What decides between keys of equal cost.
     against_insiders : bool
@@ -150,7 +149,6 @@ class Settings:
     suppression: Suppression
     method: Method
     missing: str
-    alpha: float
     ties: Ties = "rule"
     against_insiders: bool = False
     cluster: Hashable | None = None
@@ -376,7 +374,7 @@ class Settings:
         for name, setting in settings_of(ProtectSettings).items():
             if name in RECORDED:
                 setting.check(name, getattr(self, name))
-        check_missing(self.missing, self.alpha)
+        check_missing(self.missing, 1.0)
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
         check_fitted(self.counted_by, self.cluster)
@@ -464,7 +462,8 @@ class Settings:
     def _check_panel(self) -> None:
         """Refuse settings that do not go with persons over waves."""
         asked = {name: getattr(self, name) for name in _OF_PANELS}
-        waves = waves_of({**asked, "numeric": self.with_role("numeric")}, None)
+        asked |= {"numeric": self.with_role("numeric"), "alpha": 1.0}
+        waves = waves_of(asked, None)
         if waves is None:
             return
         check_wave_roles(waves, self.variables, self.weight)

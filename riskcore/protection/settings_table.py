@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from riskcore.assessment.settings_table import (
-    ALPHA,
     CLUSTER,
     KIND_OF_L,
     KNOWN_WAVES,
@@ -145,7 +144,6 @@ class SafetySettings(TypedDict, total=False):
             "(category). A blanked key stands for any value",
         ),
     ]
-    alpha: Annotated[float, ALPHA]
     population: Annotated[Any, POPULATION]
     cluster: Annotated[Hashable | None, CLUSTER]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]

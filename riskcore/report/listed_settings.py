@@ -55,8 +55,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
         return facts
     if counting.missing != "refuse":
         facts.append(("missing keys", MISSING_NAMES[counting.missing]))
-    if counting.missing == "wildcard":
-        facts.append(("alpha", f"{counting.alpha:g}"))
+    if isinstance(of, Assessment) and of.cells.missing == "wildcard":
+        facts.append(("alpha", f"{of.cells.alpha:g}"))
     return facts
 
 

@@ -161,8 +161,10 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         unit = settings["cluster"]
         drawn = "" if unit is None else f", by clusters of {label(unit)}"
         file["population_model"] = ", ".join(models) + drawn
-    missing = {name: settings[name] for name in ("missing", "alpha")}
-    missing["missing_values"] = record["missing_values"]
+    missing = {
+        "missing": settings["missing"],
+        "missing_values": record["missing_values"],
+    }
     facts = [
         *rows({**file, "method": settings["method"]}, "text"),
         *rows(missing, "text"),

@@ -271,7 +271,6 @@ PROTECT = {
     "household rate": ({"household": "h", "household_rate": 2}, "household_rate=2"),
     "missing": ({"missing": "refuse"}, "missing='refuse'"),
     "missing unknown": ({"missing": "x"}, "missing='x'"),
-    "alpha": ({"alpha": "1"}, "alpha='1'"),
     "method": ({"method": "x"}, "method='x'"),
     "suppression": ({"suppression": "x"}, "suppression='x'"),
     "suppression None": ({"suppression": None}, "suppression=None"),

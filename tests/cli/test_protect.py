@@ -384,7 +384,6 @@ def test_records_that_were_edited_badly(run, refused):
     run(f"{COARSE} --output safe.csv")
     for name, value in {
         "threshold": "0.03",
-        "alpha": 1.5,
         "keys": "abc",
         "recodings": {"AGE": {"rules": [3]}},
         "cost": 3,

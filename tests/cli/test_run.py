@@ -530,7 +530,6 @@ OPTIONS = {
     "--rate": SHARES.map(lambda one: [one]),
     "--household-rate": SHARES.map(lambda one: [one]),
     "--missing": st.sampled_from([["argus"], ["category"]]),
-    "--alpha": SHARES.map(lambda one: [one]),
     "--population": st.sampled_from([["weights"], ["auto"], ["latent-class"]]),
     "--cluster": st.just(["PERSON"]),
     "--sampling-fraction": SHARES.map(lambda one: [one]),

@@ -525,7 +525,6 @@ def test_reports_of_the_file_as_written(tmp_path, safe):
         {"threshold": np.longdouble(0.5)},
         {"threshold": None, "rate": np.float32(0.25)},
         {"household": "hh", "household_rate": Fraction(1, 4)},
-        {"alpha": np.float32(0.5)},
         {"cost": {"a": np.int8(3), "b": Fraction(1, 2)}},
         {"recodings": {"a": Recoding.truncation(np.int64(1))}},
         {"recodings": {"a": Recoding(drop=np.int64(1))}},

@@ -77,7 +77,6 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "found": _found(bench, plan) if plan.state == "done" else None,
         "unit": settings.unit,
         "ways": [_way(bench, name) for name in WAYS],
-        "alpha": settings.alpha if settings.missing == "wildcard" else None,
         "fraction": settings.sampling_fraction,
         "costs": [_cost(settings, str(name), query) for name in settings.variables],
         "strata": _strata(bench),
@@ -416,13 +415,10 @@ def ways(bench: Workbench, form: Form) -> str:
             continue
         tables[table][name] = None if given == _usual(bench, name) else given
         words.append(said("protect", f"{name}_{given}"))
-    for name, rule in (("alpha", "alpha"), ("fraction", "sampling_fraction")):
-        if form.text(name) != form.text(f"was-{name}"):
-            value = form.fraction(name) if form.has(name) else None
-            tables["safe"][rule] = None if (name, value) == ("alpha", 1) else value
-            words.append(said("protect", f"{name}_set", value=form.text(name)))
-    if tables["safe"].get("missing"):
-        tables["safe"]["alpha"] = None
+    if form.text("fraction") != form.text("was-fraction"):
+        value = form.fraction("fraction") if form.has("fraction") else None
+        tables["safe"]["sampling_fraction"] = value
+        words.append(said("protect", "fraction_set", value=form.text("fraction")))
     told = ". ".join(words)
     bench.change(told, **{name: one for name, one in tables.items() if one})
     return told

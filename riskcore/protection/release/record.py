@@ -69,7 +69,7 @@ _THRESHOLDS = (
     "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
 )  # fmt: skip
 _METHODS = (
-    "level", "population", "method", "missing", "alpha",
+    "level", "population", "method", "missing",
     "suppression", "ties", "cost", "household_keys",
     "against_insiders",
     "related", "known_waves", "cluster", "sampling_fraction",

@@ -58,7 +58,7 @@ _GOALS = frozenset(
     {
         *("keys", "weight", "household", "k", "subsets", "strata", "level"),
         *("threshold", "rate", "household_threshold", "household_rate"),
-        *("method", "missing", "alpha", "population", "sampling_fraction"),
+        *("method", "missing", "population", "sampling_fraction"),
         *("min_population", "l", "kind", "t", "ordered", "roles", "accept"),
         *("person", "wave", "known_waves"),
     }

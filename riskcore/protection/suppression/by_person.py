@@ -181,7 +181,7 @@ def _cells(
         rows=counts.inverse,
         weighted=coded.weight is not None,
         missing=settings.missing,
-        alpha=settings.alpha,
+        alpha=1.0,
         missing_values=tuple(one.missing for one in columns),
         record_weights=panel.weight,
     )
@@ -310,5 +310,5 @@ def _assessed(
             population=WEIGHTS,
             method=settings.method,
             missing=settings.missing,
-            alpha=settings.alpha,
+            alpha=1.0,
         )

@@ -232,7 +232,7 @@ def test_the_public_record_has_what_satre_asks_of_a_released_output():
         "rate": 0.05, "k": [3, 3], "sets": [["sex"], ["age"]], "population": "weights",
     }  # fmt: skip
     assert "noise of 10 %" in public["treated"]["pay"][0]
-    assert {"suppression", "ties", "cost", "missing", "alpha"} <= set(public)
+    assert {"suppression", "ties", "cost", "missing"} <= set(public)
     assert public["versions"]["riskcore"] == riskcore.__version__
     assert public["format"] == 1
 

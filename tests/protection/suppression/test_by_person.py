@@ -222,7 +222,6 @@ def test_limits_and_ties():
         ({"person": "a"}, "both a key and the household"),
         ({"known_waves": 7}, "the file has 4 waves"),
         ({"missing": "category"}, "missing='category'"),
-        ({"alpha": 0.5}, "combined with alpha"),
         ({"cluster": "area"}, "cluster: no model is fitted"),
         ({"suppression": "argus"}, "suppression='argus'"),
         ({"population": "latent-class"}, "population='latent-class'"),
