@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
+RESULTS = HERE / "results"
 
 
 def timed(work, clock=time.perf_counter):

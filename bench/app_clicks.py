@@ -27,9 +27,9 @@ from typing import NamedTuple
 from playwright.sync_api import sync_playwright
 
 from bench._app import ROOT, App, Watch, act, enter, launch, settle
-from bench._common import HERE, origin, replace, table
+from bench._common import HERE, RESULTS, origin, replace, table
 
-PAGE = ROOT / "notes" / "app_times.md"
+PAGE = RESULTS / "app_times.md"
 CASES = HERE / "clicks"
 # In the order of the lessons; the files between them stay in the office.
 PASSES = ("suf_homes", "suf", "puf_office", "puf_homes", "puf_persons", "puf")

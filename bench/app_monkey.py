@@ -21,10 +21,10 @@ from pathlib import Path
 
 from playwright.sync_api import Error, sync_playwright
 
-from bench._app import ROOT, App, Watch, enter, launch
-from bench._common import origin, replace
+from bench._app import App, Watch, enter, launch
+from bench._common import RESULTS, origin, replace
 
-PAGE = ROOT / "notes" / "app_times.md"
+PAGE = RESULTS / "app_times.md"
 
 # Texts for fields: numbers of several formats, rules, nonsense.
 TEXTS = (

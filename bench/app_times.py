@@ -4,7 +4,8 @@
 
 By default 10,000, 100,000 and 1,000,000 simulated records with six keys. The requests
 are those of the pages, without a browser; each is the median of five, with other values
-each time, so that no answer is one that was kept. The result is in notes/app_times.md.
+each time, so that no answer comes from a cache. The result is in
+bench/results/app_times.md.
 """
 
 import http.client
@@ -18,9 +19,9 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from bench._app import ROOT, App
-from bench._common import given, origin, replace, table
+from bench._common import RESULTS, given, origin, replace, table
 
-PAGE = ROOT / "notes" / "app_times.md"
+PAGE = RESULTS / "app_times.md"
 ROUNDS = 5
 KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "CITIZENSHIP")
 ROLES = dict.fromkeys(KEYS, "key") | {

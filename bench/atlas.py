@@ -1,4 +1,4 @@
-"""Draw and tabulate the errors of the published forms for notes/accuracy.md.
+"""Draw and tabulate the errors of the published forms for bench/results/accuracy.md.
 
     python -m bench.atlas
 
@@ -19,18 +19,17 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from scipy.special import hyp2f1
 
-from bench._common import HERE, command, replace, table
+from bench._common import RESULTS, command, replace, table
 from riskcore import accuracy, individual_risk
 from riskcore.core import published_forms as forms
 
-NOTES = HERE.parent / "notes"
-PAGE = NOTES / "accuracy.md"
+PAGE = RESULTS / "accuracy.md"
 ENDS = 1e-8  # maps go from p = ENDS to 1 - ENDS
 
 
 def save(figure, name):
     """Write a picture; return the Markdown that shows it."""
-    path = NOTES / "figures" / f"{name}.png"
+    path = RESULTS / "figures" / f"{name}.png"
     path.parent.mkdir(exist_ok=True)
     # Without the library's version: the same figures give the same bytes.
     figure.savefig(path, dpi=150, metadata={"Software": None})

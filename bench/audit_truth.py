@@ -21,14 +21,14 @@ import numpy as np
 
 from bench import _audit_peers as peers
 from bench._cell_kinds import KINDS, missing
-from bench._common import HERE, origin, reached, replace, table
+from bench._common import HERE, RESULTS, origin, reached, replace, table
 from bench._generators import COPIED, NEEDED, OWN, PACKAGES
 from riskcore.disclosure.attributes import attribute_guesses
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.copies import copies
 from riskcore.disclosure.shared_columns import SharedColumn
 
-PAGE = HERE.parent / "notes" / "audit_truth.md"
+PAGE = RESULTS / "audit_truth.md"
 RAW = HERE / "audit_truth.csv"
 SIZES = (0.01, 0.05, 0.2)
 REPLICATES = 10

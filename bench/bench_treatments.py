@@ -4,9 +4,9 @@
 
 Incomes are lognormal, whole numbers for one column. The goals are 2 seconds for the
 microaggregation of one column of 1e6 records and 5 for MDAV of 1e5 records and three
-columns. What the rules do to incomes is in notes/howto/treat.md. The table in
-notes/errata.md runs sdcMicro and needs a copy of its source, see bench/_sdcmicro.py;
-without it that table stays as it is, and the reason is printed.
+columns. What the rules do to incomes is in bench/results/treatments.md. The table in
+bench/results/treatments_of_sdcmicro.md runs sdcMicro and needs a copy of its source,
+see bench/_sdcmicro.py; without it that table stays as it is, and the reason is printed.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ import pandas
 
 from bench import _sdcmicro as peer
 from bench._common import (
-    HERE,
+    RESULTS,
     given,
     interleaved,
     origin,
@@ -31,8 +31,8 @@ from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Treatment
 
-TREAT = HERE.parent / "notes" / "howto" / "treat.md"
-ERRATA = HERE.parent / "notes" / "errata.md"
+TREAT = RESULTS / "treatments.md"
+PEER = RESULTS / "treatments_of_sdcmicro.md"
 RULES = (
     "top:1%=mean", "round:100", "round:2digits:unbiased", "bands:0,20000,50000",
     "microaggregate:3", "swap:5%", "noise:10%",
@@ -212,7 +212,7 @@ def main():
     about = f"{origin('numpy')}, sdcMicro {peer.version()}."
     text = f"{about}\n\n{table(['', 'sdcMicro', 'riskcore'], peer_rows())}"
     print(text)
-    replace(ERRATA, "treatments_of_sdcmicro", text)
+    replace(PEER, "treatments_of_sdcmicro", text)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import sys
 import numpy as np
 
 import riskcore
-from bench._common import HERE, given, origin, reached, replace, table, timed
+from bench._common import RESULTS, given, origin, reached, replace, table, timed
 
 PERSONS, WAVES = 1_000_000, 12
 KNOWN = (1, 2, 3, 6, None)
@@ -70,7 +70,7 @@ def main():
     text = f"{origin('numpy')}: {persons:,} persons, {waves} waves.\n\n"
     text += table(header, rows)
     print(text)
-    replace(HERE.parent / "notes" / "howto" / "waves.md", "bench_waves", text)
+    replace(RESULTS / "waves.md", "bench_waves", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare the population models with the truth, for notes/calibration.md.
+"""Compare the population models with the truth, for bench/results/calibration.md.
 
     python -m bench.calibration [replicates]
 
@@ -24,7 +24,7 @@ from scipy.stats import binom
 
 import riskcore
 from bench import _populations
-from bench._common import HERE, command, given, table
+from bench._common import RESULTS, command, given, table
 from bench._populations import MUNICIPALITIES, PROVINCES
 from bench.atlas import paragraph, save
 from riskcore.models import (
@@ -46,7 +46,7 @@ from riskcore.simulate import (
     zipf_population,
 )
 
-PAGE = HERE.parent / "notes" / "calibration.md"
+PAGE = RESULTS / "calibration.md"
 N, K = 100_000, 10_000
 FRACTIONS = (0.01, 0.1, 0.3)
 REPLICATES = 100

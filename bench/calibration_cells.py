@@ -1,4 +1,4 @@
-"""Compare the models of cells with the truth, for notes/calibration_of_cells.md.
+"""Compare the models of cells with the truth: bench/results/calibration_of_cells.md.
 
     python -m bench.calibration_cells [replicates] [--outcomes FILE] [--processes 1]
 
@@ -34,12 +34,11 @@ import riskcore
 from bench import _cell_kinds, _cells_page, _riskutility
 from bench._cell_kinds import KINDS
 from bench._cells_page import BEST, NO_CLUSTERS, OWN_WEIGHTS, PEERS
-from bench._common import HERE, origin, replace
+from bench._common import RESULTS, origin, replace
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.models import CellTable, LatentClass, LogLinear, Pitman, SizeIndices
 from riskcore.models.poisson_binomial import PoissonBinomial
 
-NOTES = HERE.parent / "notes"
 # Records, or their share of the population.
 SIZES = (500, 1000, 0.05, 0.2)
 REPLICATES = 20
@@ -281,9 +280,9 @@ def main():
     }
     add_riskutility(results)
     page = _cells_page.text(results, options.replicates)
-    (NOTES / "calibration_of_cells.md").write_text(page)
+    (RESULTS / "calibration_of_cells.md").write_text(page)
     by_design = f"{origin('numpy')}.\n\n{_cells_page.design_table(results)}"
-    replace(NOTES / "cell_models.md", "calibration_cells", by_design)
+    replace(RESULTS / "cell_models.md", "calibration_cells", by_design)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare the risk within a tolerance with the truth, for notes/cell_models.md.
+"""Compare the risk within a tolerance with the truth, for bench/results/cell_models.md.
 
     python -m bench.calibration_numeric [replicates]
 
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench._common import HERE, given, origin, replace, table
+from bench._common import RESULTS, given, origin, replace, table
 from bench._populations import census_of
 from bench.calibration_weights import DESIGNS
 from riskcore.assessment.cell_risk import risk_of
@@ -199,7 +199,7 @@ def main():
     ]  # fmt: skip
     text = f"{origin('numpy')}.\n\n{table(header, rows)}"
     print(text)
-    replace(HERE.parent / "notes" / "cell_models.md", "calibration_numeric", text)
+    replace(RESULTS / "cell_models.md", "calibration_numeric", text)
 
 
 def _far(ratio):

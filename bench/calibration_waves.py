@@ -1,4 +1,4 @@
-"""Compare the risk of panels with the truth, for notes/howto/waves.md.
+"""Compare the risk of panels with the truth, for bench/results/waves.md.
 
     python -m bench.calibration_waves [replicates]
 
@@ -15,7 +15,7 @@ from itertools import combinations, product
 import numpy as np
 
 import riskcore
-from bench._common import HERE, given, origin, replace, table
+from bench._common import RESULTS, given, origin, replace, table
 
 N, T = 50_000, 5
 FRACTIONS = (0.01, 0.05, 0.2)
@@ -164,7 +164,7 @@ def main():
     header += ["tau, weights", "model", "spread", "held, risks", "held, tau", "tenths"]
     text = f"{origin('numpy')}.\n\n{table(header, rows, texts=2)}"
     print(text)
-    replace(HERE.parent / "notes" / "howto" / "waves.md", "calibration_waves", text)
+    replace(RESULTS / "waves.md", "calibration_waves", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Compare own and smoothed weights of cells with the truth, for notes/cell_models.md.
+"""Compare own and smoothed weights with the truth, for bench/results/cell_models.md.
 
     python -m bench.calibration_weights [replicates]
 
@@ -15,7 +15,7 @@ from itertools import product
 
 import numpy as np
 
-from bench._common import HERE, given, origin, replace, table
+from bench._common import RESULTS, given, origin, replace, table
 from bench._designs import (
     adjusted,
     exact,
@@ -100,7 +100,7 @@ def main():
     header = ["design", "risks, own", "smoothed", "tau, own", "smoothed", "spreads"]
     text = f"{origin('numpy')}.\n\n{table(header, rows)}"
     print(text)
-    replace(HERE.parent / "notes" / "cell_models.md", "calibration_weights", text)
+    replace(RESULTS / "cell_models.md", "calibration_weights", text)
 
 
 if __name__ == "__main__":

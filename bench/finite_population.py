@@ -3,7 +3,7 @@
     python -m bench.finite_population
 
 Both are in Arb balls: the beta-binomial law by the sum over all of its terms, the
-negative binomial one by bench/references.py (notes/finite_population.md). The cell has
+negative binomial one by bench/references.py (notes/posterior.md). The cell has
 a sample unique, two people expected in the population, and A = N/4.
 """
 

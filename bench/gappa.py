@@ -6,7 +6,7 @@
 Scripts are written from the source of the kernels (bench/proof/gappa.py). Gappa bounds
 what roundings lose, Sollya what polynomials leave of their functions; both certify what
 they say. The exit status is 1 unless both together are within what `python -m
-bench.prove` claims of the same part (notes/proof_of_rounding.md).
+bench.prove` claims of the same part (notes/correct_rounding.md).
 """
 
 import argparse
@@ -14,12 +14,12 @@ import itertools
 import math
 import sys
 
-from bench._common import HERE, command, replace, table
+from bench._common import RESULTS, command, replace, table
 from bench.proof import gappa, gappa_kernels, gappa_parts, parts
 from bench.proof.program import output
 from riskcore.core.special import elementary
 
-PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+PAGE = RESULTS / "proof_of_rounding.md"
 
 
 def pairs():

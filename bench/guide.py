@@ -2,7 +2,7 @@
 
     python -m bench.guide [rounds]
 
-Writes the tables of notes/guide.md. The first is of numbers that *Statistical
+Writes the tables of bench/results/guide.md. The first is of numbers that *Statistical
 Disclosure Control: A Practice Guide* (Benschop, Machingauta and Welch) prints with the
 data they are of, the second of its times. The third runs sdcMicro and needs a copy of
 its source, see bench/_sdcmicro.py; without it that table stays as it is, and the reason
@@ -17,10 +17,10 @@ import pandas
 
 import riskcore
 from bench import _sdcmicro as peer
-from bench._common import HERE, command, given, origin, replace, table
+from bench._common import RESULTS, command, given, origin, replace, table
 from riskcore import simulate
 
-PAGE = HERE.parent / "notes" / "guide.md"
+PAGE = RESULTS / "guide.md"
 
 # tab41: ten persons, their education and work as letters.
 TEN = pandas.DataFrame(

@@ -11,7 +11,7 @@ Muller and Tisserand 1998), at a cost of a division or two for each 2^12 doubles
 are refined by the terms left out, and Arb decides each that is kept.
 
 Beside them stand inputs of a form: few bits, next to powers of two, p next to 0 and 1.
-Writes tests/core/points/hard_cases.csv and notes/hard_cases.md.
+Writes tests/core/points/hard_cases.csv and bench/results/hard_cases.md.
 """
 
 import argparse
@@ -25,12 +25,12 @@ import numba
 import numpy as np
 from flint import arb, arb_series, ctx
 
-from bench._common import HERE, command, table
+from bench._common import HERE, RESULTS, command, table
 from bench.references import exact_risk
 from riskcore.core.risk.bounds import risk_enclosure
 
 DATA = HERE.parent / "tests" / "core" / "points" / "hard_cases.csv"
-PAGE = HERE.parent / "notes" / "hard_cases.md"
+PAGE = RESULTS / "hard_cases.md"
 LARGEST_F = 64
 # Ranges of p; the regions of the kernel have their borders at 0.3, 0.5 and 0.75.
 RANGES = {
@@ -375,7 +375,7 @@ def write_data(rows):
 
 
 def page(rows, tried, seconds):
-    """Return the text of notes/hard_cases.md."""
+    """Return the text of bench/results/hard_cases.md."""
     total = sum(tried.values())
     by_range = [
         [name, f"2^{math.log2(count):.1f}" if count else "0"]

@@ -20,18 +20,18 @@ from scipy.stats import binomtest
 
 from bench import _audit_peers as peers
 from bench._cell_kinds import FILES, FOLDER
-from bench._common import HERE, origin, replace, table, timed
-from riskcore.disclosure import measures
+from bench._common import RESULTS, origin, replace, table, timed
+from riskcore.disclosure import known_measures as measures
 from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.simulate import microdata
 
-PAGE = HERE.parent / "notes" / "audit_measures.md"
+PAGE = RESULTS / "audit_measures.md"
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT", "CITIZENSHIP", "HHSIZE"]
 TARGET, NUMBERS = "EDUCATION", ["INCOME", "MEMBERS"]
 RECORDS, MANY = 2000, 1_000_000
 ORDERS, ATTACKS = 20, 500
 ADULT = "adult.csv"
-# What is timed: functions that `measures.py` calls.
+# What is timed: functions that `known_measures.py` calls.
 FUNCTIONS = (
     "count_cells", "replicated_uniques", "disclosive", "nearest_of_all",
     "singling_out", "linkability",

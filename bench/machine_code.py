@@ -7,7 +7,7 @@
 The loops of every region are compiled as the package compiles them, for three
 processors, and from bindings/c/riskcore.c by gcc and clang. Their instructions are run
 on graphs of operations, and so is the source: in every case of the comparisons that
-either makes, the results must be the same graph (notes/proof_of_rounding.md). The exit
+either makes, the results must be the same graph (notes/correct_rounding.md). The exit
 status is 1 unless they are.
 """
 
@@ -17,13 +17,13 @@ import sys
 import time
 from multiprocessing import get_context
 
-from bench._common import HERE, command, replace, table
+from bench._common import RESULTS, command, replace, table
 from bench.proof import machine_code
 from bench.proof.machine_code import REGIONS, Comparison
 from bench.proof.program import output
 from riskcore.core.compiled import jit
 
-PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+PAGE = RESULTS / "proof_of_rounding.md"
 PROCESSORS = "x86-64-v2", "x86-64-v3", "x86-64-v4"
 COMMANDS = (
     "gcc -O2", "gcc -O2 -mfma", "gcc -O3 -march=haswell", "clang -O2 -mfma",

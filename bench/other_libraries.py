@@ -15,9 +15,9 @@ import flint
 import numpy as np
 
 import riskcore
-from bench._common import HERE, interleaved, origin, replace, table
+from bench._common import RESULTS, interleaved, origin, replace, table
 
-PAGE = HERE.parent / "notes" / "correct_rounding.md"
+PAGE = RESULTS / "correct_rounding.md"
 CALLS = 300
 CELLS = 100_000
 CORRECT_ROUNDING = 2  # FPWRAP_CORRECT_ROUNDING of arb_fpwrap.h

@@ -14,7 +14,7 @@ The rounding test, the choice of region, the loop over blocks and the slow steps
 them, balls and fixed point, are proved first. Then
 each kernel runs unchanged on boxes of (f, p), and every rounding is charged. Arb and
 the fraction's own bounds cover what its formula leaves out; exact arithmetic proves the
-formula (notes/proof_of_rounding.md). The exit status is 1 unless every box has a bound
+formula (notes/correct_rounding.md). The exit status is 1 unless every box has a bound
 below the bound that the kernel claims, and no region claims 16 times what is proved.
 """
 
@@ -25,7 +25,7 @@ import sys
 import time
 from importlib.metadata import version
 
-from bench._common import HERE, command, replace, table
+from bench._common import HERE, RESULTS, command, replace, table
 from bench.proof import (
     balls,
     certificate,
@@ -42,7 +42,7 @@ from bench.proof import (
     ways,
 )
 
-PAGE = HERE.parent / "notes" / "proof_of_rounding.md"
+PAGE = RESULTS / "proof_of_rounding.md"
 SLOW_STEPS = {
     theorem.BALLS: balls,
     theorem.ENCLOSURE: enclosure,

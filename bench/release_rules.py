@@ -3,12 +3,13 @@
     python -m bench.release_rules
 
 It writes `notes/_static/release-1.json`, which the site publishes, and the tables in
-`notes/reference/rules.md`. `tests/protection/release/test_rules_table.py` compares.
+`bench/results/rules.md`, which the site shows in `notes/reference/rules.md`.
+`tests/protection/release/test_rules_table.py` compares.
 """
 
 import json
 
-from bench._common import HERE, replace, table
+from bench._common import HERE, RESULTS, replace, table
 from riskcore.common.settings import Setting
 from riskcore.protection.release.rules_table import (
     FORMAT,
@@ -20,7 +21,7 @@ from riskcore.protection.release.rules_table import (
 
 NOTES = HERE.parent / "notes"
 SCHEMA = NOTES / "_static" / f"release-{FORMAT}.json"
-PAGE = NOTES / "reference" / "rules.md"
+PAGE = RESULTS / "rules.md"
 
 
 def schema_text():

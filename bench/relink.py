@@ -31,7 +31,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
-from bench._common import HERE, origin, replace, table
+from bench._common import RESULTS, origin, replace, table
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.files import formats
 from riskcore.protection.release.record import read_record
@@ -411,7 +411,7 @@ def files_of_pages():
             for block in blocks(page):
                 folder.run(block)
             folder.finish()
-            link = page.removeprefix("notes/") if "/" in page else None
+            link = f"../../{page}" if "/" in page else None
             for safe, *sources in files:
                 label, released = of_page(link, safe, *sources)
                 rows += main_rows(rows_of_file(released, label))
@@ -440,4 +440,4 @@ if __name__ == "__main__":
     else:
         text = f"{origin('numpy', 'scipy')}\n\n{table(head, files_of_pages(), 2)}"
         print(text)
-        replace(HERE.parent / "notes" / "attacks.md", "relink", text)
+        replace(RESULTS / "attacks.md", "relink", text)

@@ -1,4 +1,4 @@
-"""Compute the published tables and figures again for notes/reproductions.md.
+"""Compute the published tables and figures again for bench/results/reproductions.md.
 
     python -m bench.reproduce [--replicates R]
 
@@ -9,10 +9,9 @@ The errata name some of the numbers: look there too when these change.
 import argparse
 
 from bench import _reproduce as reproduce
-from bench._common import HERE, command, replace
+from bench._common import RESULTS, command, replace
 from riskcore.common.drawing import save
 
-NOTES = HERE.parent / "notes"
 CAPTIONS = {
     "mokken-figure-1": "Figure 1: the risk by the number of investigators. Circles are "
     "the numbers of the text.",
@@ -32,7 +31,7 @@ CAPTIONS = {
 def section(comparison):
     parts = [f"`{command()}`", reproduce.markdown(comparison)]
     for name, draw in comparison.figures.items():
-        path = NOTES / "figures" / f"{name}.png"
+        path = RESULTS / "figures" / f"{name}.png"
         with path.open("wb") as file:
             save(draw(), file, "png")
         parts.append(f"![{CAPTIONS[name]}](figures/{name}.png)\n\n{CAPTIONS[name]}")
@@ -46,7 +45,7 @@ def main():
     for source in reproduce.SOURCES:
         comparison = reproduce.compare(source, replicates=options.replicates)
         print(reproduce.plain(comparison), end="\n\n")
-        replace(NOTES / "reproductions.md", source, section(comparison))
+        replace(RESULTS / "reproductions.md", source, section(comparison))
 
 
 if __name__ == "__main__":

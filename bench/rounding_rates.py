@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from bench._common import HERE, command, given, replace, table
+from bench._common import RESULTS, command, given, replace, table
 from bench.atlas import save
 from riskcore.core.compiled.jit import native
 from riskcore.core.risk.bounds import risk_enclosure
@@ -209,7 +209,7 @@ tells it: a midpoint of two doubles lies within. At most {100 * shares.max():.2f
 in a field. Dotted are the cuts between the methods at p = {P_FORWARD}, {P_HALF} and
 {P_NEAR_ONE}."""
     print(text)
-    replace(HERE.parent / "notes" / "correct_rounding.md", "rounding_rates", text)
+    replace(RESULTS / "correct_rounding.md", "rounding_rates", text)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ for FMA, glibc computes it in software: a process of its own is told that the pr
 has none. arm64 is emulated. The exit status is 1 if a bit differs.
 """
 
+import csv
 import ctypes
 import itertools
 import multiprocessing
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import riskcore
-from bench import same_bits
+from bench import hard_cases, same_bits
 from bench._common import HERE, given, origin, publish, table
 from bindings import write_c
 
@@ -75,12 +76,10 @@ def borders():
 
 def hardest():
     """Return the hardest cells to round that are known."""
-    folder = HERE / "gifts" / "core-math"
-    rows = []
-    for path in sorted(folder.rglob("*.wc")):
-        lines = (line.partition("#")[0].split(",") for line in path.open())
-        rows += [[float.fromhex(x) for x in row] for row in lines if len(row) == 2]
-    return np.array(rows).T.copy()
+    with hard_cases.DATA.open() as lines:
+        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
+        cells = {(float.fromhex(row["f"]), float.fromhex(row["p"])) for row in rows}
+    return np.array(sorted(cells)).T.copy()
 
 
 def turns(name, count):

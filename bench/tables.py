@@ -68,18 +68,14 @@ class Section(NamedTuple):
 
 
 PAGE = "bench/README.md"
+ROUNDING = "bench/results/correct_rounding.md"
+CELLS = "bench/results/cell_models.md"
+MEASURES = "bench/results/audit_measures.md"
+PROOF = "bench/results/proof_of_rounding.md"
 # Of functions that bench/search.py measures together.
 GROUPS = (
     "accuracy", "posterior", "prior", "models_accuracy", "posterior_uniques",
     "intruder",
-)  # fmt: skip
-# Reports of errors in other tools.
-GIFTS = tuple(
-    f"gift_{tool}_{number}"
-    for tool, reports in {
-        "scipy": 2, "sdcmicro": 13, "argus": 1, "pycanon": 3, "riskutility": 1,
-    }.items()
-    for number in range(1, reports + 1)
 )  # fmt: skip
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
@@ -91,12 +87,15 @@ SECTIONS = (
     Section("bench_wildcard", PAGE, "wildcard", measured=True),
     Section("bench_diversity", PAGE, "diversity", measured=True),
     Section("bench_treatments", PAGE, "treatments", measured=True),
-    Section("bench_treatments", "notes/howto/treat.md", "treat"),
+    Section("bench_treatments", "bench/results/treatments.md", "treat"),
     Section(
-        "bench_treatments", "notes/errata.md", "treatments_of_sdcmicro", measured=True
+        "bench_treatments",
+        "bench/results/treatments_of_sdcmicro.md",
+        "treatments_of_sdcmicro",
+        measured=True,
     ),
     # The secrets of the files are drawn anew.
-    Section("relink", "notes/attacks.md", "relink", measured=True),
+    Section("relink", "bench/results/attacks.md", "relink", measured=True),
     # They have rows of files and of a package that are not part of the project.
     *(
         Section(script, f"bench/results/{script}.md", measured=True)
@@ -107,7 +106,7 @@ SECTIONS = (
     Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
     *(
-        Section(script, "notes/app_times.md", script, measured=True)
+        Section(script, "bench/results/app_times.md", script, measured=True)
         for script in ("app_times", "app_clicks", "app_monkey")
     ),
     Section("bench_r", PAGE, "r", measured=True),
@@ -120,61 +119,77 @@ SECTIONS = (
     Section("bench_kernel", PAGE, "function_speed", measured=True),
     Section("continued_fraction", PAGE, "fraction"),
     Section(
-        "other_libraries", "notes/correct_rounding.md", "other_libraries", measured=True
+        "other_libraries",
+        ROUNDING,
+        "other_libraries",
+        measured=True,
     ),
-    Section("rounding_rates", "notes/correct_rounding.md", "rounding_rates"),
+    Section("rounding_rates", ROUNDING, "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
     Section("same_bits_c", PAGE, "c_bits", measured=True),
     # The time of the search is on the page.
-    Section("hard_cases", "notes/hard_cases.md", but=r"inputs in \d+ s\.$"),
+    Section("hard_cases", "bench/results/hard_cases.md", but=r"inputs in \d+ s\.$"),
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
-    Section(
-        "gifts", "bench/gifts/core-math/src/binary64/individual_risk/individual_risk.wc"
-    ),
-    Section("gifts", "notes/gifts.md", "gifts", measured=True),
-    *(Section("gifts", "notes/gifts.md", name, measured=True) for name in GIFTS),
     Section("correct_rounding", PAGE, "correct_rounding"),
     Section("directed_rounding", PAGE, "directed_rounding"),
     Section("finite_population", PAGE, "finite_population"),
-    Section("atlas", "notes/accuracy.md", "figure"),
-    Section("atlas", "notes/accuracy.md", "rule"),
-    Section("atlas", "notes/accuracy.md", "maps"),
-    Section("reproduce", "notes/reproductions.md", "mokken"),
-    Section("reproduce", "notes/reproductions.md", "takemura"),
-    Section("reproduce", "notes/reproductions.md", "thesis"),
+    Section("atlas", "bench/results/accuracy.md", "figure"),
+    Section("atlas", "bench/results/accuracy.md", "rule"),
+    Section("atlas", "bench/results/accuracy.md", "maps"),
+    Section("reproduce", "bench/results/reproductions.md", "mokken"),
+    Section("reproduce", "bench/results/reproductions.md", "takemura"),
+    Section("reproduce", "bench/results/reproductions.md", "thesis"),
     Section("release_rules", "notes/_static/release-1.json"),
-    Section("release_rules", "notes/reference/rules.md", "rules"),
-    Section("guide", "notes/guide.md", "guide"),
-    Section("guide", "notes/guide.md", "guide_times", measured=True),
-    Section("guide", "notes/guide.md", "guide_peer", measured=True),
-    Section("whole_job", "notes/guide.md", "whole_job", measured=True),
-    Section("calibration", "notes/calibration.md"),
+    Section("release_rules", "bench/results/rules.md", "rules"),
+    Section("guide", "bench/results/guide.md", "guide"),
+    Section("guide", "bench/results/guide.md", "guide_times", measured=True),
+    Section("guide", "bench/results/guide.md", "guide_peer", measured=True),
+    Section("whole_job", "bench/results/whole_job.md", "whole_job", measured=True),
+    Section("calibration", "bench/results/calibration.md"),
     # It has rows of a file that is not part of the project.
-    Section("calibration_cells", "notes/calibration_of_cells.md", measured=True),
     Section(
-        "calibration_cells", "notes/cell_models.md", "calibration_cells", measured=True
+        "calibration_cells", "bench/results/calibration_of_cells.md", measured=True
     ),
-    Section("calibration_weights", "notes/cell_models.md", "calibration_weights"),
+    Section(
+        "calibration_cells",
+        CELLS,
+        "calibration_cells",
+        measured=True,
+    ),
+    Section("calibration_weights", CELLS, "calibration_weights"),
     # It has rows of a file that is not part of the project.
     Section(
         "calibration_numeric",
-        "notes/cell_models.md",
+        CELLS,
         "calibration_numeric",
         measured=True,
     ),
-    Section("calibration_waves", "notes/howto/waves.md", "calibration_waves"),
-    Section("bench_waves", "notes/howto/waves.md", "bench_waves", measured=True),
+    Section("calibration_waves", "bench/results/waves.md", "calibration_waves"),
+    Section("bench_waves", "bench/results/waves.md", "bench_waves", measured=True),
     # It has rows of packages that are not part of the project.
     Section(
-        "known_measures", "notes/audit_measures.md", "known_measures", measured=True
+        "known_measures",
+        MEASURES,
+        "known_measures",
+        measured=True,
     ),
-    Section("known_measures", "notes/audit_measures.md", "known_adult", measured=True),
-    Section("known_measures", "notes/audit_measures.md", "known_times", measured=True),
-    Section("known_measures", "notes/audit_measures.md", "known_examples"),
+    Section(
+        "known_measures",
+        MEASURES,
+        "known_adult",
+        measured=True,
+    ),
+    Section(
+        "known_measures",
+        MEASURES,
+        "known_times",
+        measured=True,
+    ),
+    Section("known_measures", MEASURES, "known_examples"),
     # It has rows of files and packages that are not part of the project.
     *(
-        Section("audit_truth", "notes/audit_truth.md", name, measured=True)
+        Section("audit_truth", "bench/results/audit_truth.md", name, measured=True)
         for name in (
             "truth_goals",
             "truth_claims",
@@ -184,18 +199,28 @@ SECTIONS = (
         )
     ),
     Section("mutation", "bench/mutation.md", measured=True),
-    Section("prove", "notes/proof_of_rounding.md", "proof"),
-    Section("prove", "notes/proof_of_rounding.md", "proof_lemmas"),
-    Section("prove", "notes/proof_of_rounding.md", "proof_certificate", measured=True),
-    Section("prove", "notes/proof_of_rounding.md", "proof_parts"),
-    Section("prove", "notes/proof_of_rounding.md", "proof_gradient"),
-    Section("prove", "notes/proof_of_rounding.md", "proof_times", measured=True),
-    Section("prove", "notes/proof_of_rounding.md", "proof_mutants", measured=True),
-    Section("prove", "notes/proof_of_rounding.md", "proof_claims", measured=True),
-    Section("prove", "notes/proof_of_rounding.md", "proof_slow_steps", measured=True),
+    Section("prove", PROOF, "proof"),
+    Section("prove", PROOF, "proof_lemmas"),
+    Section(
+        "prove",
+        PROOF,
+        "proof_certificate",
+        measured=True,
+    ),
+    Section("prove", PROOF, "proof_parts"),
+    Section("prove", PROOF, "proof_gradient"),
+    Section("prove", PROOF, "proof_times", measured=True),
+    Section("prove", PROOF, "proof_mutants", measured=True),
+    Section("prove", PROOF, "proof_claims", measured=True),
+    Section("prove", PROOF, "proof_slow_steps", measured=True),
     # Other versions of compilers make other machine code.
-    Section("machine_code", "notes/proof_of_rounding.md", "proof_code", measured=True),
-    Section("gappa", "notes/proof_of_rounding.md", "proof_gappa"),
+    Section(
+        "machine_code",
+        PROOF,
+        "proof_code",
+        measured=True,
+    ),
+    Section("gappa", PROOF, "proof_gappa"),
 )
 
 

@@ -32,11 +32,11 @@ import pandas
 import riskcore
 from bench import _sdcmicro as peer
 from bench import relink
-from bench._common import HERE, origin, replace, table
+from bench._common import HERE, RESULTS, origin, replace, table
 from riskcore.data.recoding_words import recoding_of
 from riskcore.protection.release.record import read_record
 
-PAGE = HERE.parent / "notes" / "guide.md"
+PAGE = RESULTS / "whole_job.md"
 FOLDER = HERE.parent / "build" / "whole_job"
 AGES = "from:15,30,45,60"
 

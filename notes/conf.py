@@ -159,6 +159,21 @@ def page_from_elsewhere(app, page, source):
             source[0] = text.replace("(../notes/", "(../")
 
 
+def drop_links_to_results(app, page, source):
+    """Keep the text of links to generated tables, which are not pages of the site."""
+    source[0] = re.sub(r"\[([^]]*)\]\((?:\.\./)+bench/[^)]*\)", r"\1", source[0])
+
+
+def tables_of_rules(app, page, source):
+    """Put the tables of the file of rules into their page of the reference."""
+    if page == "reference/rules":
+        path = app.srcdir.parent / "bench" / "results" / "rules.md"
+        app.env.note_dependency(path)
+        tables = path.read_text().partition("<!-- rules -->")[2]
+        comment = "<!-- tables of bench/results/rules.md -->"
+        source[0] = source[0].replace(comment, tables)
+
+
 def link_names(app, doctree, page):
     """Make links of names in texts: of pages, `errata.md`, and of `riskcore.forms`."""
     documented = app.env.get_domain("py").objects
@@ -190,6 +205,8 @@ def setup(app):
     app.connect("autodoc-process-signature", ufunc_signature)
     app.connect("autodoc-process-docstring", plain_docstring, priority=100)
     app.connect("source-read", page_from_elsewhere)
+    app.connect("source-read", drop_links_to_results)
+    app.connect("source-read", tables_of_rules)
     app.connect("doctree-read", drop_links_of_letters)
     app.connect("doctree-resolved", link_names)
     app.connect("env-updated", leave_out_of_the_search)

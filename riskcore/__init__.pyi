@@ -3,11 +3,11 @@
 # ruff: noqa: E501, I001
 # fmt: off
 from riskcore.assessment.assess import assess as assess
+from riskcore.assessment.assessment import Assessment as Assessment
 from riskcore.assessment.describe import Description as Description
 from riskcore.assessment.describe import describe as describe
 from riskcore.assessment.diversity import diversity as diversity
 from riskcore.assessment.exact_matches import NumericRisk as NumericRisk
-from riskcore.assessment.result import Assessment as Assessment
 from riskcore.assessment.suda import suda as suda
 from riskcore.assessment.uniques import estimate_simulated as estimate_simulated
 from riskcore.assessment.uniques import estimate_uniques as estimate_uniques
@@ -42,8 +42,8 @@ from riskcore.data.hierarchy import Hierarchy as Hierarchy
 from riskcore.data.recode import Recoding as Recoding
 from riskcore.data.recode import recode as recode
 from riskcore.disclosure.audit import audit as audit
+from riskcore.disclosure.audit_result import Audit as Audit
 from riskcore.disclosure.checked import Checked as Checked
-from riskcore.disclosure.result import Audit as Audit
 from riskcore.protection.check import check as check
 from riskcore.protection.protect import protect as protect
 from riskcore.protection.release.rules import Release as Release

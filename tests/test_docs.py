@@ -38,7 +38,7 @@ NOT_RUN = {"{eval-rst}", "{toctree}", "text", "c", "r", "toml", "yaml"}
 # Pages with programs that are tested elsewhere.
 ELSEWHERE = {
     "notes/embedding.md": "tests/core/test_embed.py",
-    "notes/howto/other_languages.md": "tests/bindings/test_other_languages.py",
+    "notes/other_languages.md": "tests/bindings/test_other_languages.py",
 }
 # Commands that not every machine has, and pages that need a package.
 NEEDED = {"cc": needs.compiler}

@@ -22,7 +22,7 @@ tables = import_module("bench.tables")
 
 PAGES = [
     path.relative_to(ROOT).as_posix()
-    for folder in (".", "notes", "notes/*", "bench")
+    for folder in (".", "notes", "notes/*", "bench", "bench/results")
     for path in sorted(ROOT.glob(f"{folder}/*.md"))
 ]
 SOURCES = [

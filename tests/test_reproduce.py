@@ -12,7 +12,8 @@ from bench import _reproduce as reproduce
 from bench._reproduce import comparison, takemura, thesis
 from riskcore.common.drawing import save
 
-NOTES = Path(__file__).resolve().parents[1] / "notes"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "bench" / "results" / "reproductions.md"
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +93,9 @@ def test_errata_that_are_named_exist(found):
         for row in source.rows
         for number in re.findall(r"errata (\d+\.\d+)", row.why)
     }
-    sections = re.split(r"^## (\d+)\.", (NOTES / "errata.md").read_text(), flags=re.M)
+    sections = re.split(
+        r"^## (\d+)\.", (ROOT / "notes" / "errata.md").read_text(), flags=re.M
+    )
     texts = dict(zip(map(int, sections[1::2]), sections[2::2], strict=True))
     assert {section for section, _ in named} == {4, 5, 6}
     for section, number in named:
@@ -101,11 +104,11 @@ def test_errata_that_are_named_exist(found):
 
 @pytest.mark.parametrize("source", ["takemura", "mokken"])
 def test_the_page_in_the_notes_is_up_to_date(found, source):
-    assert reproduce.markdown(found[source]) in (NOTES / "reproductions.md").read_text()
+    assert reproduce.markdown(found[source]) in PAGE.read_text()
 
 
 def test_what_is_not_simulated_in_the_page_is_up_to_date(found):
-    page = (NOTES / "reproductions.md").read_text()
+    page = PAGE.read_text()
     lines = zip(found["thesis"].rows, table_lines(found["thesis"]), strict=True)
     still = [line for row, line in lines if not row.deviation >= 0.0]
     assert len(still) > 40

@@ -1,7 +1,8 @@
 """Tables and figures of the sources, computed again and compared.
 
 ``compare`` computes all numbers of a source, ``plain`` and ``markdown`` write them as
-text. ``python -m bench.reproduce`` prints them, and writes notes/reproductions.md.
+text. ``python -m bench.reproduce`` prints them, and writes
+bench/results/reproductions.md.
 
 Numbers and parameters are as printed in the sources; "errata" refers to the numbered
 sections of notes/errata.md.

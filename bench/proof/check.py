@@ -5,7 +5,7 @@
 Nothing of the package or of the other files of the proof is imported. The kernels'
 source text is executed here with other meanings of fma, two_sum, float and so on: on
 numbers that record their deviations, on rational functions, and on power series of
-balls. The theory is in notes/proof_of_rounding.md, section 12.
+balls. The theory is in notes/correct_rounding.md, section 30.
 """
 
 import ast
@@ -923,7 +923,7 @@ def log_left_out():
 
 
 def level(x, n, f, p):
-    """Return X_n from X_n+1 = x (notes/rounding_proof.md, section 4)."""
+    """Return X_n from X_n+1 = x (notes/correct_rounding.md, section 11)."""
     k, b = 1 + (n + 1) // 2, f + n // 2
     return (p * b + k * x) / (b + k * x)
 

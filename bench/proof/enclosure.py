@@ -13,7 +13,7 @@ These arguments are left to people:
 2. r(g, p) + v r(1-g, q) = v^g pi/sin(pi g) for 0 < g < 1.
 3. r = p/(f - 1 + p + q E), E = X_1/(f + X_1), X_n = (p b + k X_n+1)/(b + k X_n+1), k =
    1 + ceil(n/2), b = f + floor(n/2), and all X_n are in [p, 1] (section 4 of
-   notes/rounding_proof.md).
+   notes/correct_rounding.md).
 4. The mean value theorem; the slopes are bounded as polynomials.
 5. The error of a sum is a double (Knuth, Dekker); sums of doubles below 2^-1021 are
    exact.

@@ -4,7 +4,7 @@ The source of ``e_by_p`` and ``e_by_f`` runs on words: polynomials in its argume
 in the errors of all roundings. A level starts from fresh words x and y. The errors of
 what it returns, p b y + k x and b y + k x, are a share of each of their terms, and all
 terms are positive: so the largest share bounds the relative error. The next level
-shrinks it as section 4 of notes/rounding_proof.md says.
+shrinks it as section 11 of notes/correct_rounding.md says.
 """
 
 import itertools

@@ -1,8 +1,8 @@
 """The continued fraction that kernels cut: the formula, and what the cut leaves out.
 
-All X lie in [p, 1] (notes/rounding_proof.md, section 4). A level X_n = (p b + k X)/(b +
-k X), X = X_(n+1), shrinks a difference by q k b/(b + k X)^2, and X rises with p and
-falls with b.
+All X lie in [p, 1] (notes/correct_rounding.md, section 11). A level X_n = (p b + k
+X)/(b + k X), X = X_(n+1), shrinks a difference by q k b/(b + k X)^2, and X rises with p
+and falls with b.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 A model stands for all functions g of t in [-1, 1]^n with |g(t) - P(t)| <= rest, P its
 polynomial; arrays hold one model per box. Two models of one quantity know that they are
 one: their difference is a rest alone, however wide the box. Every operation charges the
-rounding of its own coefficients to the rest (notes/proof_of_rounding.md, section 2).
+rounding of its own coefficients to the rest (notes/correct_rounding.md, section 20).
 """
 
 import numpy as np

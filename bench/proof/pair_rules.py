@@ -2,7 +2,7 @@
 
 A pair high + low stands for a true number. Over each box it has the ends of the true
 number, a bound of |high + low - true|, and one of |low|. An operation on pairs is one
-step, whose own error is bounded by a theorem (notes/proof_of_rounding.md, section 4),
+step, whose own error is bounded by a theorem (notes/correct_rounding.md, section 22),
 however wide the box: magnitudes alone count. What each operation must do for its
 theorem to hold is in `THEOREMS`. U = 2^-53; FAR is more than products of ten factors
 1 + U, and bounds are infinite where a box is too wide for a theorem.

@@ -37,7 +37,7 @@ def tested(lost, low, error):
     """Return what a bound must be for the rounding test, given what the pair is off by.
 
     The test of r(f, p) adds the second word and the error, with one rounding; that of
-    r(f, f/F) moves the second word first (notes/proof_of_rounding.md, section 7).
+    r(f, f/F) moves the second word first (notes/correct_rounding.md, section 25).
     """
     return (lost + 4.0 * UNIT * (low + error)) * (1.0 + 2.0**-30)
 

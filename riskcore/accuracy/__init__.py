@@ -8,12 +8,12 @@ errors, ``plain`` and ``markdown`` write either as text, ``plot`` draws the erro
 
 from __future__ import annotations
 
-from riskcore.accuracy.files import check_writable, write
+from riskcore.accuracy.error_files import check_writable, write
+from riskcore.accuracy.error_text import markdown, plain
 from riskcore.accuracy.grid import grid
 from riskcore.accuracy.names import FORMS
 from riskcore.accuracy.plots import plot
 from riskcore.accuracy.table import error_table, summary
-from riskcore.accuracy.text import markdown, plain
 
 __all__ = [
     "FORMS",

@@ -1,4 +1,4 @@
-"""Plots of errors: maps over f and p, or lines."""
+"""Maps of errors over f and p."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from riskcore.accuracy.grid import SCALES, transforms
 from riskcore.accuracy.table import chosen_rows, columns_of
-from riskcore.accuracy.text import WRITERS
 from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 
@@ -23,39 +22,32 @@ Floats = NDArray[np.float64]
 
 # Bands of two decades: rounding errors below the first, no right digit above the last.
 _BANDS = [10.0**k for k in range(-15, 0, 2)]
-_LINES = 8  # more lines are hard to distinguish
-_DRAWN = 1e-17, 10.0  # smaller and larger errors are drawn as these
 _AXES = {
     "sample_frequency": "sample frequency f",
     "sampling_fraction": "sampling fraction p",
 }
 
 
-def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
+def plot(table: Any) -> Figure:
     """
-    Draw the absolute relative errors of an error table, one panel for each form.
+    Draw maps of the absolute relative errors over p and f, one for each form.
 
     Parameters
     ----------
     table : frame or dict
-        The result of `error_table`.
-    kind : {"auto", "map", "lines"}
-        A heat map over p and f, for a table with every pair of f and p; or lines over
-        whichever of the two has more values, one for each value of the other. By
-        default lines, if there are at most 8.
+        The result of `error_table`, with every pair of f and p.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Write it with ``savefig``. Values that are not finite are hatched in a heat map
-        and crosses at the top of lines; lines are cut at errors of 1e-17 and 10.
+        Write it with ``savefig``. Values that are not finite are hatched.
 
     Raises
     ------
     ImportError
         If matplotlib is not installed (``pip install matplotlib``).
     ValueError
-        If a heat map has fewer than 2 x 2 points or holes, or there are too many lines.
+        If there are fewer than 2 x 2 points, or holes.
 
     Examples
     --------
@@ -68,17 +60,6 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     need("matplotlib", "plots")
     columns = columns_of(table)
     names = list(dict.fromkeys(columns["form"].tolist()))
-    lines, across = sorted(
-        ("sample_frequency", "sampling_fraction"),
-        key=lambda name: len(np.unique(columns[name])),
-    )
-    count = len(np.unique(columns[lines]))
-    if kind == "auto":
-        kind = "lines" if count <= _LINES else "map"
-    if kind == "lines" and count > _LINES:
-        raise ValueError(
-            f"lines for {count} values of {lines}: at most {_LINES}; draw a map"
-        )
     wide = min(len(names), 2)
     high = -(-len(names) // wide)
     figure = new_figure(0.8 + 5.2 * wide, 0.6 + 3.6 * high)
@@ -86,14 +67,10 @@ def plot(table: Any, kind: Literal["auto", "map", "lines"] = "auto") -> Figure:
     for axes, name in zip(panels, names, strict=False):
         rows = chosen_rows(columns, columns["form"] == name)
         axes.set_title(name)
-        if kind == "map":
-            _draw_map(axes, rows)
-        else:
-            _draw_lines(axes, rows, across, lines)
+        _draw_map(axes, rows)
     for axes in panels[len(names) :]:
         axes.remove()
-    if kind == "map":
-        _add_scale(figure, panels[: len(names)], np.isfinite(columns["value"]).all())
+    _add_scale(figure, panels[: len(names)], np.isfinite(columns["value"]).all())
     return figure
 
 
@@ -157,31 +134,6 @@ def _add_scale(figure: Figure, panels: Any, finite: bool) -> None:
     figure.legend(handles=[mark], loc="outside lower right", frameon=False)
 
 
-def _draw_lines(axes: Axes, rows: Mapping[str, Any], across: str, lines: str) -> None:
-    """Draw the errors of one form as lines."""
-    from matplotlib import colormaps
-
-    values = np.unique(rows[lines])
-    shades = colormaps["viridis"](np.linspace(0, 0.9, len(values)))
-    letter = _AXES[lines][-1]
-    for value, shade in zip(values.tolist(), shades, strict=True):
-        line = chosen_rows(rows, rows[lines] == value)
-        order = np.argsort(line[across])
-        x, error = line[across][order], np.abs(line["relative_error"][order])
-        label = f"{letter} = {WRITERS[lines](value)}"
-        finite = np.isfinite(error)
-        shown = np.where(finite, error.clip(*_DRAWN), np.nan)
-        axes.plot(x, shown, ".-", color=shade, label=label, ms=4, lw=1)
-        top = axes.get_xaxis_transform()
-        for lost in x[~finite]:
-            axes.plot(lost, 0.97, "x", color=shade, transform=top)
-    axes.axhline(2.0**-53, color="0.6", lw=0.8, ls="--", zorder=0)
-    axes.set(yscale="log", ylabel="|relative error|")
-    axes.set_ylim(bottom=_DRAWN[0])
-    _set_axis(axes, "x", across, np.unique(rows[across]))
-    axes.legend(fontsize="small", frameon=False)
-
-
 def _set_axis(axes: Axes, which: str, name: str, values: Floats) -> None:
     """Set label, limits and scale of an axis."""
     scale = _scale_of(values)
@@ -212,8 +164,7 @@ def _edges(values: Floats, scale: str) -> Floats:
     there, back = transforms(scale)
     u = there(values)
     middle = (u[1:] + u[:-1]) / 2
-    first, last = (middle[0], middle[-1]) if len(u) > 1 else (u[0] + 0.5, u[0] - 0.5)
-    borders = np.concatenate([[2 * u[0] - first], middle, [2 * u[-1] - last]])
+    borders = np.concatenate([[2 * u[0] - middle[0]], middle, [2 * u[-1] - middle[-1]]])
     with np.errstate(over="ignore"):
         # At the ends of the doubles a border may be rounded off the scale.
         return np.asarray(back(borders)).clip(*SCALES[scale])

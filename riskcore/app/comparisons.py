@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from riskcore.app.history import History
 from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
 from riskcore.common.progress import Lines
-from riskcore.comparison.result import Comparison
+from riskcore.comparison.comparison import Comparison
 from riskcore.data.source import Source
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination

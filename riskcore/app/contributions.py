@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import refuse_between_branches, risk_of
-from riskcore.assessment.result import Assessment
 from riskcore.core.risk.household import households
 from riskcore.data.merged_cells import merged
 from riskcore.protection.settings import Settings

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.app.log import Log, SessionInUseError
-from riskcore.protection.release.secret import key_folder
+from riskcore.app.user_folder import user_folder
 
 __all__ = ["History", "SessionInUseError", "Version", "session_file"]
 
@@ -313,7 +313,7 @@ def session_file(given: Path) -> Path | None:
 
     None if there is no place for it: the user has no home.
     """
-    folder = key_folder()
+    folder = user_folder()
     if folder is None:
         return None
     name = hashlib.sha256(os.fsencode(given.resolve())).hexdigest()[:32]

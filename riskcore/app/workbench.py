@@ -21,9 +21,9 @@ from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History, Version
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.texts import said
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.describe import Description, describe
 from riskcore.assessment.goals import key_sets
-from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords

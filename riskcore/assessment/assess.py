@@ -8,12 +8,7 @@ from typing import Any, NamedTuple, Unpack
 
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess_waves import assess_waves, waves_of
-from riskcore.assessment.beside import Beside
-from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
-from riskcore.assessment.exact_matches import NumericRisk, code_numbers, exact_matches
-from riskcore.assessment.result import Assessment, HeldAssessment, HouseholdAssessment
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     AUTO,
     BOTH,
     BY_WEIGHTS,
@@ -22,6 +17,15 @@ from riskcore.assessment.settings_table import (
     AssessSettings,
     Method,
 )
+from riskcore.assessment.assess_waves import assess_waves, waves_of
+from riskcore.assessment.assessment import (
+    Assessment,
+    HeldAssessment,
+    HouseholdAssessment,
+)
+from riskcore.assessment.beside import Beside
+from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
+from riskcore.assessment.exact_matches import NumericRisk, code_numbers, exact_matches
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent

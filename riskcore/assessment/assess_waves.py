@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.cell_risk import UNIQUE_COLUMN, PopulationBelowSample
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     AUTO,
     BOTH,
     LATENT_CLASS,
     WEIGHTS,
     Method,
 )
+from riskcore.assessment.cell_risk import UNIQUE_COLUMN, PopulationBelowSample
 from riskcore.assessment.wave_choices import refuse_too_many
 from riskcore.assessment.wave_matches import risks_of
 from riskcore.assessment.waves import RECORD_COLUMNS, WaveAssessment
@@ -125,11 +125,11 @@ def assess_waves(
     if missing == "refuse":
         refuse_missing(keys, [column.missing for column in columns], coded.n)
     progress("finding persons")
-    panel = Panel.of(data, coded, waves.person, waves.wave)
-    refuse_too_many(panel, waves.known)
+    panel = Panel.of(data, coded, waves.person, waves.wave, waves.known)
+    refuse_too_many(panel)
     _warn_below(panel)
     method: Method = asked["method"]
-    risks = risks_of(coded, panel, waves.known, missing, method, progress)
+    risks = risks_of(coded, panel, missing, method, progress)
     found = WaveAssessment(
         data,
         tuple(keys),
@@ -138,7 +138,6 @@ def assess_waves(
         risks,
         method,
         missing,
-        waves.known,
         waves.choice,
     )
     design = None if cluster is None else SampleDesign.of(data, cluster, strata)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import LATENT_CLASS
+from riskcore.assessment.assess_settings import LATENT_CLASS
 from riskcore.common.progress import silent
 from riskcore.data.cells import Cells
 from riskcore.data.engine_cells import MANY_CELLS, HeldCells

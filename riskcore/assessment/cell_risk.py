@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.settings_table import Method
+from riskcore.assessment.assess_settings import Method
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.warn import warn
 from riskcore.common.words import counted

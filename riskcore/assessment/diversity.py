@@ -32,7 +32,6 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted, printable, shortened
 from riskcore.data.cells import (
     Cells,
-    cells_of,
     check_missing,
     check_names,
     tabulate_coded,
@@ -72,7 +71,6 @@ def diversity(
     c: Any = 3,
     ordered: Sequence[Hashable] = (),
     hierarchies: Mapping[Hashable, Tree] | None = None,
-    together: bool = False,
     reading: Reading | None = None,
 ) -> Diversity:
     r"""Measure l-diversity and t-closeness of the cells of a file.
@@ -84,7 +82,9 @@ def diversity(
     keys : iterable of hashable
         Names of the key variables.
     sensitive : hashable, or list of hashable
-        Names of the sensitive variables; each is measured separately.
+        Names of the sensitive variables; each is measured separately. For cells of the
+        keys and the other sensitive variables (Machanavajjhala et al. 2007), name the
+        others as keys.
     missing : {"wildcard", "argus", "category", "refuse"}
         How to treat missing key values, see `riskcore.tabulate`. If missing matches
         any value, the distribution of a cell is over all records that are compatible
@@ -109,9 +109,6 @@ def diversity(
         Either a `riskcore.Hierarchy`, in which a level with a single group does not
         count; or a mapping for each level, from the bottom up, from every value to its
         group, without the level of the values and without the single group of all.
-    together : bool
-        Whether each of several sensitive variables is measured in cells of the keys and
-        all other sensitive variables (Machanavajjhala et al. 2007).
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
 
@@ -173,9 +170,7 @@ def diversity(
     )
     data, intake = Source.of(data, reading).read([*keys, *rules.names])
     coded = CodedRecords.of(data, [*keys, *rules.names])
-    return diversity_of(
-        data, coded, keys, rules, missing, alpha, together=together, intake=intake
-    )
+    return diversity_of(data, coded, keys, rules, missing, alpha, intake)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +210,6 @@ def diversity_of(
     rules: SensitiveRules,
     missing: str,
     alpha: float,
-    *,
-    together: bool = False,
     intake: Intake | None = None,
 ) -> Diversity:
     """Measure l-diversity and t-closeness of records whose columns are coded."""
@@ -230,16 +223,8 @@ def diversity_of(
     if rules.missing == "refuse":
         _refuse_missing(columns, coded.n)
     cells = tabulate_coded(coded, keys, missing, alpha, intake)
-    variables = []
-    for column in columns:
-        within = cells
-        if together and len(columns) > 1:
-            others = [name for name in rules.names if name != column.name]
-            within = _within(coded, [*keys, *others], missing, alpha)
-        variables.append(_measured(within, column, rules))
-    return Diversity(
-        data, cells, tuple(variables), float(rules.c), rules.missing, together
-    )
+    variables = tuple(_measured(cells, column, rules) for column in columns)
+    return Diversity(data, cells, variables, float(rules.c), rules.missing)
 
 
 def _sensitive_names(sensitive: Any) -> list[Hashable]:
@@ -293,15 +278,6 @@ def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
             "records; missing_sensitive='ignore' leaves them out, 'category' "
             "counts missing as one more value"
         )
-
-
-def _within(
-    coded: CodedRecords, keys: Sequence[Hashable], missing: str, alpha: float
-) -> Cells:
-    """Return the cells of keys and sensitive variables, missing being a value."""
-    if missing == "refuse":
-        return cells_of(coded, keys, "category", 1.0)
-    return cells_of(coded, keys, missing, alpha)
 
 
 def _measured(
@@ -437,8 +413,7 @@ class SensitiveVariable:
     ----------
     name : hashable
     cells : Cells
-        The cells in which it was measured: cells of the keys, or of the keys and the
-        other sensitive variables.
+        The cells of the keys.
     distinct_l : int64 ndarray, shape (K,)
         Number of values in each cell; 0 if all are missing and not counted.
     entropy_l : float64 ndarray, shape (K,)
@@ -591,8 +566,6 @@ class Diversity(OnASheet):
         The constant c of recursive diversity.
     missing_sensitive : str
         The rule for missing values of sensitive variables.
-    together : bool
-        Whether the other sensitive variables also form the cells.
 
     Examples
     --------
@@ -611,7 +584,6 @@ class Diversity(OnASheet):
     variables: tuple[SensitiveVariable, ...]
     c: float
     missing_sensitive: str
-    together: bool
 
     def __getitem__(self, name: Hashable) -> SensitiveVariable:
         """Return one sensitive variable."""
@@ -638,15 +610,10 @@ class Diversity(OnASheet):
         Returns
         -------
         ndarray of bool, shape (K,)
-            With ``together``, a cell fails if a part of it does.
         """
         failing = np.zeros(len(self.cells), bool)
-        for each in self.variables:
-            own = each.fails(l=l, kind=kind, t=t)
-            if each.cells is self.cells:
-                failing |= own
-            else:
-                failing[self.cells.rows[own[each.cells.rows]]] = True
+        for variable in self.variables:
+            failing |= variable.fails(l=l, kind=kind, t=t)
         return failing
 
     def failing_records(
@@ -658,17 +625,13 @@ class Diversity(OnASheet):
     ) -> int:
         """Return the number of records in cells that fail for any variable.
 
-        With ``together``, count the records whose own part of a cell fails.
-
         Parameters
         ----------
         l, kind, t
             As `SensitiveVariable.fails`.
         """
-        mask = np.zeros(len(self.cells.rows), bool)
-        for each in self.variables:
-            mask |= each.fails(l=l, kind=kind, t=t)[each.cells.rows]
-        return self.cells.count_of(mask)
+        failing = self.fails(l=l, kind=kind, t=t)
+        return self.cells.count_of(failing[self.cells.rows])
 
     def failing(
         self,
@@ -690,8 +653,7 @@ class Diversity(OnASheet):
         Returns
         -------
         list of dict
-            Key values, ``sample_frequency``, and the measures of each variable that
-            is measured in the cells of the keys.
+            Key values, ``sample_frequency``, and the measures of each variable.
         """
         at = np.flatnonzero(self.fails(l=l, kind=kind, t=t))
         order = at[np.argsort(-self.cells.records[at], kind="stable")][:count]
@@ -699,12 +661,9 @@ class Diversity(OnASheet):
         for k in order.tolist():
             row = self.cells.row(k)
             del row["population_frequency"], row["sampling_fraction"]
-            for each in self.variables:
-                if each.cells is self.cells:
-                    row |= {
-                        name: values[k].item()
-                        for name, values in _columns(each).items()
-                    }
+            for variable in self.variables:
+                measures = _columns(variable).items()
+                row |= {name: values[k].item() for name, values in measures}
             rows.append(row)
         return rows
 
@@ -741,7 +700,6 @@ class Diversity(OnASheet):
             "missing_values": list(self.cells.missing_values),
             "missing_sensitive": self.missing_sensitive,
             "c": self.c,
-            "together": self.together,
             "variables": [each.summary() for each in self.variables],
         }
 
@@ -766,8 +724,6 @@ class Diversity(OnASheet):
             rule = {"category": "a category of their own"}
             said = rule.get(self.cells.missing, f"match any value ({self._rule})")
             facts.append(("missing key values", f"{absent:,}, {said}"))
-        if self.together:
-            facts.append(("cells are of", "keys and the other sensitive variables"))
         return Sheet("Diversity", facts, [self._part_of(one) for one in self.variables])
 
     @property

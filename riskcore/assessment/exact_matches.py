@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, refuse_between_branches, risk_of
 from riskcore.assessment.reported_figures import label
-from riskcore.assessment.settings_table import Method
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
 from riskcore.core.risk.file_risk import sum_of_products

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.settings_table import AUTO, BOTH, LATENT_CLASS, WEIGHTS
+from riskcore.assessment.assess_settings import AUTO, BOTH, LATENT_CLASS, WEIGHTS
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, parts_of, usual_threads

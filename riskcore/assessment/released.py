@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
 from riskcore.assessment.goals import Goal
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.population import risk_by, sum_over_patterns
-from riskcore.assessment.result import Assessment
 from riskcore.core.risk.household import households
 from riskcore.data.cells import Cells
 from riskcore.data.count import count

@@ -39,7 +39,8 @@ from riskcore.simulate.samples import uniques
 MOST_CELLS = 10**10  # in Lancaster's c(lambda): more would take minutes
 MOST_PEOPLE = 2**53  # every smaller whole number is a double
 # If the estimates of these two models differ by a smaller factor, both were near the
-# truth; else the model with the smallest AIC may be far off (notes/calibration.md).
+# truth; else the model with the smallest AIC may be far off; see
+# bench/results/calibration.md.
 AGREE = 1.3
 _RANGE = ("Dirichlet-multinomial", "Pitman")
 SHRINKAGES = (0.0, 0.5, 1.0)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, risk_of
-from riskcore.assessment.settings_table import Method
 from riskcore.assessment.wave_kernels import add_members, add_risks, refine
 from riskcore.common.progress import Lines
 from riskcore.common.threads import in_parts, in_threads, usual_threads
@@ -69,22 +69,15 @@ class WaveRisks:
     k: int
 
 
-def needed_waves(panel: Panel, known: int | None) -> Numbers:
-    """Return how many waves of each person the intruder knows."""
-    each = panel.waves_of
-    return each if known is None else np.minimum(each, known)
-
-
-def choices_of(panel: Panel, known: int | None) -> Numbers:
+def choices_of(panel: Panel) -> Numbers:
     """Return the number of choices of each person."""
-    waves = len(panel.waves)
-    table = np.array(_binomials(waves), np.float64)
-    found = table[panel.waves_of, needed_waves(panel, known)]
-    return found.astype(np.int64)
+    table = np.array(_binomials(len(panel.waves)), np.float64)
+    return table[panel.waves_of, panel.needed].astype(np.int64)
 
 
-def refuse_too_many(panel: Panel, known: int | None) -> None:
+def refuse_too_many(panel: Panel) -> None:
     """Refuse a number of known waves with too many choices to walk through."""
+    known = panel.known
     if known is None:
         return
     waves = len(panel.waves)
@@ -102,13 +95,11 @@ def refuse_too_many(panel: Panel, known: int | None) -> None:
         )
 
 
-def wave_risks(
-    panel: Panel, known: int | None, method: Method, progress: Lines
-) -> WaveRisks:
+def wave_risks(panel: Panel, method: Method, progress: Lines) -> WaveRisks:
     """Return the risk of each person over all choices of their waves."""
-    walk = _Walk(panel, known, method, progress)
+    walk = _Walk(panel, method, progress)
     walk.run()
-    choices = choices_of(panel, known)
+    choices = choices_of(panel)
     alone = risk_of(method, np.ones(len(panel)), panel.weight)
     share = walk.unique / choices
     average = share * alone + (walk.highs + walk.lows) / choices
@@ -126,13 +117,11 @@ def wave_risks(
 class _Walk:
     """The walk through the tree of choices, and what it has found so far."""
 
-    def __init__(
-        self, panel: Panel, known: int | None, method: Method, progress: Lines
-    ) -> None:
+    def __init__(self, panel: Panel, method: Method, progress: Lines) -> None:
         self.panel, self.method, self.progress = panel, method, progress
         self.waves = len(panel.waves)
-        self.known = self.waves if known is None else known
-        self.need = needed_waves(panel, known)
+        self.known = self.waves if panel.known is None else panel.known
+        self.need = panel.needed
         choose = np.array(_binomials(self.waves), np.float64)
         self.choose = np.minimum(choose, 2.0**62).astype(np.int64).ravel()
         persons = len(panel)

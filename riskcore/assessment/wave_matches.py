@@ -13,12 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, risk_of
-from riskcore.assessment.settings_table import Method
 from riskcore.assessment.wave_choices import (
     WaveRisks,
     choices_of,
-    needed_waves,
     wave_risks,
 )
 from riskcore.common.progress import Lines
@@ -48,26 +47,26 @@ class Choice(NamedTuple):
     concerned: NDArray[np.bool_]
 
 
-def choices_taken(panel: Panel, known: int | None) -> list[int]:
+def choices_taken(panel: Panel) -> list[int]:
     """Return sets of waves as bits: all of the known number, and all of short persons.
 
     Some may be nobody's.
     """
     waves = range(len(panel.waves))
-    most = len(waves) if known is None else known
-    short = set(panel.taken[needed_waves(panel, known) < most].tolist())
+    most = len(waves) if panel.known is None else panel.known
+    short = set(panel.taken[panel.needed < most].tolist())
     return [
         *(sum(1 << w for w in chosen) for chosen in combinations(waves, most)),
         *sorted(short),
     ]
 
 
-def choice_of(panel: Panel, need: Numbers, kind: int) -> Choice | None:
+def choice_of(panel: Panel, kind: int) -> Choice | None:
     """Return a choice with its candidates; None if it is nobody's."""
     bits = np.uint64(kind)
     candidates = np.flatnonzero((panel.taken & bits) == bits)
     waves = tuple(w for w in range(len(panel.waves)) if kind >> w & 1)
-    concerned = need[candidates] == len(waves)
+    concerned = panel.needed[candidates] == len(waves)
     return Choice(waves, candidates, concerned) if concerned.any() else None
 
 
@@ -103,15 +102,14 @@ def _some(
 def risks_of(
     coded: CodedRecords,
     panel: Panel,
-    known: int | None,
     missing: str,
     method: Method,
     progress: Lines,
 ) -> WaveRisks:
     """Return the risk of each person by the weights."""
     if any_value(coded, missing):
-        return wave_matches(coded, panel, known, missing, method, progress)
-    return wave_risks(panel, known, method, progress)
+        return wave_matches(coded, panel, missing, method, progress)
+    return wave_risks(panel, method, progress)
 
 
 def any_value(coded: CodedRecords, missing: str) -> bool:
@@ -140,15 +138,14 @@ class Matched(NamedTuple):
 def each_matched(
     records: CodedRecords,
     panel: Panel,
-    known: int | None,
     missing: str,
     method: Method,
     progress: Lines,
 ) -> Iterator[Matched]:
     """Yield what persons match in each choice of waves."""
-    rows, need = rows_of(panel), needed_waves(panel, known)
-    for kind in choices_taken(panel, known):
-        choice = choice_of(panel, need, kind)
+    rows = rows_of(panel)
+    for kind in choices_taken(panel):
+        choice = choice_of(panel, kind)
         if choice is None:
             continue
         progress(f"matching persons in waves {listed(panel, choice.waves)}")
@@ -164,7 +161,6 @@ def each_matched(
 def wave_matches(
     records: CodedRecords,
     panel: Panel,
-    known: int | None,
     missing: str,
     method: Method,
     progress: Lines,
@@ -173,13 +169,13 @@ def wave_matches(
     persons = len(panel)
     unique, least = np.zeros(persons, np.int64), persons
     sums, largest = np.zeros(persons), np.zeros(persons)
-    for found in each_matched(records, panel, known, missing, method, progress):
+    for found in each_matched(records, panel, missing, method, progress):
         its = found.persons
         unique[its] += found.f == 1.0
         sums[its] += found.risk
         largest[its] = np.maximum(largest[its], found.risk)
         least = min(least, int(found.f.min()))
-    choices = choices_of(panel, known)
+    choices = choices_of(panel)
     average = np.minimum(sums / choices, 1.0)
     return WaveRisks(choices, unique, average, largest, least)
 

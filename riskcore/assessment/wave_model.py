@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.cell_risk import Mask, Risks, risk_of
 from riskcore.assessment.population import deviation_by, risk_by
-from riskcore.assessment.wave_choices import needed_waves
 from riskcore.assessment.wave_histories import history_of
 from riskcore.assessment.wave_matches import (
     Choice,
@@ -80,7 +79,6 @@ class Fit(NamedTuple):
 def model_risks(
     coded: CodedRecords,
     panel: Panel,
-    known: int | None,
     design: SampleDesign | None,
     progress: Lines,
     *,
@@ -94,7 +92,7 @@ def model_risks(
     sums, largest, unique = (np.zeros(persons) for _ in range(3))
     number = np.zeros(persons, np.int64)
     fitted = by_weights = 0
-    for fit in fits(coded, panel, known, design, progress, every=every):
+    for fit in fits(coded, panel, design, progress, every=every):
         risk, chance = _of_cells(fit)
         its = fit.choice.candidates[fit.choice.concerned]
         cell = fit.cell[fit.choice.concerned]
@@ -110,14 +108,13 @@ def model_risks(
         unique / number,
         fitted,
         by_weights,
-        _number_of_choices(panel, known) - fitted - by_weights,
+        _number_of_choices(panel) - fitted - by_weights,
     )
 
 
 def fits(
     coded: CodedRecords,
     panel: Panel,
-    known: int | None,
     design: SampleDesign | None,
     progress: Lines,
     *,
@@ -127,7 +124,7 @@ def fits(
     rows = rows_of(panel)
     first = rows[np.argmax(rows >= 0, axis=0), np.arange(len(panel))]
     population = _population(coded, panel)
-    for choice in _chosen(panel, known, every=every):
+    for choice in _chosen(panel, every=every):
         progress(f"fitting the model to waves {listed(panel, choice.waves)}")
         yield _fit(coded, panel, choice, rows, design, first, population)
 
@@ -139,16 +136,16 @@ def _population(coded: CodedRecords, panel: Panel) -> float:
     return max(math.fsum(weights[panel.wave == w].tolist()) for w in waves)
 
 
-def _chosen(panel: Panel, known: int | None, *, every: bool) -> Iterator[Choice]:
+def _chosen(panel: Panel, *, every: bool) -> Iterator[Choice]:
     """Yield the choices that are fitted, in a random order that is always the same."""
-    need, kinds = needed_waves(panel, known), choices_taken(panel, known)
+    kinds = choices_taken(panel)
     if every or len(kinds) <= FITTED:
-        found = (choice_of(panel, need, kind) for kind in kinds)
+        found = (choice_of(panel, kind) for kind in kinds)
         yield from (choice for choice in found if choice is not None)
         return
     rng, seen, fitted = np.random.default_rng(_SEED), np.zeros(len(panel), np.bool_), 0
     for at in rng.permutation(len(kinds)).tolist():
-        choice = choice_of(panel, need, kinds[at])
+        choice = choice_of(panel, kinds[at])
         if choice is not None:
             yield choice
             seen[choice.candidates[choice.concerned]] = True
@@ -156,29 +153,27 @@ def _chosen(panel: Panel, known: int | None, *, every: bool) -> Iterator[Choice]
         if fitted == FITTED:
             break
     while not seen.all():
-        choice = choice_of(panel, need, _some_waves(panel, known, seen, rng))
+        choice = choice_of(panel, _some_waves(panel, seen, rng))
         assert choice is not None
         yield choice
         seen[choice.candidates[choice.concerned]] = True
 
 
-def _some_waves(
-    panel: Panel, known: int | None, seen: Mask, rng: np.random.Generator
-) -> int:
+def _some_waves(panel: Panel, seen: Mask, rng: np.random.Generator) -> int:
     """Return a choice of waves, as bits, of somebody who was not seen yet."""
     kind = int(panel.taken[~seen].min())
     waves = [w for w in range(len(panel.waves)) if kind >> w & 1]
-    most = len(waves) if known is None else min(known, len(waves))
+    most = len(waves) if panel.known is None else min(panel.known, len(waves))
     return sum(1 << w for w in rng.permutation(waves)[:most].tolist())
 
 
-def _number_of_choices(panel: Panel, known: int | None) -> int:
+def _number_of_choices(panel: Panel) -> int:
     """Return the number of choices that at least one person has."""
     kinds, first = np.unique(panel.taken, return_index=True)
-    need = needed_waves(panel, known)[first]
+    need = panel.needed[first]
     return sum(
         bool(np.any(((kinds & np.uint64(kind)) == kind) & (need == kind.bit_count())))
-        for kind in choices_taken(panel, known)
+        for kind in choices_taken(panel)
     )
 
 

@@ -11,13 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assess_settings import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.beside import FEW_SAMPLED, MANY_UNIQUES
-from riskcore.assessment.cell_risk import (
-    UNIQUE_COLUMN,
-    Mask,
-    Risks,
-)
-from riskcore.assessment.settings_table import LATENT_CLASS, WEIGHTS, Method
+from riskcore.assessment.cell_risk import UNIQUE_COLUMN, Risks
+from riskcore.assessment.unit_risk import UnitRisk
 from riskcore.assessment.wave_choices import (
     WaveRisks,
     refuse_too_many,
@@ -29,7 +26,6 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet, Sheet
 from riskcore.common.words import counted
-from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import with_results
 from riskcore.data.coded import CodedRecords
@@ -49,7 +45,7 @@ _FITTED_AT_ONCE = 400_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WaveAssessment(OnASheet):
+class WaveAssessment(UnitRisk, OnASheet):
     """The risk of the persons of a panel, over the waves that an intruder may know.
 
     Made by `riskcore.assess` with ``person`` and ``wave``.
@@ -71,8 +67,6 @@ class WaveAssessment(OnASheet):
         The method of the individual risk.
     missing : str
         The rule for missing key values.
-    known_waves : int or None
-        How many waves of a person the intruder knows; None for all.
     wave_choice : str
         Whether ``person_risk`` is of the "average" choice of waves, or of the "worst".
     by_model : ModelRisks or None
@@ -108,6 +102,8 @@ class WaveAssessment(OnASheet):
     1
     """
 
+    _unit = "person"
+
     data: Any
     keys: tuple[Hashable, ...]
     coded: CodedRecords
@@ -115,7 +111,6 @@ class WaveAssessment(OnASheet):
     risks: WaveRisks
     method: Method
     missing: str
-    known_waves: int | None = None
     wave_choice: str = "average"
     by_model: ModelRisks | None = None
     design: SampleDesign | None = None
@@ -125,6 +120,11 @@ class WaveAssessment(OnASheet):
     def persons(self) -> int:
         """Number of persons."""
         return len(self.panel)
+
+    @property
+    def known_waves(self) -> int | None:
+        """How many waves of a person the intruder knows; None for all."""
+        return self.panel.known
 
     @property
     def n(self) -> int:
@@ -169,21 +169,6 @@ class WaveAssessment(OnASheet):
         return RiskDistribution(self.person_risk)
 
     @property
-    def expected_reidentifications(self) -> float:
-        """The sum of the risks of the persons, correctly rounded."""
-        return self.distribution.expected_reidentifications
-
-    @property
-    def reidentification_rate(self) -> float:
-        """The mean risk of the persons."""
-        return self.distribution.reidentification_rate
-
-    @property
-    def max_risk(self) -> float:
-        """The largest risk of a person."""
-        return self.distribution.max_risk
-
-    @property
     def k_anonymity(self) -> int:
         """The smallest number of persons with equal keys, in any choice of waves."""
         return self.risks.k
@@ -222,94 +207,15 @@ class WaveAssessment(OnASheet):
         """
         return math.fsum(self._unique.tolist())
 
-    def expected_reidentifications_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for the sum of 1/F over the persons, by the model.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval, between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            The models are fitted again, and without parts of the sample: it takes many
-            times as long as the assessment. See `riskcore.models.CellModel.interval`;
-            the errors of several choices of waves are taken as one.
-
-        Raises
-        ------
-        ValueError
-            If the level is not in (0, 1), the weights alone were used, or the choice of
-            waves is the worst.
-
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {
-        ...     "id": [*range(200)] * 2,
-        ...     "year": [2020] * 200 + [2021] * 200,
-        ...     "age": [20 + i % 40 for i in range(200)] * 2,
-        ...     "job": [i % 3 for i in range(200)] + [i % 7 % 3 for i in range(200)],
-        ... }
-        >>> found = riskcore.assess(
-        ...     data, ["age", "job"], person="id", wave="year", sampling_fraction=0.2,
-        ...     population="latent-class",
-        ... )
-        >>> low, high = found.expected_reidentifications_interval()
-        >>> low < found.expected_reidentifications < high
-        True
-        """
+    def _risk_interval(self, level: float) -> tuple[float, float]:
         low, high = self._intervals(level).risks
-        return (
-            low * self.expected_reidentifications,
-            high * self.expected_reidentifications,
-        )
+        total = self.expected_reidentifications
+        return low * total, high * total
 
-    def expected_population_uniques_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for tau, by the model.
-
-        Parameters
-        ----------
-        level : float
-            Probability of the interval, between 0 and 1.
-
-        Returns
-        -------
-        low, high : float
-            As for `expected_reidentifications_interval`.
-
-        Raises
-        ------
-        ValueError
-            As `expected_reidentifications_interval`.
-
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {
-        ...     "id": [*range(200)] * 2,
-        ...     "year": [2020] * 200 + [2021] * 200,
-        ...     "age": [20 + i % 40 for i in range(200)] * 2,
-        ...     "job": [i % 3 for i in range(200)] + [i % 7 % 3 for i in range(200)],
-        ... }
-        >>> found = riskcore.assess(
-        ...     data, ["age", "job"], person="id", wave="year", sampling_fraction=0.2,
-        ...     population="latent-class",
-        ... )
-        >>> low, high = found.expected_population_uniques_interval()
-        >>> low <= found.expected_population_uniques <= high
-        True
-        """
+    def _uniques_interval(self, level: float) -> tuple[float, float]:
         low, high = self._intervals(level).uniques
-        return (
-            low * self.expected_population_uniques,
-            high * self.expected_population_uniques,
-        )
+        total = self.expected_population_uniques
+        return low * total, high * total
 
     def _intervals(self, level: float) -> Intervals:
         level = arguments.number_in("level", level, "(0, 1)")
@@ -323,79 +229,13 @@ class WaveAssessment(OnASheet):
         if level not in self._known_intervals:
             from riskcore.assessment.wave_model import fits, intervals
 
-            known, design = self.known_waves, self.design
-            found = fits(self.coded, self.panel, known, design, silent)
+            found = fits(self.coded, self.panel, self.design, silent)
             self._known_intervals[level] = intervals(found, level)
         return self._known_intervals[level]
 
     @cached_property
     def _known_intervals(self) -> dict[float, Intervals]:
         return {}
-
-    def risk_threshold(
-        self, *, rate: float | None = None, unsafe: int | None = None
-    ) -> float:
-        """Return the risk threshold for a rate or a number of unsafe persons.
-
-        Parameters
-        ----------
-        rate : float
-            Re-identification rate to keep, a fraction.
-        unsafe : int
-            Number of persons that may be unsafe.
-
-        Returns
-        -------
-        float
-            See `Assessment.risk_threshold`.
-
-        Raises
-        ------
-        TypeError
-            If not exactly one target is given, or the number is not whole.
-        ValueError
-            If the rate is not in [0, 1], or the number not from 0 to that of persons.
-        """
-        if (rate is None) == (unsafe is None):
-            raise TypeError("give either rate= or unsafe=")
-        if rate is not None:
-            return self.distribution.threshold_for_rate(rate)
-        assert unsafe is not None
-        unsafe = arguments.whole_from("unsafe", unsafe, 0, self.persons)
-        return self.distribution.threshold_for_unsafe(unsafe)
-
-    def unsafe(self, threshold: float) -> Mask:
-        """Return a mask of the records of persons with a risk >= threshold.
-
-        Parameters
-        ----------
-        threshold : float
-            A risk.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-
-        Raises
-        ------
-        ValueError
-            If the threshold is nan or negative.
-        """
-        return self.individual_risk >= as_threshold(threshold)
-
-    def unsafe_count(self, threshold: float) -> int:
-        """Return the number of persons with a risk >= threshold.
-
-        Parameters
-        ----------
-        threshold : float
-            A risk.
-
-        Returns
-        -------
-        int
-        """
-        return self.distribution.unsafe_count(threshold)
 
     @property
     def records(self) -> Any:
@@ -433,10 +273,9 @@ class WaveAssessment(OnASheet):
         """
         rows = []
         for known in range(1, len(self.waves) + 1):
-            refuse_too_many(self.panel, known)
-            risks = risks_of(
-                self.coded, self.panel, known, self.missing, self.method, silent
-            )
+            panel = replace(self.panel, known=known)
+            refuse_too_many(panel)
+            risks = risks_of(self.coded, panel, self.missing, self.method, silent)
             average = self.wave_choice == "average"
             total = math.fsum((risks.average if average else risks.largest).tolist())
             rows.append(
@@ -585,7 +424,6 @@ class WaveAssessment(OnASheet):
         return model_risks(
             self.coded,
             self.panel,
-            self.known_waves,
             self.design,
             progress,
             every=self.wave_choice == "worst",
@@ -652,10 +490,6 @@ class WaveAssessment(OnASheet):
 
     def __repr__(self) -> str:
         known = "all" if self.known_waves is None else f"{self.known_waves:,}"
-        return (
-            f"<WaveAssessment: {counted(self.persons, 'person')} in "
-            f"{counted(len(self.waves), 'wave')}, {known} known, "
-            f"re-identification rate {self.reidentification_rate:.6%}, "
-            f"{self.expected_reidentifications:.6g} expected re-identifications, "
-            f"maximum risk {self.max_risk:.6g}>"
-        )
+        waves = counted(len(self.waves), "wave")
+        persons = counted(self.persons, "person")
+        return self._in_one_line(f"WaveAssessment: {persons} in {waves}, {known} known")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import AUTO, BY_WEIGHTS, AssessSettings
+from riskcore.assessment.assess_settings import AUTO, BY_WEIGHTS, AssessSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -281,7 +281,7 @@ def _in_batches(
     if found is None or options.output is None:
         return found
     target = formats.written_as(options.output)
-    return found if target.streams(found.arrow_schema) else None
+    return found if target.streams(found.file.schema) else None
 
 
 def _not_examined(

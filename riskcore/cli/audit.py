@@ -29,7 +29,7 @@ from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import whole
 from riskcore.common.version import __version__
-from riskcore.disclosure.settings_table import AuditSettings
+from riskcore.disclosure.audit_settings import AuditSettings
 
 _AUDIT = """\
 Audit a file that leaves, of any origin: what does it tell of the people of ORIGINAL?
@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.files import formats
     from riskcore.data.source import Source
     from riskcore.disclosure.audit import audit
-    from riskcore.disclosure.result import RECORD_COLUMNS
+    from riskcore.disclosure.audit_result import RECORD_COLUMNS
 
     if options.report_top and options.report is None:
         raise ValueError("--report-top needs --report")

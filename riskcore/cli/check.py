@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,

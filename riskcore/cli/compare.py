@@ -7,9 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_file, add_keys, add_quiet, add_reading, add_weight
+from riskcore.cli.options import (
+    add_file,
+    add_keys,
+    add_quiet,
+    add_reading,
+    add_weight,
+    reading,
+    reading_over,
+)
 from riskcore.cli.paths import inputs
-from riskcore.cli.protect import reading_as_recorded
 from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered, recoding
@@ -67,7 +74,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_weight(parser)
     parser.add_argument(
         "--record",
-        dest="replay",
+        dest="of_record",
         type=Path,
         metavar="JSON",
         help="private record of the protection, which holds the keys, the weight, the "
@@ -147,12 +154,13 @@ def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.comparison.compare import compare
     from riskcore.data.source import Source
-    from riskcore.protection.release.record import read_to_replay
+    from riskcore.protection.release.record import read_with_population
     from riskcore.report import utility_text
     from riskcore.report.utility_page import comparison_page
 
-    before = None if options.replay is None else read_to_replay(options.replay)
-    how = reading_as_recorded(options, before)
+    record = options.of_record
+    before = None if record is None else read_with_population(record)
+    how = _reading_as_recorded(options, before)
     settings = _settings(options, before)
     progress = Progress(quiet=options.quiet)
     original, safe = (
@@ -183,6 +191,24 @@ def run(options: argparse.Namespace) -> None:
     title = f"riskcore {__version__}: {options.file} and {options.safe}"
     print(utility_text.comparison_text(found.to_dict(), title))
     print_files({"report": options.report})
+
+
+def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
+    """Return how to read the file, from the options and otherwise from the record.
+
+    A record never names files to open, so metadata in another folder must be
+    given again.
+    """
+    from riskcore.protection.release.record import reading_of
+
+    if before is None:
+        return reading(options)
+    if before.reading.get("metadata") is not None and options.metadata is None:
+        raise ValueError(
+            f"{before.path}: input.reading.metadata: the file was read with a "
+            "separate metadata file; give it with --metadata"
+        )
+    return reading_over(options, reading_of(before))
 
 
 def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:

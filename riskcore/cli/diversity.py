@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.assessment.settings_table import AssessSettings, CheckSettings
+from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli.options import add_file, add_keys, source_of
 from riskcore.cli.results import (
     add_results,
@@ -79,12 +79,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_settings(parser, CheckSettings, *_SHARED)
     add_settings(parser, AssessSettings, "alpha")
     parser.add_argument(
-        "--together",
-        action="store_true",
-        help="measure each sensitive variable in cells formed by the keys and the "
-        "other sensitive variables",
-    )
-    parser.add_argument(
         "--c",
         type=number,
         default=3.0,
@@ -136,7 +130,6 @@ def run(options: argparse.Namespace) -> None:
         options.keys,
         options.sensitive,
         c=options.c,
-        together=options.together,
         **shared,
     )
     figures = found.summary()

@@ -110,11 +110,11 @@ def add(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.accuracy import files, text
+    from riskcore.accuracy import error_files, error_text
     from riskcore.accuracy.table import error_table, summary
 
     if options.output is not None:
-        files.check_writable(options.output, overwrite=options.overwrite)
+        error_files.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     table = error_table(
         options.forms,
@@ -125,12 +125,12 @@ def run(options: argparse.Namespace) -> None:
     )
     if options.output is not None:
         progress(f"writing {options.output}")
-        files.write(options.output, table, overwrite=options.overwrite)
+        error_files.write(options.output, table, overwrite=options.overwrite)
     progress.done()
     if options.output is None and not options.summary:
-        print(text.plain(table), end="\n\n")
-    print(text.plain(summary(table)))
+        print(error_text.plain(table), end="\n\n")
+    print(error_text.plain(summary(table)))
     if options.output is not None:
-        drawn = options.output.suffix.lower() in files.PICTURES
+        drawn = options.output.suffix.lower() in error_files.PICTURES
         what = "map of errors" if drawn else "table"
         print(f"\n  The {what} is in {printable(str(options.output))}.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from riskcore.assessment.settings_table import AssessSettings, CheckSettings
+from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli.settings import option_of
 from riskcore.common.settings import FLAG, SEED, settings_of
 from riskcore.protection.settings_table import ProtectSettings, WriteSettings

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import HOUSEHOLD, KEYS, WEIGHT, ReportSettings
+from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT, ReportSettings
 from riskcore.cli.settings import add_setting, add_settings
 from riskcore.cli.shell import command_again
 from riskcore.data.files.settings_table import ReadSettings

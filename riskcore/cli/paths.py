@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from riskcore.cli.options import reading
 
@@ -26,7 +26,7 @@ READ = frozenset(
         "population",
         "recode",
         "hierarchy",
-        "replay",
+        "secret",
         "rules",
         "data",
         "of_record",
@@ -69,8 +69,8 @@ def sources_of(
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
     """Return every file that a command reads to make its results.
 
-    The private record of a replay is not among them: only its owner can read the
-    record, but the file made from it is for publication. See `refuse_inputs`.
+    A private record is not among them: only its owner can read the record, but the
+    file made with its secret is for publication. See `refuse_inputs`.
     """
     found = [path for one in sources_of(options, source) for path in one.paths]
     found += [Path(tree) for _, tree in getattr(options, "hierarchy", None) or ()]
@@ -93,7 +93,6 @@ def refuse_inputs(
     """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_sources
-    from riskcore.protection.release.secret import key_file
 
     given = {name: getattr(options, name, None) for name in sorted(WRITTEN)}
     files = {name: [Path(path)] for name, path in given.items() if path is not None}
@@ -101,8 +100,7 @@ def refuse_inputs(
     if not targets:
         return
     read = inputs(options, source)
-    records = [getattr(options, one, None) for one in ("replay", "of_record", "rules")]
-    private: tuple[Any, ...] = (*records, key_file())
+    private = [getattr(options, name, None) for name in ("of_record", "rules")]
     read += [Path(path) for path in private if path is not None]
     refuse_sources(targets, read)
     for one in sources_of(options, source):

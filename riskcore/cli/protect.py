@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.cli.options import (
@@ -17,7 +16,6 @@ from riskcore.cli.options import (
     check_reports,
     provenance,
     reading,
-    reading_over,
     source_of,
 )
 from riskcore.cli.results import print_json
@@ -27,8 +25,8 @@ from riskcore.cli.rules import (
     print_rules,
     rules_of_protect,
 )
-from riskcore.cli.settings import add_setting, add_settings, arguments_of, options_of
-from riskcore.cli.terminal import Progress, tell
+from riskcore.cli.settings import add_setting, add_settings, arguments_of
+from riskcore.cli.terminal import Progress
 from riskcore.cli.topics import HelpByTopic
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -41,7 +39,9 @@ from riskcore.protection.settings_table import (
 )
 
 if TYPE_CHECKING:
+    from riskcore.protection.release.record import Record
     from riskcore.protection.release.rules import Release
+    from riskcore.protection.settings import Settings
     from riskcore.report.release_files import ReleaseFiles
 
 _PROTECT = """\
@@ -69,9 +69,9 @@ Keep the printed result, the private record and --report to yourself; you may pu
 suppresses.
 
 The exit status is 0 if the file is safe, or safe except for accepted leaks; 1 if a goal
-is not met, a leak is open or a column has no role, or if a replay of the same input
-made a file other than the one in the record; 2 if the input is refused and nothing is
-written; 74 if an error occurred after files were written; or 130 if interrupted.
+is not met, a leak is open or a column has no role; 2 if the input is refused and
+nothing is written; 74 if an error occurred after files were written; or 130 if
+interrupted.
 """
 _GOALS = """\
 Give --keys twice to protect from two intruders who know different variables.
@@ -117,12 +117,10 @@ are replaced by new numbers in random order, because the old numbers often follo
 regions.
 
 The private record of the protection is written beside the safe file, with
-.private.json added to its name; --replay makes the same file again from it. Keep the
-record to yourself: it reveals the order of the original file. To check that FILE is the
-same, a replay needs your key, RISKCORE_CONFIG_DIR/record.key, by default in the folder
-of your settings (~/.config/riskcore). Without the key the replay warns that it cannot
-check. A FILE that is not the same is refused unless --other-input is given.
---record-public writes a record of methods and counts only.
+.private.json added to its name. Keep it to yourself: it reveals the order of the
+original file. With it riskcore run RULES --secret makes the same file again, by the
+rules that --print-rules writes. --record-public writes a record of methods and counts
+only.
 """
 _REPORTS = """\
 There is one report for each set of keys, NAME.html, NAME-2.html and so on. If there are
@@ -143,7 +141,6 @@ examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
   riskcore protect survey.csv --level household --household HH --keys REGION SIZE \\
       --weight HHWEIGHT --k 3 --output households-safe.csv
-  riskcore protect survey.csv --replay survey-safe.csv.private.json --output again.csv
 """
 # The options of each topic of the help.
 _TOPICS = {
@@ -178,16 +175,6 @@ _MAIN = (
     *("recode", "treat", "output", "report", "report_public", "overwrite"),
     *("allow_unsafe", "json", "print_rules", "quiet"),
 )
-# Options whose values a record holds.
-_SETTINGS = options_of(ProtectSettings) | {
-    "keys",
-    "weight",
-    "household",
-    "drop",
-    "shuffle",
-    "renumber",
-    "guard_formulas",
-}
 # Options that need a safe file.
 _OF_OUTPUT = (
     "record",
@@ -236,18 +223,6 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add_settings(group, WriteSettings, "record", "public_record", "drop", "shuffle")
     add_settings(group, WriteSettings, "renumber", "guard_formulas")
     add_settings(group, WriteSettings, "overwrite", "allow_unsafe")
-    group.add_argument(
-        "--replay",
-        type=Path,
-        metavar="JSON",
-        help="repeat the protection of a private record, in place of --keys and all "
-        "settings",
-    )
-    group.add_argument(
-        "--other-input",
-        action="store_true",
-        help="let --replay apply the record to a file other than its input",
-    )
     add_report(parser.add_argument_group("reports"))
     results = parser.add_argument_group("results")
     results.add_argument(
@@ -264,30 +239,36 @@ def run(options: argparse.Namespace) -> int:
     return carry_out(options)
 
 
-def carry_out(options: argparse.Namespace, release: Release | None = None) -> int:
-    """Make the safe file, by the options or by a file of rules; return the status."""
+def carry_out(
+    options: argparse.Namespace,
+    release: Release | None = None,
+    before: Record | None = None,
+) -> int:
+    """Make the safe file, by the options or by a file of rules; return the status.
+
+    ``before`` is the record of the same file made before, whose secret is taken.
+    """
     from riskcore.protection.protect import protect
-    from riskcore.protection.release.record import read_to_replay
     from riskcore.report.release_files import check_release_files, write_release
 
     if release is None:
         _refuse_idle(options)
-    before = None if options.replay is None else read_to_replay(options.replay)
     progress = Progress(quiet=options.quiet)
-    how = release._reading() if release else reading_as_recorded(options, before)
+    how = release._reading() if release else reading(options)
     source = source_of(options, progress, how)
-    settings = _settings(source, options, before, release)
-    files = wanted(options, before)
-    again = before if release else None
+    settings = _settings(source, options, release)
+    files = files_of(options)
     rules = None if release is None else release.path
-    read = [path for path in (options.replay, rules) if path is not None]
     check_release_files(
-        source, settings, files, overwrite=options.overwrite, read=read, again=again
+        source,
+        settings,
+        files,
+        overwrite=options.overwrite,
+        read=[] if rules is None else [rules],
+        before=before,
     )
-    checked = None
     if before is not None:
-        by_rules = release is not None
-        checked = _checked_input(source, before, options, by_rules=by_rules)
+        _refuse_other_input(source, before)
     secret = None if before is None else before.secret
     result = protect(source, settings, secret=secret, progress=progress)
     made = write_release(
@@ -295,19 +276,19 @@ def carry_out(options: argparse.Namespace, release: Release | None = None) -> in
         files,
         overwrite=options.overwrite,
         secret=secret,
-        again=again,
+        before=before,
         provenance=provenance(options),
         progress=progress,
     )
     progress.done()
     advice = _ADVICE if release is None else _ADVICE_ON_RULES
-    lines, same = _outcome(options, advice, made, before, checked)
+    lines = [*_outcome(options, advice, made, before)]
     lines += _accepted_in_vain(settings.accept, made.figures["leaks"])
     lines += [f"The report is in {path}." for path in made.reports]
     if made.public_report is not None:
         lines.append(f"The report for publication is in {made.public_report}.")
     _print(made.figures, lines, options)
-    return 0 if made.figures["safe"] and same else 1
+    return 0 if made.figures["safe"] else 1
 
 
 def _print(
@@ -324,19 +305,6 @@ def _print(
         print(f"  {printable(line)}")
 
 
-def wanted(options: argparse.Namespace, before: Any = None) -> dict[str, Any]:
-    """Return what comes out, in the names of ``[output]``, by options and record."""
-    found = files_of(options)
-    if before is None:
-        return found
-    return found | {
-        "drop": before.dropped,
-        "shuffle": before.shuffled,
-        "renumber": before.renumbered,
-        "guard_formulas": before.formulas_guarded,
-    }
-
-
 def _refuse_idle(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
     given = _given(options)
@@ -347,13 +315,6 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     if options.overwrite and not any(written):
         raise ValueError("--overwrite needs --output or a report")
     check_reports(options)
-    if options.other_input and options.replay is None:
-        raise ValueError("--other-input needs --replay")
-    if options.replay is not None and given & _SETTINGS:
-        idle = ", ".join(map(_option, sorted(given & _SETTINGS)))
-        raise ValueError(
-            f"--replay takes all settings from the record: leave out {idle}"
-        )
 
 
 def _given(options: argparse.Namespace) -> set[str]:
@@ -370,54 +331,21 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
-    """Return how to read the file, from the options and otherwise from the record.
-
-    A record never names files to open, so metadata in another folder must be
-    given again.
-    """
-    from riskcore.protection.release.record import reading_of
-
-    if before is None:
-        return reading(options)
-    if before.reading.get("metadata") is not None and options.metadata is None:
-        raise ValueError(
-            f"{before.path}: input.reading.metadata: the file was read with a "
-            "separate metadata file; give it with --metadata"
-        )
-    return reading_over(options, reading_of(before))
-
-
 def _outcome(
     options: argparse.Namespace,
     advice: Mapping[str, str],
     made: ReleaseFiles,
-    before: Any,
-    checked: bool | None,
-) -> tuple[list[str], bool]:
-    """Return lines on the files written, and whether a replay made the same file."""
-    lines = []
+    before: Record | None,
+) -> Iterator[str]:
+    """Yield lines on the files written."""
     if options.output is None:
-        lines.append(f"Nothing is written: {advice['file']} to write the safe file.")
+        yield f"Nothing is written: {advice['file']} to write the safe file."
     elif made.record is None:
-        lines.append(
-            f"{options.output} is not written; {advice['allow_unsafe']} to write it."
-        )
+        yield f"{options.output} is not written; {advice['allow_unsafe']} to write it."
     else:
-        lines += [*_said_of_output(made, made.record)]
-    if before is None or made.record is None:
-        return lines, True
-    if checked is False:
-        return [
-            *lines,
-            "It was made from a different input than the file of the record.",
-        ], True
-    if made.record["output"]["sha256"] == before.sha256:
-        return [*lines, "It is byte for byte the file of the record."], True
-    doubt = "the format, the versions or the settings in the record have changed"
-    if checked is None:
-        doubt = f"the input, {doubt}"
-    return [*lines, f"It is NOT the file of the record: {doubt}."], False
+        yield from _said_of_output(made, made.record)
+        if before is not None:
+            yield "It is byte for byte the file of the record."
 
 
 def _accepted_in_vain(
@@ -454,43 +382,31 @@ def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]
         yield f"The record for publication is in {made.public_record}."
 
 
-def _checked_input(
-    source: Any, before: Any, options: argparse.Namespace, *, by_rules: bool
-) -> bool | None:
-    """Return whether the file is the input of a record; refuse another by default.
-
-    Nothing is written yet. Warn if this cannot be checked.
-    """
+def _refuse_other_input(source: Any, before: Record) -> None:
+    """Refuse a file that is not the input of a record; nothing is written yet."""
     from riskcore.protection.release.record import is_input_of
 
-    checked = is_input_of(before, source)
-    if checked is None:
-        why = "the record has no digest of the input"
-        if before.digest is not None:
-            why = "the key of this record was not found"
-        tell(f"warning: {why}, so it cannot be checked that the input is the same")
-    if checked is False and not options.other_input:
-        hint = "give --other-input to protect it with the same settings"
-        if by_rules:
-            hint = "leave out --replay to protect it with the same rules"
+    if not is_input_of(before, source):
         raise ValueError(
-            f"{options.file} is not the file that {before.path} was made from; {hint}"
+            f"{source.path} is not the file that {before.path} was made from; leave "
+            "out --secret to protect it by the same rules"
         )
-    return checked
 
 
 def _settings(
-    source: Any, options: argparse.Namespace, before: Any, release: Release | None
-) -> Any:
-    """Return the settings from the options, a record or a file of rules."""
+    source: Any, options: argparse.Namespace, release: Release | None
+) -> Settings:
+    """Return the settings from the options or from a file of rules."""
     from riskcore.protection.settings import Settings
+    from riskcore.report.release_files import check_columns
 
     if release is not None:
-        return _settings_of_rules(source, before, release)
-    if before is not None:
-        return before.settings
+        settings = release._settings(source)
+        with release._placed():
+            check_columns(source, settings, release.output())
+        return settings
     if options.keys is None:
-        raise ValueError("give --keys, or --replay with a record")
+        raise ValueError("give --keys, the key variables")
     return Settings.resolve(
         source,
         options.keys,
@@ -498,20 +414,3 @@ def _settings(
         options.household,
         **arguments_of(options, ProtectSettings, columns=source.names),
     )
-
-
-def _settings_of_rules(source: Any, before: Any, release: Release) -> Any:
-    """Return the settings of the rules; refuse a record that other rules made."""
-    from riskcore.protection.release.replay import differing_rules
-    from riskcore.report.release_files import check_columns
-
-    settings = release._settings(source)
-    with release._placed():
-        check_columns(source, settings, release.output())
-    others = differing_rules(release, source, settings, before) if before else []
-    if others:
-        raise ValueError(
-            f"{before.path}: made by other rules than {release.path}: "
-            f"{', '.join(others)}; leave out --replay, or restore the rules"
-        )
-    return settings

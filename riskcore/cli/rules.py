@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.settings_table import CheckSettings
+from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import reading, source_of
 from riskcore.cli.settings import arguments_of, option_of
 from riskcore.cli.terminal import Progress
@@ -33,8 +33,6 @@ def print_rules(release: Release) -> int:
 
 def rules_of_protect(options: argparse.Namespace) -> Release:
     """Return the rules that the options of ``protect`` say."""
-    if options.replay is not None:
-        raise ValueError("--print-rules prints options; leave out --replay")
     source = source_of(options, Progress(quiet=True))
     asked = arguments_of(options, ProtectSettings, columns=source.names)
     return rules_of(options, asked, {})

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.cli import protect
 from riskcore.cli.options import add_quiet
 from riskcore.cli.results import print_json
+from riskcore.cli.rules import files_of
 from riskcore.cli.settings import option_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _RUN = """\
 Make a safe file by a file of rules, as riskcore protect does by its options: protect,
 verify, write the reports and the records. The same rules make the same safe file, byte
-for byte, unless random bits decide something: then --replay makes it again.
+for byte, unless random bits decide something: then --secret makes it again.
 """
 
 _RUN_EXAMPLES = """\
@@ -48,13 +49,13 @@ proposal to confirm.
 examples:
   riskcore run release.toml
   riskcore run release.toml --data survey-2027.csv --output survey-2027-safe.csv
-  riskcore run release.toml --replay survey-safe.csv.private.json --output again.csv
+  riskcore run release.toml --secret survey-safe.csv.private.json --output again.csv
   riskcore check --rules release.toml --original survey.csv
 
 Random bits decide the order (shuffle = true), new ids, ties = "secret" and treatments
-such as noise. Only the private record holds them; --replay takes them from there. A
-record is refused if other rules or another input made it. If the record lies where the
-rules put it, it stays as it is, and a file that is not its own is not written.
+such as noise. Only the private record holds them; --secret takes them from there. It
+is refused if the data are not those of the record, or if the file would be another one,
+because the rules or the versions of the software have changed.
 
 A fault in the rules is refused before any work, with its line and column. The exit
 status is that of riskcore protect.
@@ -82,7 +83,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="another name for the safe file"
     )
     parser.add_argument(
-        "--replay",
+        "--secret",
         type=Path,
         metavar="JSON",
         help="make the file of a private record again: take the secret behind the "
@@ -104,6 +105,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from riskcore.protection.release.record import read_record
     from riskcore.protection.release.rules import Release
     from riskcore.protection.release.rules_table import schema
 
@@ -114,16 +116,16 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("give RULES, a file of rules such as release.toml")
     release = Release.read(options.rules)
     to_do = _as_protect(release, options)
-    to_do.replay = options.replay
     _refuse_idle(release, to_do)
-    return protect.carry_out(to_do, release)
+    before = None if options.secret is None else read_record(options.secret)
+    return protect.carry_out(to_do, release, before)
 
 
 def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
     """Refuse names of ``[output]``, and an option, that would have no effect."""
     from riskcore.report.release_files import idle
 
-    wanted = protect.wanted(to_do)
+    wanted = files_of(to_do)
     found = idle(wanted)
     if found is not None:
         name, needed = found

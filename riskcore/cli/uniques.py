@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import CLUSTER, SAMPLING_STRATA
+from riskcore.assessment.assess_settings import CLUSTER, SAMPLING_STRATA
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -44,8 +44,9 @@ examples:
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
 The first interval takes the fitted parameters as known; the second allows for their
-error. Neither allows for the error of the model itself: notes/calibration.md and
-notes/calibration_of_cells.md show how well the models did on known populations.
+error. Neither allows for the error of the model itself: calibration.md and
+calibration_of_cells.md in bench/results/ show how well the models did on known
+populations.
 
 The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.

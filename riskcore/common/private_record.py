@@ -1,7 +1,7 @@
 """Read the JSON of a private record, which may hold anything.
 
-`riskcore.protect` writes and replays such records; `riskcore.check` checks a file
-against one.
+`riskcore.protect` writes such records; `riskcore run` takes the secret of one, and
+`riskcore.check` checks a file against one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 Read = TypeVar("Read")
 
 # The version of the layout of the private record.
-FORMAT = 3
+FORMAT = 4
 _LARGEST = 1 << 26
 _HEX = re.compile("[0-9a-f]+")
 

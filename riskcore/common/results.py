@@ -1,7 +1,7 @@
 """Summaries and reports of results, which a module above the results makes.
 
 The package names that module when it is loaded, so that results need not know it: see
-"The house" in notes/decisions.md.
+notes/decisions.md.
 """
 
 from __future__ import annotations

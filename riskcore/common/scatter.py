@@ -22,3 +22,13 @@ def scattered(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     for shift, factor in _FACTORS:
         mixed = (mixed ^ (mixed >> shift)) * factor
     return mixed ^ (mixed >> np.uint64(31))
+
+
+def shuffled(n: int) -> NDArray[np.int64]:
+    """Return a pseudo-random order of n rows, the same in every run."""
+    return np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
+
+
+def selected(n: int, most: int) -> NDArray[np.int64]:
+    """Return at most so many of n rows, rising: a selection by `shuffled`."""
+    return np.arange(n) if most >= n else np.sort(shuffled(n)[:most])

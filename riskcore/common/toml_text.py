@@ -94,10 +94,13 @@ def position(text: str, place: Place) -> str:
     for line in text.splitlines(keepends=True):
         if found := _KEYS.match(line):
             path = _names(found["keys"])
+            outer = 0 if found["table"] else len(table)
             table, path = (path, path) if found["table"] else (table, table + path)
             common = min(len(path), len(place))
             if common > names and path[:common] == place[:common]:
-                at, names = begin + found.start("keys"), common
+                starts = [one.start() for one in re.finditer(_KEY, found["keys"])]
+                name = max(common - outer, 1) - 1
+                at, names = begin + found.start("keys") + starts[name], common
         begin += len(line)
     value: Any = parsed(text, "")
     for number, name in enumerate(place):

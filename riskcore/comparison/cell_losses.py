@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.comparison.comparison import Category
 from riskcore.comparison.losses import CategoryLoss, losses_of
 from riskcore.comparison.measures import fsum
-from riskcore.comparison.result import Category
 from riskcore.data.cells import Cells
 from riskcore.data.columns import plain_value
 

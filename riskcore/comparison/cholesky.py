@@ -1,4 +1,4 @@
-"""Cholesky factors whose bits are the same on any machine: sums have a fixed order."""
+"""Cholesky factors of matrices that may be singular."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ ALIASED = 1e-10  # a smaller pivot, relative to the diagonal: the column depends
 def factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
     """Return L of M = L L', and the mask of columns independent of earlier ones.
 
-    The others, with a pivot of at most ``least``, are zero in L.
+    The others, with a pivot of at most ``least``, are zero in L. Sums have a fixed
+    order: the bits are the same on any machine, as noise that is added to a file needs.
     """
     rest = M.copy()
     L = np.zeros_like(M)
@@ -30,21 +31,20 @@ def factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
     return L, sound
 
 
-def solved(L: Floats, b: Floats) -> Floats:
-    """Return the solution x of L L' x = b, for a vector b or for each column of b."""
-    x = b.copy()
-    columns = (slice(None), *[None] * (b.ndim - 1))
-    for j in range(len(x)):
-        x[j] /= L[j, j]
-        x[j + 1 :] -= L[j + 1 :, j][columns] * x[j]
-    for j in reversed(range(len(x))):
-        x[j] /= L[j, j]
-        x[:j] -= L[j, :j][columns] * x[j]
-    return x
+def inverse_of(M: Floats, kept: Mask, diagonal: Floats) -> Floats | None:
+    """Return the inverse of M for the columns kept, 0 elsewhere; None if singular.
 
-
-def product(A: Floats, B: Floats) -> Floats:
-    """Return the matrix product A B."""
-    return np.array([(row[:, None] * B).sum(axis=0) for row in A]).reshape(
-        len(A), B.shape[1]
-    )
+    It is singular if a pivot is rounding alone, relative to ``diagonal``.
+    """
+    some = np.ix_(kept, kept)
+    scale = np.sqrt(diagonal[kept])
+    inverse = np.zeros_like(M)
+    if not (scale > 0).all():
+        return None
+    scaled = M[some] / scale / scale[:, None]
+    try:
+        pivots = np.linalg.cholesky(scaled).diagonal() ** 2
+        inverse[some] = np.linalg.inv(scaled) / scale / scale[:, None]
+    except np.linalg.LinAlgError:
+        return None
+    return inverse if (pivots > ALIASED**1.5).all() else None

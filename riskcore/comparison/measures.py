@@ -33,18 +33,6 @@ def total_variation(p: Floats, q: Floats) -> float:
     return min(0.5 * fsum(np.abs(p - q)), 1.0)
 
 
-def hellinger(p: Floats, q: Floats) -> float:
-    """Return the Hellinger distance, sqrt(1/2 sum (sqrt p - sqrt q)^2).
-
-    Gomatam, Karr and Sanil (2005). Each term is computed as (p - q)^2/(sqrt p + sqrt
-    q)^2, which keeps its digits where p is near q.
-    """
-    roots = np.sqrt(p) + np.sqrt(q)
-    positive = roots > 0
-    difference = (p - q)[positive] / roots[positive]
-    return min(math.sqrt(0.5 * fsum(difference * difference)), 1.0)
-
-
 def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
     """Return Cramer's V of a two-way table, not corrected for its bias.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import compress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,9 +95,16 @@ class _Parameters:
     """The parameters of a model, which are the same in both files."""
 
     names: list[str]
-    terms: list[list[Term]]  # of each file
     scales: Floats  # by which estimates are multiplied
-    lacking: list[list[str]]  # categories that no record of the file has
+    predictors: list[Predictors]  # of each file
+
+
+class _Block(NamedTuple):
+    """The parameters of a predictor or of a pair, for the rows of both files."""
+
+    names: list[str]
+    term: Term
+    exponent: int = 0  # numbers are divided by this power of 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,15 +188,15 @@ class _Model:
                 "write number(...) around those that are numbers"
             )
         fits = [
-            fit(Predictors(terms), one.rows, logistic=self.success is not None)
-            for terms, one in zip(parameters.terms, kept, strict=True)
+            fit(X, side.rows, logistic=self.success is not None)
+            for X, side in zip(parameters.predictors, kept, strict=True)
         ]
         shown = {
             one.name: one.categories[base]
             for one, base in zip(self.predictors, bases, strict=True)
             if one.categories is not None and base is not None
         }
-        reason, more = _doubts(fits, parameters)
+        reason, more = _doubts(fits, parameters.names, self._lacking(sides, bases))
         return replace(
             found,
             base=shown,
@@ -246,74 +254,76 @@ class _Model:
     def _parameters(
         self, kept: Sequence[_Side], sides: Sequence[_Side], bases: Sequence[int | None]
     ) -> _Parameters:
-        """Return the columns of both files, with the same parameters."""
-        ones = [np.ones(len(one.rows.y), np.int64) for one in kept]
-        names, scales = [_INTERCEPT], [0]
-        terms = [[Term(one, 1)] for one in ones]
-        mains = [self._main(j, kept, sides, base) for j, base in enumerate(bases)]
-        crossed = [_crossed(mains[i], mains[j]) for i, j in self.formula.pairs]
-        for one in (*mains, *crossed):
-            names += one.names
-            scales += [-one.exponent] * len(one.names)
-            for i in (0, 1):
-                term = Term(one.codes[i], len(one.names), one.values[i])
-                terms[i].append(term)
-        lacking = [[n for one in mains for n in one.lacking[i]] for i in (0, 1)]
-        return _Parameters(names, terms, np.ldexp(1.0, np.array(scales)), lacking)
+        """Return the columns of the records kept of both files."""
+        mains = []
+        for j, base in enumerate(bases):
+            values = np.concatenate([side.values[j + 1] for side in kept])
+            if base is None:
+                exponent = _exponent(sides, j + 1)
+                ones = np.ones(len(values), np.int64)
+                term = Term(ones, 1, np.ldexp(values, -exponent))
+                mains.append(_Block([self.predictors[j].name], term, exponent))
+                continue
+            own = _others(sides, j, base)
+            codes = np.searchsorted(own, values) + 1
+            term = Term(np.where(values == base, 0, codes), len(own))
+            names = [_named(self.predictors[j], code) for code in own.tolist()]
+            mains.append(_Block(names, term))
+        rows = sum(len(side.rows.y) for side in kept)
+        blocks = [_Block([_INTERCEPT], Term(np.ones(rows, np.int64), 1)), *mains]
+        blocks += [_crossed(mains[i], mains[j]) for i, j in self.formula.pairs]
+        exponents = [-one.exponent for one in blocks for _ in one.names]
+        cut = len(kept[0].rows.y)
+        return _Parameters(
+            [name for one in blocks for name in one.names],
+            np.ldexp(1.0, np.array(exponents)),
+            [
+                Predictors([_some(one.term, part) for one in blocks])
+                for part in (slice(cut), slice(cut, None))
+            ],
+        )
 
-    def _main(
-        self,
-        j: int,
-        kept: Sequence[_Side],
-        sides: Sequence[_Side],
-        base: int | None,
-    ) -> _Block:
-        """Return the columns of a predictor."""
-        one = self.predictors[j]
-        values = [side.values[j + 1] for side in kept]
-        if one.categories is None:
-            exponent = _exponent(sides, j + 1)
-            codes = [np.ones(len(each), np.int64) for each in values]
-            scaled: list[Floats | None] = [np.ldexp(each, -exponent) for each in values]
-            return _Block([one.name], codes, scaled, exponent)
-        occurring = np.unique(np.concatenate([side.values[j + 1] for side in sides]))
-        own = occurring[occurring != base]
-        place = np.zeros(len(one.categories), np.int64)
-        place[own] = np.arange(1, len(own) + 1)
-        names = [_named(one, code) for code in own.tolist()]
-        codes = [place[each] for each in values]
-        lacking = [
-            [_named(one, c) for c in np.setdiff1d(own, each.values[j + 1]).tolist()]
-            for each in sides
+    def _lacking(
+        self, sides: Sequence[_Side], bases: Sequence[int | None]
+    ) -> list[list[str]]:
+        """Return the categories that no record of each file has."""
+        return [
+            [
+                _named(self.predictors[j], code)
+                for j, base in enumerate(bases)
+                if base is not None
+                for code in np.setdiff1d(
+                    _others(sides, j, base), side.values[j + 1]
+                ).tolist()
+            ]
+            for side in sides
         ]
-        return _Block(names, codes, [None, None], 0, lacking)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Block:
-    """The columns of a predictor or a pair in both files."""
+def _others(sides: Sequence[_Side], j: int, base: int) -> Ints:
+    """Return the categories of a predictor in either file, without the base."""
+    found = np.unique(np.concatenate([side.values[j + 1] for side in sides]))
+    return np.asarray(found[found != base], np.int64)
 
-    names: list[str]
-    codes: list[Ints]
-    values: list[Floats | None]
-    exponent: int  # values are divided by this power of 2
-    # The categories that no record of a file has.
-    lacking: Sequence[list[str]] = ([], [])
+
+def _some(term: Term, rows: slice) -> Term:
+    """Return a term for some of the rows."""
+    value = None if term.value is None else term.value[rows]
+    return Term(term.codes[rows], term.size, value)
 
 
 def _crossed(a: _Block, b: _Block) -> _Block:
-    """Return the columns of the interaction of two predictors."""
-    codes, values = [], []
-    for i in (0, 1):
-        both = (a.codes[i] > 0) & (b.codes[i] > 0)
-        codes.append(np.where(both, a.codes[i] * (len(b.names) + 1) + b.codes[i], 0))
-        factors = [one for one in (a.values[i], b.values[i]) if one is not None]
-        values.append(np.multiply.reduce(factors) if factors else None)
-    occurring = np.unique(np.append(np.concatenate(codes), 0))
-    codes = [np.searchsorted(occurring, one) for one in codes]
-    pairs = [divmod(number, len(b.names) + 1) for number in occurring[1:].tolist()]
+    """Return the interaction of two predictors."""
+    width = b.term.size + 1
+    both = (a.term.codes > 0) & (b.term.codes > 0)
+    cells = np.where(both, a.term.codes * width + b.term.codes, 0)
+    occurring = np.unique(np.append(cells, 0))
+    factors = [one.term.value for one in (a, b) if one.term.value is not None]
+    value = np.multiply.reduce(factors) if factors else None
+    pairs = [divmod(cell, width) for cell in occurring[1:].tolist()]
     names = [f"{a.names[i - 1]} : {b.names[j - 1]}" for i, j in pairs]
-    return _Block(names, codes, values, a.exponent + b.exponent)
+    term = Term(np.searchsorted(occurring, cells), len(names), value)
+    return _Block(names, term, a.exponent + b.exponent)
 
 
 def _named(variable: Studied, code: int) -> str:
@@ -340,51 +350,37 @@ def _first_common(kept: Sequence[_Side], j: int) -> int:
     return int(common[0]) if len(common) else -1
 
 
-def _of_both(notes: Sequence[Sequence[str]]) -> tuple[str, ...]:
+def _of_both(notes: Sequence[Sequence[str]], end: str = ":") -> tuple[str, ...]:
     """Return notes on the two files, one on both said once."""
     before, after = notes
-    both = [one for one in before if one in after]
+    both = [note for note in before if note in after]
     return (
-        *(f"before and after: {one}" for one in both),
-        *(f"before: {one}" for one in before if one not in both),
-        *(f"after: {one}" for one in after if one not in both),
+        *(f"before and after{end} {note}" for note in both),
+        *(f"before{end} {note}" for note in before if note not in both),
+        *(f"after{end} {note}" for note in after if note not in both),
     )
 
 
-def _failure(fits: Sequence[Estimates]) -> str:
-    """Return why a fit failed, empty if none did."""
-    before, after = (one.reason for one in fits)
-    if before and before == after:
-        return f"before and after protection {before}"
-    said = [
-        f"{when} protection {reason}"
-        for when, reason in zip(_WHEN, (before, after), strict=True)
-        if reason
-    ]
-    return "; ".join(said)
-
-
 def _doubts(
-    fits: Sequence[Estimates], parameters: _Parameters
+    fits: Sequence[Estimates], names: Sequence[str], lacking: Sequence[Sequence[str]]
 ) -> tuple[str, tuple[str, ...]]:
     """Return why two fits cannot be compared, and what they leave out."""
-    if reason := _failure(fits):
-        return reason, ()
-    names = parameters.names
-    aliased = [
-        [name for name, left in zip(names, one.aliased, strict=True) if left]
-        for one in fits
-    ]
+    failures = [[one.reason] if one.reason else [] for one in fits]
+    if any(failures):
+        return "; ".join(_of_both(failures, " protection")), ()
+    aliased = [list(compress(names, one.aliased)) for one in fits]
     if aliased[0] != aliased[1]:
         named = some(sorted({*aliased[0]} ^ {*aliased[1]}))
         return f"the files differ in which predictors depend on others: {named}", ()
     notes = []
-    for one, lacking, left in zip(fits, parameters.lacking, aliased, strict=True):
+    for one, without, left in zip(fits, lacking, aliased, strict=True):
         bare = np.isnan(one.errors) & ~np.isnan(one.parameters)
-        exact = [name for name, mark in zip(names, bare, strict=True) if mark]
         said = (
-            ("no record has", lacking),
-            ("no standard error, because the residuals are all 0, of", exact),
+            ("no record has", without),
+            (
+                "no standard error, because the residuals are all 0, of",
+                list(compress(names, bare)),
+            ),
             ("left out, because they depend on other predictors:", left),
         )
         notes.append([f"{why} {some(which)}" for why, which in said if which])
@@ -396,12 +392,9 @@ def _coefficients(
 ) -> tuple[Coefficient, ...]:
     """Return the estimates of both files side by side."""
     columns = [
-        [None if np.isnan(value) else value for value in (one * scales).tolist()]
-        for each in fits
-        for one, scales in (
-            (each.parameters, parameters.scales),
-            (each.errors, parameters.scales),
-        )
+        [None if np.isnan(x) else x for x in (values * parameters.scales).tolist()]
+        for one in fits
+        for values in (one.parameters, one.errors)
     ]
     rows = zip(parameters.names, *columns, strict=True)
     return tuple(Coefficient(*row) for row in rows)

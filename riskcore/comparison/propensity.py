@@ -16,12 +16,12 @@ of the likelihood; the other records are fitted without them, by Newton's method
 distinct records with their counts. The largest factor has a parameter for each of its
 categories, the others for each but the first: so its part of the information matrix is
 diagonal, and the Schur complement of the rest is small. Columns that depend on earlier
-ones are left out. Steps multiply the odds by a rational function instead of exp, and
-sums have a fixed order: the same bits on any machine.
+ones are left out.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -31,13 +31,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.comparison.cholesky import ALIASED, Mask, factored, solved
+from riskcore.comparison.cholesky import ALIASED, Mask, factored, inverse_of
 from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
+from riskcore.comparison.regression import Predictors, Term, crossed
 
 MOST_PARAMETERS = 1500  # without the largest factor's: their matrix is dense
 _STEPS = 100  # Newton's
 _CLOSE = 1e-12  # largest residual of a category, as a share of its records
 _LONGEST = 2.0  # step of a parameter, so that the odds do not overshoot
+_IDENTIFIED = (
+    "the fit does not settle: combinations of keys identify the file of some records, "
+    "and their parameters grow without limit"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +109,15 @@ def propensity(
     whole = [occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
     counts = (before + after).astype(np.float64)
     design = Design.of(factors, pairs)
-    if design.size > MOST_PARAMETERS:
+    size = design.rest.size
+    if size > MOST_PARAMETERS:
         reason = (
-            f"{design.size:,} parameters besides those for the largest key; at most "
+            f"{size:,} parameters besides those for the largest key; at most "
             f"{MOST_PARAMETERS:,} can be fitted: recode keys or leave some out"
         )
         return Propensity.failed(reason, interactions=interactions)
     kept = design.kept(counts)
-    k = design.largest + int(kept.sum())
+    k = design.first.size + int(kept.sum())
     p, certain = certain_records([*factors, *whole], before, after)
     rest = ~certain
     reason = ""
@@ -124,7 +130,7 @@ def propensity(
             counts[rest], after[rest].astype(np.float64), progress
         )
     told_apart = int((before + after)[certain].sum())
-    aliased = design.size - int(kept.sum())
+    aliased = size - int(kept.sum())
     figures = k, aliased, told_apart, interactions
     if reason:
         return Propensity(None, None, None, *figures, False, reason)
@@ -166,141 +172,81 @@ def certain_records(
 class Design:
     """The columns of a logistic regression on factors."""
 
-    first: Ints  # the largest factor, each category has a parameter, shape (K,)
-    largest: int  # the number of its parameters
-    terms: tuple[Ints, ...]  # the others: the parameter from 1, or 0, shape (K,)
-    sizes: tuple[int, ...]  # the number of parameters of each
+    first: Term  # the largest factor, each category has a parameter
+    rest: Predictors  # the others, without their first categories
 
     @classmethod
     def of(cls, factors: Sequence[Ints], pairs: Sequence[tuple[Ints, Ints]]) -> Design:
         """Return the design of factors, coded from 0, and of pairs of them."""
         levels = [int(one.max()) + 1 for one in factors]
         largest = int(np.argmax(levels))
-        terms = [one for i, one in enumerate(factors) if i != largest]
+        terms = [Term(np.zeros(len(factors[0]), np.int64), 0)]
+        for i, (codes, size) in enumerate(zip(factors, levels, strict=True)):
+            terms += [Term(codes, size - 1)] if i != largest else []
         for a, b in pairs:
             both = np.where((a > 0) & (b > 0), a * (int(b.max()) + 1) + b, 0)
-            columns = np.unique(np.append(both, 0))
-            terms.append(np.searchsorted(columns, both))
-        sizes = tuple(int(one.max()) for one in terms)
-        return cls(factors[largest], levels[largest], tuple(terms), sizes)
+            columns, codes = np.unique(np.append(both, 0), return_inverse=True)
+            terms.append(Term(codes[:-1], len(columns) - 1))
+        return cls(Term(factors[largest] + 1, levels[largest]), Predictors(terms))
 
-    @property
-    def size(self) -> int:
-        """Number of parameters, not counting the largest factor."""
-        return sum(self.sizes)
-
-    def information(self, weight: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return D, B and E of the matrix [[D, B], [B', E]], sum of weight x x'.
+    def matrices(self, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return D, B and E of the information [[D, B], [B', E]], and E - B' D^-1 B.
 
         D, the diagonal block, belongs to the largest factor.
         """
-        D = sums_by(self.first, weight, self.largest)
-        blocks = [
-            self._crossed(self.first, self.largest, term, size + 1, weight)[:, 1:]
-            for term, size in zip(self.terms, self.sizes, strict=True)
-        ]
-        B: Floats = np.hstack([np.zeros((self.largest, 0)), *blocks])
-        E = np.zeros((self.size, self.size))
-        ends = np.cumsum([0, *self.sizes])
-        for i, (one, size) in enumerate(zip(self.terms, self.sizes, strict=True)):
-            for j in range(i, len(self.terms)):
-                other, width = self.terms[j], self.sizes[j]
-                block = self._crossed(one, size + 1, other, width + 1, weight)[1:, 1:]
-                rows, columns = (slice(ends[k], ends[k + 1]) for k in (i, j))
-                E[rows, columns] = block
-                E[columns, rows] = block.T
-        return D, B, E
+        D = self._sums(weight)
+        B = np.hstack([crossed(self.first, one, weight) for one in self.rest.terms])
+        E = self.rest.information(weight)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return D, B, E, E - B.T @ (B / D[:, None])
 
-    @staticmethod
-    def _crossed(a: Ints, rows: int, b: Ints, columns: int, weight: Floats) -> Floats:
-        """Return the two-way table of the weight."""
-        table = sums_by(a * columns + b, weight, rows * columns)
-        return table.reshape(rows, columns)
-
-    def score(self, residual: Floats) -> tuple[Floats, Floats]:
-        """Return the sum of residual x, for the largest factor and for the rest."""
-        parts = [
-            sums_by(term, residual, size + 1)[1:]
-            for term, size in zip(self.terms, self.sizes, strict=True)
-        ]
-        first = sums_by(self.first, residual, self.largest)
-        return first, np.concatenate([np.zeros(0), *parts])
+    def _sums(self, values: Floats) -> Floats:
+        """Return the sum of the values of each category of the largest factor."""
+        return sums_by(self.first.codes, values, self.first.size + 1)[1:]
 
     def kept(self, counts: Floats) -> Mask:
         """Return the mask of the other parameters that earlier ones do not give."""
-        D, B, E = self.information(counts)
-        return factored(_schur(D, B, E), E.diagonal() * ALIASED)[1]
+        *_, E, schur = self.matrices(counts)
+        return factored(schur, E.diagonal() * ALIASED)[1]
 
     def fit(
         self, counts: Floats, successes: Floats, progress: Lines
     ) -> tuple[Floats, str]:
         """Return the fitted probabilities, and why the fit failed if it did."""
         share = fsum(successes) / fsum(counts)
-        odds = np.full(len(counts), share / (1 - share))
-        p = odds / (1 + odds)
+        logit = np.full(len(counts), math.log(share / (1 - share)))
         kept = self.kept(counts)
-        limits = [_CLOSE * one for one in self.score(counts)]
+        limits = _CLOSE * self._sums(counts), _CLOSE * self.rest.score(counts)
         settled = False
-        for step_number in range(1, _STEPS + 1):
-            progress(f"fitting the propensity score, step {step_number}")
-            scores = self.score(successes - counts * p)
+        for number in range(1, _STEPS + 1):
+            progress(f"fitting the propensity score, step {number}")
+            p = 1 / (1 + np.exp(-logit))
+            residual = successes - counts * p
             if settled:  # one more step gave the last digits
                 return p, ""
-            pairs = zip(scores, limits, strict=True)
-            settled = all((np.abs(score) <= limit).all() for score, limit in pairs)
-            if settled and not any(score.any() for score in scores):
-                return p, ""
-            step = self._step(counts * p * (1 - p), *scores, kept)
-            if step is None and settled:
-                return p, ""
+            first, rest = self._sums(residual), self.rest.score(residual)
+            settled = all(
+                (np.abs(score) <= limit).all()
+                for score, limit in zip((first, rest), limits, strict=True)
+            )
+            step = self._step(counts * p * (1 - p), first, rest, kept)
             if step is None:
-                break
+                return p, "" if settled else _IDENTIFIED
             longest = max(float(np.abs(one).max(initial=0)) for one in step)
             shorter = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
-            odds = odds * self._factor(*(shorter * one for one in step))
-            p = odds / (1 + odds)
-        else:
-            return p, f"the fit did not settle within {_STEPS} steps"
-        return p, (
-            "the fit does not settle: combinations of keys identify the file of some "
-            "records, and their parameters grow without limit"
-        )
+            moved = step[0][self.first.codes - 1] + self.rest.linear(step[1])
+            logit = logit + shorter * moved
+        return p, f"the fit did not settle within {_STEPS} steps"
 
     def _step(
         self, weight: Floats, first: Floats, rest: Floats, kept: Mask
     ) -> tuple[Floats, Floats] | None:
         """Return Newton's step of the parameters; None if the matrix is singular."""
-        D, B, E = self.information(weight)
-        if not (D > 0).all():
+        D, B, E, schur = self.matrices(weight)
+        inverse = None
+        if (D > 0).all():
+            inverse = inverse_of(schur, kept, E.diagonal())
+        if inverse is None:
             return None
-        B, E, rest = B[:, kept], E[np.ix_(kept, kept)], rest[kept]
-        factor, sound = factored(_schur(D, B, E), E.diagonal() * ALIASED**1.5)
-        if not sound.all():
-            return None
-        others = solved(factor, rest - (B * (first / D)[:, None]).sum(axis=0))
-        step = np.zeros(self.size)
-        step[kept] = others
-        return (first - (B * others).sum(axis=1)) / D, step
-
-    def _factor(self, first: Floats, rest: Floats) -> Floats:
-        """Return the factor of the odds of each row for a step of the parameters."""
-        factor = _growth(first)[self.first]
-        ends = np.cumsum([0, *self.sizes])
-        grown = _growth(rest)
-        for term, start, stop in zip(self.terms, ends, ends[1:], strict=False):
-            factor = factor * np.append(1.0, grown[start:stop])[term]
-        return factor
-
-
-def _growth(step: Floats) -> Floats:
-    """Return exp(step) up to terms of fifth order, by a rational function."""
-    even, odd = 1 + step * step / 12, step / 2
-    return (even + odd) / (even - odd)
-
-
-def _schur(D: Floats, B: Floats, E: Floats) -> Floats:
-    """Return E - B' D^-1 B."""
-    scaled = B / D[:, None]
-    return np.array(
-        [row - (scaled[:, j : j + 1] * B).sum(axis=0) for j, row in enumerate(E)]
-    ).reshape(E.shape)
+        others = inverse @ (rest - B.T @ (first / D))
+        return (first - B @ others) / D, others

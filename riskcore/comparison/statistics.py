@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.comparison import measures
-from riskcore.comparison.measures import Floats, Ints, fsum
-from riskcore.comparison.propensity import Propensity, propensity
-from riskcore.comparison.result import (
+from riskcore.comparison.comparison import (
     Category,
     Comparison,
     Correlation,
@@ -26,6 +24,8 @@ from riskcore.comparison.result import (
     Stage,
     Stratum,
 )
+from riskcore.comparison.measures import Floats, Ints, fsum
+from riskcore.comparison.propensity import Propensity, propensity
 from riskcore.comparison.tables import (
     Codes,
     SharedColumn,
@@ -173,15 +173,13 @@ def _compared(
             [one.own], [len(one.own_labels) + 1], before.weight, before.stands_for
         )
     stages = [Stage.of(table) for table in (original, *margins)]
-    distances: list[float | None] = [None] * 4
+    distances: list[float | None] = [None] * 2
     rows: list[Category] = []
     if not one.reason:
-        p, q = shares_of_both(*margins)
-        distances[:2] = measures.total_variation(p, q), measures.hellinger(p, q)
+        distances[0] = measures.total_variation(*shares_of_both(*margins))
         present = [table.present() for table in margins]
         if all(len(table.records) for table in present):
-            p, q = shares_of_both(*present)
-            distances[2:] = measures.total_variation(p, q), measures.hellinger(p, q)
+            distances[1] = measures.total_variation(*shares_of_both(*present))
         rows = _rows(one, *margins)
     lost, changed = None, None
     if aligned:
@@ -199,9 +197,7 @@ def _compared(
         safe=stages[2],
         suppressed=stages[2].missing - stages[1].missing if same else None,
         total_variation=distances[0],
-        hellinger=distances[1],
-        total_variation_of_values=distances[2],
-        hellinger_of_values=distances[3],
+        total_variation_of_values=distances[1],
         information_lost=lost,
         changed=changed,
         reason=one.reason,
@@ -239,13 +235,12 @@ def _pair(
 ) -> PairComparison:
     """Compare the two-way tables of two keys."""
     margins = [table.margin(i, j) for table in tables]
-    variation = hellinger = None
+    variation = None
     if not (keys[i].reason or keys[j].reason):
-        p, q = shares_of_both(*margins)
-        variation, hellinger = measures.total_variation(p, q), measures.hellinger(p, q)
+        variation = measures.total_variation(*shares_of_both(*margins))
     before, after = (_association(table.present()) for table in margins)
     names = keys[i].name, keys[j].name
-    return PairComparison(names, variation, hellinger, before, after)
+    return PairComparison(names, variation, before, after)
 
 
 def _association(table: Table) -> float | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 
+from riskcore.comparison.comparison import Comparison
 from riskcore.comparison.formula import Formula
 from riskcore.comparison.model_study import compare_model
-from riskcore.comparison.result import Comparison
 from riskcore.comparison.study_columns import Columns
 from riskcore.comparison.table_study import compare_table
 

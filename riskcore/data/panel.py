@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ MOST_WAVES = 64  # a person's waves are the bits of a word
 Positions = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """The persons of a file with one record for each person and wave.
 
@@ -37,6 +38,8 @@ class Panel:
         The mean of the weights of each person's records.
     taken : uint64 ndarray, shape (P,)
         The waves of each person, as bits.
+    known : int or None
+        How many waves of a person an intruder knows; None for all.
     """
 
     person: Positions
@@ -45,10 +48,16 @@ class Panel:
     code: NDArray[np.uint32]
     weight: NDArray[np.float64]
     taken: NDArray[np.uint64]
+    known: int | None = None
 
     @classmethod
     def of(
-        cls, data: Any, records: CodedRecords, person: Hashable, wave: Hashable
+        cls,
+        data: Any,
+        records: CodedRecords,
+        person: Hashable,
+        wave: Hashable,
+        known: int | None = None,
     ) -> Panel:
         """Return the panel of coded records, whose weights may be missing."""
         columns = Records.of(data)
@@ -80,9 +89,8 @@ class Panel:
         mean = np.ones(persons)
         if records.weights is not None:
             mean = first + above / records_of
-        return cls(
-            who, when.codes.astype(np.uint8), when.labels, code, mean, _taken(code)
-        )
+        when_codes = when.codes.astype(np.uint8)
+        return cls(who, when_codes, when.labels, code, mean, _taken(code), known)
 
     def __len__(self) -> int:
         """Return the number of persons, P."""
@@ -93,6 +101,12 @@ class Panel:
         """The number of waves of each person, shape (P,)."""
         each: NDArray[np.int64] = np.count_nonzero(self.code, axis=0)
         return each
+
+    @cached_property
+    def needed(self) -> NDArray[np.int64]:
+        """How many waves of each person the intruder knows, shape (P,)."""
+        each = self.waves_of
+        return each if self.known is None else np.minimum(each, self.known)
 
 
 def _dense(codes: NDArray[np.int64]) -> Positions:

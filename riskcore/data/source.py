@@ -7,7 +7,7 @@ the columns asked for are read, or all.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,20 +16,23 @@ from typing import Any
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
+from riskcore.common.warn import warn
 from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.file import BatchedFile
+from riskcore.data.engines.large_file import LargeFile
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import Variable
+from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Identity, identity
 
-# Files with at least this many records may be counted in batches: in memory a record
-# takes some 75 bytes.
+# Files with at least this many records may be counted in batches; what a record takes
+# in memory, about.
 IN_BATCHES = 1 << 24
+BYTES = 75
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,8 +222,11 @@ class Source:
 
     def in_batches(
         self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
-    ) -> BatchedFile | None:
-        """Return a large file as an engine that keeps its cells, None if it cannot."""
+    ) -> LargeFile | None:
+        """Return a large file as an engine that counts in batches, None if it cannot.
+
+        Its cells have the bits that they would have in memory.
+        """
         if self.path is None or self.reading.codes() or self.reading.columns:
             return None
         self.refuse_changed()
@@ -228,10 +234,29 @@ class Source:
         file = formats.opened(self.path, self.reading).batches()
         if file is None or file.intake.records < IN_BATCHES:
             return None
-        needed = [*(key for keys in key_sets for key in keys), weight]
-        self.check(name for name in needed if name is not None)
-        engine = BatchedFile(file, self.refuse_changed)
-        return engine if engine.counts_exactly(key_sets, weight) else None
+        keys = list(dict.fromkeys(key for keys in key_sets for key in keys))
+        needed = [*keys, *([] if weight is None else [weight])]
+        self.check(needed)
+        stored = file.read
+
+        def read(names: list[str]) -> Iterator[Any]:
+            self.refuse_changed()
+            yield from stored(names)
+            self.refuse_changed()
+
+        fields = map(file.schema.field, self.names if self.all_columns else needed)
+        schema = import_pyarrow().schema(fields, file.schema.metadata)
+        try:
+            return LargeFile.of(replace(file, schema=schema, read=read), keys, weight)
+        except ImportError:
+            n = file.intake.records
+            warn(
+                f"{self.path}: {n:,} records are read into memory, some "
+                f"{n * BYTES >> 20:,} MiB; with polars they are counted in batches: "
+                'pip install "riskcore[engines]"',
+                UserWarning,
+            )
+            return None
 
     @property
     def data(self) -> Any:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
-from riskcore.disclosure.in_words import percent, plain
+from riskcore.disclosure.figures_in_words import percent, plain
 from riskcore.disclosure.other_people import parts_of_records
 from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.models.cell_table import ANY, CellTable

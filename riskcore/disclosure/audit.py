@@ -8,8 +8,8 @@ from typing import Any, Unpack
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded, check_population, check_roles
-from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import BOTH
+from riskcore.assessment.assess_settings import BOTH
+from riskcore.assessment.assessment import Assessment
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
@@ -19,9 +19,7 @@ from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
-from riskcore.disclosure.claims import IdentityClaims, identity_claims
-from riskcore.disclosure.copies import copies
-from riskcore.disclosure.files import (
+from riskcore.disclosure.audit_files import (
     EARLIER,
     HOLDOUT,
     ORIGINAL,
@@ -30,12 +28,14 @@ from riskcore.disclosure.files import (
     Floats,
     Integers,
 )
+from riskcore.disclosure.audit_result import Audit
+from riskcore.disclosure.audit_settings import AuditSettings
+from riskcore.disclosure.claims import IdentityClaims, identity_claims
+from riskcore.disclosure.copies import copies
+from riskcore.disclosure.known_measures import known_measures
 from riskcore.disclosure.linkage import link
-from riskcore.disclosure.measures import known_measures
 from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
-from riskcore.disclosure.result import Audit
-from riskcore.disclosure.settings_table import AuditSettings
 from riskcore.disclosure.shared_columns import (
     SharedColumn,
     coded_numbers,

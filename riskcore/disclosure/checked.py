@@ -7,8 +7,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from riskcore.assessment.assess_settings import Level
 from riskcore.assessment.goals import Goal
-from riskcore.assessment.settings_table import Level
 from riskcore.common.results import WithPublicReport
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned

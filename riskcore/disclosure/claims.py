@@ -18,8 +18,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.population import deviation_by, risk_by
-from riskcore.assessment.result import Assessment
 from riskcore.common import arguments
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import scattered, selected, shuffled
 from riskcore.common.threads import parts_of
 from riskcore.disclosure.pair_kernels import MISSING
 from riskcore.disclosure.shared_columns import SharedColumn
@@ -54,7 +54,7 @@ class Compared(NamedTuple):
         people, released = (
             table(codes, side, size) for side, size in enumerate((n + sum(h), m))
         )
-        order = np.concatenate([_mixed(n), n + _mixed(sum(h))])
+        order = np.concatenate([shuffled(n), n + shuffled(sum(h))])
         place = np.empty(n, np.int64)
         place[order[:n]] = np.arange(n)
         gaps = np.array(near, np.int32)
@@ -145,16 +145,6 @@ def _within(people: Codes, released: Codes, gap: int) -> int:
     low = np.searchsorted(rising, asked - gap, side="left")
     high = np.searchsorted(rising, asked + gap, side="right")
     return int((high - low).sum())
-
-
-def selected(n: int, number: int) -> Integers:
-    """Return the rows of a pseudo-random selection, rising, the same in every run."""
-    return np.arange(n) if number >= n else np.sort(_mixed(n)[:number])
-
-
-def _mixed(n: int) -> Integers:
-    """Return a pseudo-random order of n rows, the same in every run."""
-    return np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
 
 
 class Strangers(NamedTuple):

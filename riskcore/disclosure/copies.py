@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.sheet import Part
 from riskcore.core.special.gamma.functions import log
-from riskcore.disclosure.in_words import percent, plain
+from riskcore.disclosure.figures_in_words import percent, plain
 from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.models.cell_table import CellTable
 from riskcore.models.latent_class import LatentClass

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.released import ReleasedAssessment, assess_released
-from riskcore.assessment.result import Assessment
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.models.cell_table import ANY, CellTable

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
 from riskcore.disclosure.best_links import Best, best_links
@@ -27,11 +28,10 @@ from riskcore.disclosure.compared_records import (
     Floats,
     Integers,
     Strangers,
-    selected,
     strangers_agree,
 )
 from riskcore.disclosure.fellegi_sunter import fit, weights_of
-from riskcore.disclosure.in_words import number, percent, plain
+from riskcore.disclosure.figures_in_words import number, percent, plain
 from riskcore.disclosure.patterns import patterns_of
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.disclosure.strangers import right_beyond

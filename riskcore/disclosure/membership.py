@@ -21,10 +21,15 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import arguments
+from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
-from riskcore.disclosure.all_pairs import MOST, nearest_of_all
-from riskcore.disclosure.compared_records import selected
-from riskcore.disclosure.mixed_records import Floats, MixedRecords, gower_scale
+from riskcore.disclosure.gower import (
+    MOST,
+    Floats,
+    MixedRecords,
+    gower_scale,
+    nearest_of_all,
+)
 from riskcore.disclosure.shared_columns import SharedColumn
 
 PAIRS = 2 * 10**9  # of a person and a released record that are compared

@@ -32,13 +32,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.roles import ALLOWED
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import shuffled
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.compared_records import standard_scale
+from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
-from riskcore.disclosure.in_words import number
 from riskcore.disclosure.other_forms import other_form
 
 Floats = NDArray[np.float64]
@@ -293,7 +293,7 @@ class _Search:
             name: {"largest": extremes(-values), "smallest": extremes(values)}
             for name, (values, _) in given.numbers.items()
         }
-        mixed = np.argsort(scattered(np.arange(n, dtype=np.uint64)), kind="stable")
+        mixed = shuffled(n)
         some = [each for one in few.values() for each in one.values()]
         people = np.unique(np.concatenate([mixed[:_PEOPLE], *some]))
         place = np.full(n, -1)

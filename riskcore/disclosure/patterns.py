@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import scattered, selected
 from riskcore.common.threads import in_parts, parts_of, usual_threads
-from riskcore.disclosure.compared_records import Compared, Floats, Integers, selected
+from riskcore.disclosure.compared_records import Compared, Floats, Integers
 from riskcore.disclosure.fellegi_sunter import Patterns, linked_at_first, weights_of
 from riskcore.disclosure.pair_kernels import BLOCK, LEAST, MISSING, count_patterns
 

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import count
+from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fits import assess_patterns
-from riskcore.disclosure.in_words import number
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
 from riskcore.models.cell_table import ANY, CellTable
 

@@ -79,17 +79,7 @@ class Bands:
 
     @classmethod
     def of(cls, sample: CellTable) -> Self:
-        """Return the bands that a sample is best described by.
-
-        Parameters
-        ----------
-        sample : CellTable
-            With a tolerance.
-
-        Returns
-        -------
-        Bands
-        """
+        """Return the bands that a sample with a tolerance is best described by."""
         assert sample.matching is not None
         ordered = sample.matching.windows.key
         counts = [
@@ -109,16 +99,7 @@ class Bands:
         return cls(sample, tuple(band), table, place, tuple(known))
 
     def with_records(self, records: Ints) -> Self:
-        """Return the same bands with other numbers of records of the sample's cells.
-
-        Parameters
-        ----------
-        records : int64 ndarray, shape (K,)
-
-        Returns
-        -------
-        Bands
-        """
+        """Return the same bands with other numbers of records of the sample's cells."""
         counts = tuple(
             None
             if old is None
@@ -129,43 +110,18 @@ class Bands:
         return replace(self, counts=counts, table=table)
 
     def gathered(self, records: Ints) -> Ints:
-        """Return the records of each cell of bands from those of the sample's cells.
-
-        Parameters
-        ----------
-        records : int64 ndarray, shape (K,)
-
-        Returns
-        -------
-        int64 ndarray, shape of ``table``
-        """
+        """Return the records of each cell of bands, given the sample's."""
         found = np.bincount(self.place, records, len(self.table))
         return np.rint(found).astype(np.int64)
 
     def clusters(self, clusters: Clusters) -> Clusters:
-        """Return the clusters of the sample's cells as those of cells of bands.
-
-        Parameters
-        ----------
-        clusters : Clusters
-
-        Returns
-        -------
-        Clusters
-        """
+        """Return the clusters of the sample's cells as those of cells of bands."""
         return replace(clusters, cell=self.place[clusters.cell])
 
     def windows_as_bands(self, table: CellTable) -> CellTable:
-        """Return cells with the bands of their numbers, and f and W of their windows.
+        """Return cells, coded as the sample, with the bands of their numbers.
 
-        Parameters
-        ----------
-        table : CellTable
-            Coded as the sample.
-
-        Returns
-        -------
-        CellTable
+        f and W are those of their windows.
         """
         codes = _codes_of(table, self.band)
         return replace(
@@ -220,18 +176,9 @@ class Bands:
         return tuple(found)
 
     def window_mixture(self, mixture: Pair) -> Pair:
-        """Return shares, and the share of each window in each class.
+        """Return a mixture with a row for each category of the sample.
 
-        Parameters
-        ----------
-        mixture : pair of ndarray
-            Shares of the classes, and of the categories and bands in each class.
-
-        Returns
-        -------
-        pair of ndarray
-            With a row for each category of the sample: of an ordered key, the
-            probability of the window around the number.
+        For an ordered key a row is the probability of the window around the number.
         """
         share, theta = mixture
         profiles = np.split(theta, self.table.starts[1:-1])
@@ -246,24 +193,10 @@ class Bands:
 
         A record is in the window by its class and band, and by its number, which all
         classes share. The window loses the first as far as its part of the band
-        reaches, and the second for the rest.
-
-        Parameters
-        ----------
-        mixture : pair of ndarray
-            As in `window_mixture`.
-        cells : int64 ndarray
-            Positions in the sample.
-        part : float64 ndarray, shape of ``cells``
-            The part of a record that is left out.
-        n : int
-            Records of the fit.
-        pseudo : float
-            Records of the prior in each class.
-
-        Returns
-        -------
-        float64 ndarray, shape of ``cells``
+        reaches, and the second for the rest. ``mixture`` is that of `window_mixture`,
+        ``cells`` are positions in the sample, ``part`` is the part of a record that is
+        left out, ``n`` the records of the fit, ``pseudo`` the records of the prior in
+        each class.
         """
         share, theta = (np.ascontiguousarray(each) for each in mixture)
         window = np.ascontiguousarray(self.window_mixture(mixture)[1])
@@ -370,20 +303,11 @@ class Bands:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BandWindows:
-    """Windows of one key: the share of each band that they have.
+    """Windows of one key: the share of each band that they have, shape (levels,) each.
 
-    A window has a part of its first and of its last band, and all bands between.
-
-    Attributes
-    ----------
-    first, last : int64 ndarray, shape (levels,)
-        The first and the last band of each window.
-    first_part, last_part : float64 ndarray, shape (levels,)
-        Their shares that the window has; the last one is 0 if it is the first.
-    own : float64 ndarray, shape (levels,)
-        The share of the band of the number itself.
-    records : float64 ndarray, shape (levels,)
-        The records of the sample in the window.
+    A window has ``first_part`` of its first band, ``last_part`` of its last one, 0 if
+    that is the first, and all bands between. ``own`` is the share of the band of the
+    number itself, ``records`` are those of the sample in the window.
     """
 
     first: Ints
@@ -397,14 +321,7 @@ class BandWindows:
     def of(cls, band: Ints, n: Ints, low: Ints, high: Ints) -> Self:
         """Return the windows of a key from codes ``low`` to ``high``.
 
-        Parameters
-        ----------
-        band, n, low, high : int64 ndarray, shape (levels,)
-            The band, the records, and the range of each code.
-
-        Returns
-        -------
-        BandWindows
+        All arrays have the shape (levels,): the band and the records of each code.
         """
         upto = np.append(0, np.cumsum(n))
         total = np.maximum(np.bincount(band, n), 1.0)
@@ -422,16 +339,7 @@ class BandWindows:
         return cls(first, last, part(first), last_part, part(band), records)
 
     def sums(self, theta: Floats) -> Floats:
-        """Return the share of each window in each class.
-
-        Parameters
-        ----------
-        theta : float64 ndarray, shape (bands, classes)
-
-        Returns
-        -------
-        float64 ndarray, shape (levels, classes)
-        """
+        """Return the share of each window in each class, given theta of the bands."""
         upto = np.vstack([np.zeros(theta.shape[1]), np.cumsum(theta, axis=0)])
         between = upto[np.maximum(self.last, self.first + 1)] - upto[self.first + 1]
         found: Floats = theta[self.first] * self.first_part[:, np.newaxis]

@@ -167,7 +167,7 @@ class CellModel(ABC):
     """What reports call the model."""
 
     # Standard deviations of sums and of tau because no model is right, as shares of
-    # them, in populations of known truth (notes/calibration_of_cells.md).
+    # them, in populations of known truth (bench/results/calibration_of_cells.md).
     _wrong: ClassVar[float] = 0.02
     _wrong_tau: ClassVar[float] = 0.04
 

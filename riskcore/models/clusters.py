@@ -62,21 +62,7 @@ class Clusters:
 
     @classmethod
     def of(cls, cell: NDArray[Any], records: Ints, design: SampleDesign) -> Self:
-        """Return the clusters of rows.
-
-        Parameters
-        ----------
-        cell : integer ndarray, shape (n,)
-            The cell of each row.
-        records : int64 ndarray, shape (n,)
-            The number of records of each row.
-        design : SampleDesign
-            The cluster and the stratum of each row.
-
-        Returns
-        -------
-        Clusters
-        """
+        """Return the clusters of rows, given the cell and the records of each row."""
         _, first, of = np.unique(design.cluster, return_index=True, return_inverse=True)
         cells = int(cell.max()) + 1
         pairs, row = np.unique(of * cells + cell, return_inverse=True)
@@ -103,58 +89,22 @@ class Clusters:
         return len(self.stratum)
 
     def groups(self, groups: int) -> Ints:
-        """Return the group of each cluster.
+        """Return the group of each cluster, shape (M,).
 
-        Parameters
-        ----------
-        groups : int
-
-        Returns
-        -------
-        int64 ndarray, shape (M,)
-            Groups have equally many clusters, in all and of each stratum, or one more.
+        Groups have equally many clusters, in all and of each stratum, or one more.
         """
         return np.arange(len(self)) % groups
 
     def without(self, group: int, groups: int) -> Self:
-        """Return the clusters of all groups but one.
-
-        Parameters
-        ----------
-        group, groups : int
-
-        Returns
-        -------
-        Clusters
-        """
+        """Return the clusters of all groups but one."""
         return replace(self, kept=self.groups(groups) != group)
 
     def in_cells(self, cells: int) -> Ints:
-        """Return the number of clusters that have each cell.
-
-        Parameters
-        ----------
-        cells : int
-            K.
-
-        Returns
-        -------
-        int64 ndarray, shape (K,)
-        """
+        """Return the number of clusters that have each of K cells, shape (K,)."""
         return np.bincount(self.cell[self._pairs], minlength=cells)
 
     def records_in_cells(self, cells: int) -> Ints:
-        """Return the number of the clusters' records in each cell.
-
-        Parameters
-        ----------
-        cells : int
-            K.
-
-        Returns
-        -------
-        int64 ndarray, shape (K,)
-        """
+        """Return the clusters' records in each of K cells, shape (K,)."""
         found = np.zeros(cells, np.int64)
         np.add.at(found, self.cell[self._pairs], self.records[self._pairs])
         return found

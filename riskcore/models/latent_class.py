@@ -73,20 +73,11 @@ _ROUNDING = 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The fit of one number of classes.
+    """The fit of one number of classes, on the records by which it is chosen.
 
-    Attributes
-    ----------
-    classes : int
-    log_likelihood : float
-        Of the records on which the number of classes is chosen.
-    parameters : int
-        classes - 1 + classes times the sum of (categories - 1) over the keys.
-    aic : float
-    iterations : int
-        Passes over the cells, of all starts together.
-    converged : bool
-        Whether the last cycle gained less than the tolerance.
+    ``parameters`` is classes - 1 + classes times the sum of (categories - 1) over the
+    keys, ``iterations`` the passes over the cells of all starts together, ``converged``
+    whether the last cycle gained less than the tolerance.
     """
 
     classes: int
@@ -98,13 +89,7 @@ class Step:
 
 
 class Mixture(NamedTuple):
-    """The parameters: shares of the classes, and of the categories in each class.
-
-    Attributes
-    ----------
-    share : float64 ndarray, shape (C,)
-    theta : float64 ndarray, shape (sum of levels, C)
-    """
+    """The parameters: shares of C classes, and theta of shape (sum of levels, C)."""
 
     share: Floats
     theta: Floats
@@ -507,12 +492,7 @@ class LatentClass(CellModel):
 class Half(NamedTuple):
     """The distinct combinations of half of the keys.
 
-    Attributes
-    ----------
-    positions : int32 ndarray, shape (R, keys of the half)
-        Rows of theta.
-    place : int32 ndarray, shape (K,)
-        The combination of each cell.
+    ``positions`` are their rows of theta, ``place`` is the combination of each cell.
     """
 
     positions: Positions

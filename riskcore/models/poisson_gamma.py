@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Self
@@ -19,7 +18,6 @@ from riskcore.core.special.gamma.functions import (
     expm1,
     log1p,
     log1pmx,
-    log_rising_excess,
     trigamma_deficit,
     trigamma_difference,
 )
@@ -27,16 +25,14 @@ from riskcore.core.special.uniques import unhit_poisson_gamma
 from riskcore.models import dirichlet_multinomial
 from riskcore.models.binomial import interval
 from riskcore.models.size_indices import SizeIndices
-from riskcore.models.solve import all_roots, positive_root
+from riskcore.models.solve import positive_root
 from riskcore.models.superpopulation import (
     Superpopulation,
     check_cells,
     check_parameter,
 )
 
-METHODS = ("ml", "moments", "moments_unbiased")
-# Values of alpha, between which several samples may have maxima of their own.
-_GRID = tuple(2.0 ** (k / 2) for k in range(-120, 121))
+METHODS = ("ml", "moments")
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,11 +105,10 @@ class PoissonGamma(Superpopulation):
             The sample.
         K : int
             Number of cells, occupied or not.
-        method : {"ml", "moments", "moments_unbiased"}
+        method : {"ml", "moments"}
             - "ml": maximum likelihood;
             - "moments": beta = (s^2/m - 1)/n, where m = n/K is the mean of the cell
-              frequencies and s^2 their variance with divisor K;
-            - "moments_unbiased": the same with divisor K - 1.
+              frequencies and s^2 their variance with divisor K.
 
         Returns
         -------
@@ -131,72 +126,25 @@ class PoissonGamma(Superpopulation):
 
         Notes
         -----
-        The source does not say which divisor it uses. The likelihood has one maximum
-        (Simonsen 1976).
+        The source does not say which divisor it uses; K - 1 differs by the factor
+        K/(K - 1). The likelihood has one maximum (Simonsen 1976).
 
         Examples
         --------
         >>> PoissonGamma.fit(SizeIndices({1: 30, 2: 10, 9: 5}), K=200)
         <PoissonGamma: beta 0.02... (s.e. ...), by ml>
         """
-        return cls.fit_subpopulations([sizes], K, method)[0]
-
-    @classmethod
-    def fit_subpopulations(
-        cls, sizes: Sequence[SizeIndices], K: int, method: str = "ml"
-    ) -> tuple[Self, ...]:
-        """Fit one common beta to the samples of several subpopulations.
-
-        For a separate beta each, call `fit` for each sample.
-
-        Parameters
-        ----------
-        sizes : sequence of SizeIndices
-            The samples.
-        K : int
-            Number of cells in each: key values without the subpopulation indicator.
-        method : {"ml", "moments", "moments_unbiased"}
-            As in `fit`. For moments the sum of the variances is as expected.
-
-        Returns
-        -------
-        tuple of PoissonGamma
-            One for each, with the same beta and the log-likelihood of its own sample.
-            The expected number of uniques is the sum over subpopulations.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in `fit`; or if no subpopulation is given.
-
-        Notes
-        -----
-        Mokken et al. (1992), equation 12; a separate beta each is equation 11. For "ml"
-        there may be several maxima, all in ``solutions``; the most likely is taken.
-
-        Examples
-        --------
-        >>> samples = [SizeIndices({1: 30, 2: 10, 9: 5}), SizeIndices({1: 5, 6: 2})]
-        >>> models = PoissonGamma.fit_subpopulations(samples, K=200)
-        >>> models[0].beta == models[1].beta
-        True
-        """
         arguments.one_of("method", method, METHODS)
-        if not sizes:
-            raise ValueError("sizes: need at least one subpopulation")
-        for sample in sizes:
-            K = check_cells(K, sample)
-        betas = [_beta_of_variance(sizes, K, unbiased=method == "moments_unbiased")]
-        if method == "ml":
-            betas = _stationary_betas(sizes, K, betas[0])
-        beta = max(betas, key=lambda beta: _log_likelihood(beta, K, sizes))
-        error = {}
-        if method == "ml" and beta != 0.0:
+        K = check_cells(K, sizes)
+        beta, error = _beta_of_variance(sizes, K), {}
+        if method == "ml" and beta > 0.0:
+            start = 1.0 / (K * beta)
+            beta = 1.0 / (K * positive_root(lambda a: a * _score(a, K, sizes), start))
             alpha = 1.0 / (K * beta)
             information = _information(alpha, K, sizes)
             if not information > 0.0:
                 why = "beta is too small to determine in doubles"
-                return tuple(cls.none(method, why, K=K) for _ in sizes)
+                return cls.none(method, why, K=K)
             error = {"beta": beta / alpha / math.sqrt(information)}
         model = cls(
             K,
@@ -204,12 +152,9 @@ class PoissonGamma(Superpopulation):
             method=method,
             reason="" if beta > 0.0 else "boundary beta = 0: the Poisson model",
             standard_errors=error,
-            solutions=tuple((beta,) for beta in betas),
+            solutions=((beta,),),
         )
-        return tuple(
-            replace(model, log_likelihood=model.log_probability(sample))
-            for sample in sizes
-        )
+        return replace(model, log_likelihood=model.log_probability(sizes))
 
     @property
     def alpha(self) -> float:
@@ -245,79 +190,38 @@ class PoissonGamma(Superpopulation):
         return dirichlet_multinomial.log_probability(sizes, self.K, self.alpha)
 
 
-def _beta_of_variance(sizes: Sequence[SizeIndices], K: int, *, unbiased: bool) -> float:
-    """Return the beta at which the sum of variances is as expected; 0 if negative.
+def _beta_of_variance(sizes: SizeIndices, K: int) -> float:
+    """Return the beta at which the variance is as expected; 0 if it is negative.
 
-    Each expected variance is m + n m beta, where m = n/K.
+    The expected variance is m + n m beta, where m = n/K.
     """
-    over, scale = Fraction(0), 0
-    for sample in sizes:
-        n = sample.n
-        squares = Fraction(K * (sample.same_cell + n) - n * n, K)
-        over += squares * Fraction(K, K - 1) - n if unbiased and K > 1 else squares - n
-        scale += n * n
-    return max(float(over / scale), 0.0)
+    n = sizes.n
+    squares = Fraction(K * (sizes.same_cell + n) - n * n, K)
+    return max(float((squares - n) / (n * n)), 0.0)
 
 
-def _stationary_betas(
-    sizes: Sequence[SizeIndices], K: int, start: float
-) -> list[float]:
-    """Return the stationary points of the likelihood, and 0 if it falls from there.
-
-    The likelihood of one sample has one maximum; that of several samples may have more.
-    """
-
-    def falling(alpha: float) -> float:
-        return alpha * _score(alpha, K, sizes)
-
-    alphas = all_roots(falling, _GRID) if len(sizes) > 1 else []
-    if not alphas and start > 0.0:
-        alphas = [positive_root(falling, 1.0 / (K * start))]
-    betas = [1.0 / (K * alpha) for alpha in alphas]
-    return betas if start > 0.0 else [0.0, *betas]
-
-
-def _log_likelihood(beta: float, K: int, sizes: Sequence[SizeIndices]) -> float:
-    """Return the log-likelihood of the cell frequencies, up to a constant."""
-    if beta == 0.0:
-        return -float(sum(sample.n for sample in sizes))
-    alpha = 1.0 / (K * beta)
-    return math.fsum(
-        sample.total(log_rising_excess(alpha, sample.sizes))
-        - (sample.n + K * alpha) * float(log1p(sample.n * beta))
-        for sample in sizes
-    )
-
-
-def _score(alpha: float, K: int, sizes: Sequence[SizeIndices]) -> float:
-    """Return the derivative of the log-likelihood by alpha."""
-    return math.fsum(_score_of_one(alpha, K, sample) for sample in sizes)
-
-
-def _score_of_one(alpha: float, K: int, sample: SizeIndices) -> float:
+def _score(alpha: float, K: int, sizes: SizeIndices) -> float:
     """Return sum_j s_j (psi(alpha+j) - psi(alpha)) - K log1p(y), where y = n/(K alpha).
 
-    n/alpha is taken off both terms where it is their larger part.
+    It is the derivative of the log-likelihood by alpha. n/alpha is taken off both terms
+    where it is their larger part.
     """
-    y = sample.n / K / alpha
-    if dirichlet_multinomial.crowded(alpha, sample):
-        later = sample.total(digamma_difference(alpha + 1.0, sample.sizes - 1.0))
-        return sample.u / alpha + later - K * float(log1p(y))
-    return -sample.total(digamma_deficit(alpha, sample.sizes)) - K * float(log1pmx(y))
+    y = sizes.n / K / alpha
+    if dirichlet_multinomial.crowded(alpha, sizes):
+        later = sizes.total(digamma_difference(alpha + 1.0, sizes.sizes - 1.0))
+        return sizes.u / alpha + later - K * float(log1p(y))
+    return -sizes.total(digamma_deficit(alpha, sizes.sizes)) - K * float(log1pmx(y))
 
 
-def _information(alpha: float, K: int, sizes: Sequence[SizeIndices]) -> float:
+def _information(alpha: float, K: int, sizes: SizeIndices) -> float:
     """Return minus the second derivative by alpha; 0 if it cancels."""
-    larger = smaller = 0.0
-    for sample in sizes:
-        y = sample.n / K / alpha
-        slope = K * y / (alpha * (1.0 + y))
-        if dirichlet_multinomial.crowded(alpha, sample):
-            later = sample.total(trigamma_difference(alpha + 1.0, sample.sizes - 1.0))
-            larger += sample.u / alpha / alpha + later
-            smaller += slope
-        else:
-            larger += slope * y
-            smaller += sample.total(trigamma_deficit(alpha, sample.sizes))
+    y = sizes.n / K / alpha
+    slope = K * y / (alpha * (1.0 + y))
+    if dirichlet_multinomial.crowded(alpha, sizes):
+        later = sizes.total(trigamma_difference(alpha + 1.0, sizes.sizes - 1.0))
+        larger, smaller = sizes.u / alpha / alpha + later, slope
+    else:
+        larger = slope * y
+        smaller = sizes.total(trigamma_deficit(alpha, sizes.sizes))
     left = larger - smaller
     return left if left > dirichlet_multinomial.DIGITS * larger else 0.0

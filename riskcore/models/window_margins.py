@@ -33,16 +33,10 @@ _EMPTY = 0.5  # records that a ring counts besides its own
 
 
 class Margin(NamedTuple):
-    """What the windows of a key expect besides the record in the middle.
+    """What each window of a key expects besides the record in the middle.
 
-    Attributes
-    ----------
-    others : float64 ndarray, shape (levels,)
-        The expected number of other records of a sample in each window.
-    own : float64 ndarray, shape (levels,)
-        How much one record more inside would add.
-    error : float64 ndarray, shape (levels,)
-        The relative variance of ``others``.
+    ``others`` is the expected number of other records of a sample, ``error`` its
+    relative variance, ``own`` how much one record more inside would add.
     """
 
     others: Floats

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess_settings import AUTO, BOTH, WEIGHTS
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.goals import Names
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import AUTO, BOTH, WEIGHTS
 from riskcore.common.progress import Lines
 from riskcore.common.words import printable
 from riskcore.core.risk.household import households
@@ -30,9 +30,9 @@ from riskcore.data.profile import profile
 from riskcore.data.recode import column_like, recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
+from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.fits import assess_patterns
 from riskcore.disclosure.leaks import Leak
-from riskcore.disclosure.result import Audit
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
 from riskcore.models.cell_table import ANY, CellTable

@@ -21,15 +21,15 @@ from riskcore.assessment.assess import (
     check_roles,
     held_assessment,
 )
-from riskcore.assessment.diversity import SensitiveRules, diversity_of
-from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
-from riskcore.assessment.released import ReleasedAssessment
-from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     BOTH,
     WEIGHTS,
     CheckSettings,
 )
+from riskcore.assessment.assessment import Assessment
+from riskcore.assessment.diversity import SensitiveRules, diversity_of
+from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
+from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from riskcore.assessment.assessment import Assessment, HeldAssessment
 from riskcore.assessment.diversity import SensitiveVariable
 from riskcore.assessment.goals import Goal
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.assessment.result import Assessment, HeldAssessment
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells

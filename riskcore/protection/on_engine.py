@@ -9,6 +9,7 @@ if its cells are the cells that were verified.
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping
@@ -33,7 +34,6 @@ from riskcore.data.engines.counting import (
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.registry import engine_of
-from riskcore.data.engines.runs import Runs
 from riskcore.data.recode import recoded_columns
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings import Settings
@@ -353,7 +353,7 @@ class _Expected:
             map(operator.ne, map(len, places), (len(one.labels) for one in columns))
         ):
             return None
-        if not Runs.fits(len(place) + 1 for place in places):
+        if math.prod(len(place) + 1 for place in places) > 1 << 64:
             return None
         counts = _cells(verified)
         number = np.zeros(len(counts.frequency), np.uint64)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.diversity import in_order
-from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.data.blank import without_notes
 from riskcore.data.coded import CodedRecords

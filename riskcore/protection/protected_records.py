@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.data.columns import without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels

@@ -15,7 +15,7 @@ from riskcore.common.progress import Lines
 from riskcore.common.results import Summary, reports
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
-from riskcore.comparison.result import Comparison
+from riskcore.comparison.comparison import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.data.columns import Records
 from riskcore.disclosure.leaks import Shown
@@ -30,18 +30,13 @@ from riskcore.protection.leaks.showing import (
 from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.release import writing
 from riskcore.protection.release.in_memory import columns_with_ids
-from riskcore.protection.release.writing import (
-    InputCannotBeChecked,
-    OrderCanBeFound,
-    UnsafeError,
-)
+from riskcore.protection.release.writing import OrderCanBeFound, UnsafeError
 from riskcore.protection.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
 from riskcore.protection.verdict import verdict_of
 from riskcore.protection.with_original import comparison_of
 
 __all__ = [
-    "InputCannotBeChecked",
     "OrderCanBeFound",
     "Protected",
     "SuppressedValueShows",
@@ -317,9 +312,9 @@ class Protected(ProtectedRecords):
         Returns
         -------
         dict
-            The private record: the settings, the suppressions, a keyed digest of the
-            input (see `riskcore.protection.release.secret`) and the versions of all
-            libraries. `riskcore protect --replay` makes the same file again from it.
+            The private record: the settings, the suppressions, the digest of the input,
+            the secret and the versions of all libraries. `riskcore run --secret` makes
+            the same file again by its rules and this secret.
             ``"examined"``, which is not in the record, holds the verdict on the file
             for internal use, its leaks, and the columns that were not examined.
 
@@ -331,8 +326,6 @@ class Protected(ProtectedRecords):
             shuffled records: one warning for each.
         OrderCanBeFound
             If the order comes from a seed.
-        InputCannotBeChecked
-            If the user's key cannot be kept, so that a replay cannot check its input.
 
         Raises
         ------

@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
 from riskcore.assessment.assess import check_fitted, check_population, check_roles
-from riskcore.assessment.assess_waves import check_wave_roles, waves_of
-from riskcore.assessment.goals import KeyGoals, check_k, key_sets
-from riskcore.assessment.roles import Role, roles_of
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     AUTO,
     BOTH,
     BY_WEIGHTS,
@@ -24,6 +21,9 @@ from riskcore.assessment.settings_table import (
     Level,
     Method,
 )
+from riskcore.assessment.assess_waves import check_wave_roles, waves_of
+from riskcore.assessment.goals import KeyGoals, check_k, key_sets
+from riskcore.assessment.roles import Role, roles_of
 from riskcore.common import arguments
 from riskcore.common.settings import (
     FLAG,

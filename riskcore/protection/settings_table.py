@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     CLUSTER,
     KIND_OF_L,
     KNOWN_WAVES,

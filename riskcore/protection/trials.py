@@ -20,8 +20,8 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.results import WithReport
 from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
+from riskcore.comparison.comparison import Comparison, loss_plain
 from riskcore.comparison.losses import CategoryLoss
-from riskcore.comparison.result import Comparison, loss_plain
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.reading import Reading

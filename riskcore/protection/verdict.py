@@ -11,9 +11,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from riskcore.assessment.assess_settings import AUTO
 from riskcore.assessment.goals import Goal
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.assessment.settings_table import AUTO
 from riskcore.common.words import counted, listed
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination

@@ -10,9 +10,9 @@ import numpy as np
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.comparison.compare import check_columns, numbers_of, refuse_single
+from riskcore.comparison.comparison import Comparison
 from riskcore.comparison.formula import formulas, table_columns
 from riskcore.comparison.measures import Floats
-from riskcore.comparison.result import Comparison
 from riskcore.comparison.statistics import File, compare_files
 from riskcore.comparison.studies import columns_of_studies, with_studies
 from riskcore.comparison.study_columns import Columns

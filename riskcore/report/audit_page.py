@@ -9,8 +9,8 @@ from dataclasses import replace
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, listed, on_one_line, printable
 from riskcore.disclosure.attributes import AttributeGuesses
+from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.claims import IdentityClaims
-from riskcore.disclosure.result import Audit
 from riskcore.report.provenance import Provenance
 from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import sheet_page

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.data.cells import Cells
 from riskcore.data.engine_cells import HeldCells
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
+from riskcore.assessment.assess_settings import AUTO, WEIGHTS
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
-from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import AUTO, WEIGHTS
 from riskcore.common.settings import NEVER
 from riskcore.common.words import printable
 from riskcore.data.recode import Recoding

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.common.html import digits, readable, short
 from riskcore.common.words import printable
 from riskcore.core.risk.file_risk import Counts, Risks

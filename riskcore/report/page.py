@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypedDict, Unpack
 
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.exact_matches import part_of_numbers
-from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import Setting, complete, takes

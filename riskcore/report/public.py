@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.beside import apart
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.assessment.result import Assessment
 from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
 from riskcore.core.risk.histogram import decimals

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.common import arguments
 from riskcore.common.html import digits
 from riskcore.common.words import printable

@@ -27,7 +27,6 @@ from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.leaks.showing import SuppressedValueShows
 from riskcore.protection.release.layout import refuse_unguardable
 from riskcore.protection.release.record import Record
-from riskcore.protection.release.secret import key_file, user_key
 from riskcore.protection.release.writing import (
     Reports,
     UnsafeError,
@@ -85,7 +84,7 @@ class ReleaseFiles:
     refused: str = ""
 
     @property
-    def replay(self) -> Path | None:
+    def record_with_secret(self) -> Path | None:
         """The private record, if only its secret makes the same file again."""
         needed = self.record is not None and self.record["output"]["secret"] is not None
         return self.private_record if needed else None
@@ -131,12 +130,13 @@ def check_release_files(
     *,
     overwrite: bool = False,
     read: Iterable[Path] = (),
-    again: Record | None = None,
+    before: Record | None = None,
 ) -> None:
     """Refuse files that cannot be written, before any work is done.
 
     ``read`` are further files that are not to be written over, such as the rules;
-    ``again`` is the record of an earlier run, which may stay the record of the file.
+    ``before`` is the record of the same file made before, which may be replaced by the
+    new record.
     """
     reports = _reports_of(wanted, len(settings.keys))
     if reports or wanted.get("report_public") is not None:
@@ -147,19 +147,16 @@ def check_release_files(
     safe = wanted.get("file")
     record = private_record_of(wanted)
     texts = [record, wanted.get("public_record"), *reports, wanted.get("report_public")]
-    if _stays(wanted, again):
-        texts.remove(record)
     made = [path for path in texts if path is not None]
     safe_files = [] if safe is None else formats.files_written(safe, source.format)
     if safe_files or made:
-        kept = [] if again is None else [again.path]
+        kept = [] if before is None or _replaces(record, before) else [before.path]
         _refuse_inputs([*safe_files, *made], source, settings, [*read, *kept])
     if safe is not None:
         source.check_writable(safe, overwrite=overwrite)
         if wanted.get("guard_formulas", False):
             left = [name for name in map(str, source.names) if name not in dropped]
             refuse_unguardable(safe, left, source.format)
-        user_key()
     for path in made:
         refuse_existing(path, overwrite)
 
@@ -170,15 +167,15 @@ def write_release(
     *,
     overwrite: bool = False,
     secret: str | None = None,
-    again: Record | None = None,
+    before: Record | None = None,
     provenance: Provenance | None = None,
     progress: Lines | None = None,
 ) -> ReleaseFiles:
     """Write the files of a release, all or none; return what was written and found.
 
     If the result is not safe and ``allow_unsafe`` is not wanted, only the reports are
-    written, and they say so. ``secret`` is that of an earlier record. ``again`` is
-    that record if it may stay the record of the file: see `check_release_files`.
+    written, and they say so. ``secret`` is that of an earlier record. ``before`` is
+    the record of the same file made before: another file is refused.
     """
     say = progress or silent
     how = {name: wanted[name] for name in LAYOUT if name in wanted}
@@ -193,9 +190,8 @@ def write_release(
     if not writes:
         _write_texts(result, reports, figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
-    kept = again if _stays(wanted, again) else None
     try:
-        record = _write(result, wanted, how, reports, overwrite, kept, say)
+        record = _write(result, wanted, how, reports, overwrite, before, say)
     except UnsafeError as error:
         figures |= error.figures
         if not figures["goals_met"]:
@@ -224,7 +220,7 @@ def _write(
     how: Mapping[str, Any],
     reports: Reports,
     overwrite: bool,
-    kept: Record | None,
+    before: Record | None,
     say: Lines,
 ) -> dict[str, Any]:
     """Write the safe file with its records and reports; return the private record."""
@@ -239,7 +235,7 @@ def _write(
     with warnings.catch_warnings():
         # The figures have them all.
         warnings.simplefilter("ignore", SuppressedValueShows)
-        return write(result, wanted["file"], options, parts, say, reports, kept)
+        return write(result, wanted["file"], options, parts, say, reports, before)
 
 
 def _parts(say: Lines, step: str) -> Parts:
@@ -247,21 +243,16 @@ def _parts(say: Lines, step: str) -> Parts:
     return lambda done, total: say(f"{step}, {done / max(total, 1):.0%}")
 
 
-def _stays(wanted: Wanted, again: Record | None) -> bool:
-    """Return whether the record of an earlier run is the record that is wanted."""
-    record = private_record_of(wanted)
-    if again is None or record is None or not record.exists():
-        return False
-    return record.samefile(again.path)
+def _replaces(record: Path | None, before: Record) -> bool:
+    """Return whether a record is written in the place of the record before."""
+    return record is not None and record.exists() and record.samefile(before.path)
 
 
 def _refuse_inputs(
     targets: list[Path], source: Source, settings: Settings, read: Iterable[Path]
 ) -> None:
     """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
-    key = key_file()
-    private = [] if key is None else [key]
-    refuse_sources(targets, [*source.paths, *settings.rule_files, *read, *private])
+    refuse_sources(targets, [*source.paths, *settings.rule_files, *read])
     if source.path is not None:
         formats.refuse_within(targets, source.path)
 

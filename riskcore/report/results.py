@@ -10,16 +10,16 @@ from functools import singledispatch
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.result import Assessment
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.uniques import UniquesEstimates
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet
 from riskcore.common.version import __version__
-from riskcore.comparison.result import Comparison
+from riskcore.comparison.comparison import Comparison
 from riskcore.data.files import replace
+from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.checked import Checked
-from riskcore.disclosure.result import Audit
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trials
 from riskcore.report import text

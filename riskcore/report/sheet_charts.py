@@ -10,7 +10,7 @@ import numpy as np
 from riskcore.assessment.diversity import Diversity, SensitiveVariable
 from riskcore.assessment.suda import SpecialUniques
 from riskcore.common.words import shortened
-from riskcore.disclosure.result import Audit
+from riskcore.disclosure.audit_result import Audit
 from riskcore.report.page_charts import column_plot, share_rows
 
 # Cells with at least so many values share a bar.

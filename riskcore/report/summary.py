@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import code
-from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import weight_remarks
 from riskcore.protection.protected_records import finite
 

@@ -249,7 +249,7 @@ def distance_rows(
     two = ["missing before", "after"]
     if entropy:
         two = ["entropy, bits: original", "safe file"]
-    rows = [["", "suppressed", *two, "TV", "Hellinger", *lost]]
+    rows = [["", "suppressed", *two, "TV", *lost]]
     for one in keys:
         safe = one["safe"]
         if entropy:
@@ -257,8 +257,8 @@ def distance_rows(
         else:
             before = one["recoded"] or one["original"]
             stages = [percent(x["missing_share"]) for x in (before, safe)]
-        distances = number(one["total_variation"]), number(one["hellinger"])
-        row = [name(one["key"]), whole(one["suppressed"]), *stages, *distances]
+        distance = number(one["total_variation"])
+        row = [name(one["key"]), whole(one["suppressed"]), *stages, distance]
         rows.append([*row, percent(one["share_lost"])] if known else row)
     return rows
 
@@ -301,10 +301,8 @@ def _pairs(figures: Plain) -> Part:
     ranked = most_changed(figures["pairs"])
     facts = []
     if figures["mean_total_variation"] is not None:
-        facts = [
-            ("mean total variation", number(figures["mean_total_variation"])),
-            ("mean Hellinger distance", number(figures["mean_hellinger"])),
-        ]
+        mean = number(figures["mean_total_variation"])
+        facts = [("mean total variation", mean)]
     more = len(ranked) - _LISTED
     said = [f"and {counted(more, 'pair')} changed less"] if more > 0 else []
     shown = pair_rows(ranked[:_LISTED])
@@ -318,8 +316,8 @@ def most_changed(pairs: list[Plain]) -> list[Plain]:
 
 def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the distances and associations of pairs of keys, after a header row."""
-    figures = "total_variation", "hellinger", "cramers_v_before", "cramers_v_after"
-    head = ["most changed", "TV", "Hellinger", "Cramer's V: before", "after"]
+    figures = "total_variation", "cramers_v_before", "cramers_v_after"
+    head = ["most changed", "TV", "Cramer's V: before", "after"]
     return [
         head,
         *(

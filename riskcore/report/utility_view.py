@@ -42,10 +42,7 @@ def utility_view(
     return {
         "pairs": utility_text.pair_rows(ranked[:pairs], whole_label),
         "more_pairs": len(ranked) - len(ranked[:pairs]),
-        "mean": [
-            utility_text.number(value)
-            for value in (found.mean_total_variation, found.mean_hellinger)
-        ],
+        "mean": utility_text.number(found.mean_total_variation),
         "means_known": found.mean_total_variation is not None,
         "losses": utility_text.loss_rows(figures, whole_label),
         "strata": listed,

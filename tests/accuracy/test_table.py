@@ -366,39 +366,19 @@ def test_a_map_of_finite_values_has_no_hatching(map_table):
     assert accuracy.plot(table).legends == []
 
 
-def test_lines():
-    table = accuracy.error_table("binomial_sum", [3, 400], np.linspace(0.1, 0.9, 20))
-    (axes,) = accuracy.plot(table).axes
-    drawn, labels = axes.get_legend_handles_labels()
-    assert labels == ["f = 3", "f = 400"]
-    shown = np.concatenate([line.get_ydata() for line in drawn])
-    assert np.array_equal(np.isfinite(shown), np.isfinite(table["value"]))
-    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "log")
-    assert axes.get_ylim()[1] < 100
-    crosses = [line for line in axes.lines if line.get_marker() == "x"]
-    assert len(crosses) == np.count_nonzero(~np.isfinite(table["value"]))
-
-
-def test_maps_and_lines_far_out(tmp_path):
+def test_maps_far_out(tmp_path):
     p = accuracy.grid(1e-250, 1 - 2**-53, 12, "logit")
-    for name, f in (("map.png", [*range(1, 9), 1e100]), ("lines.png", [1, 4])):
-        accuracy.write(tmp_path / name, accuracy.error_table("series7", f, p))
+    table = accuracy.error_table("series7", [*range(1, 9), 1e100], p)
+    accuracy.write(tmp_path / "map.png", table)
 
 
-def test_lines_over_the_frequency():
-    table = accuracy.error_table("series7", range(1, 30), [0.1, 0.5])
-    (axes,) = accuracy.plot(table).axes
-    assert axes.get_xlabel() == "sample frequency f"
-    assert axes.get_legend_handles_labels()[1] == ["p = 0.1", "p = 0.5"]
-
-
-def test_refused_pictures(map_table):
+def test_refused_pictures():
     n = np.arange(1, 10)
     pairs = accuracy.error_table("franconi", n, 1 / n, paired=True)
     with pytest.raises(ValueError, match="there are 9 of 9 x 9"):
-        accuracy.plot(pairs, "map")
-    with pytest.raises(ValueError, match="lines for 10 values of sample_frequency"):
-        accuracy.plot(map_table, "lines")
+        accuracy.plot(pairs)
+    with pytest.raises(ValueError, match="there are 4 of 1 x 4"):
+        accuracy.plot(accuracy.error_table("franconi", 1, [0.1, 0.2, 0.3, 0.4]))
 
 
 def test_without_matplotlib(monkeypatch, map_table, tmp_path):

@@ -14,6 +14,7 @@ from riskcore.protection.result import UnsafeError
 from riskcore.report.page import protection_page
 from riskcore.report.public_page import public_protection_page
 from tests.fits import fits_of, risks_of
+from tests.made_again import made_again
 
 KEYS = ["a", "b", "c"]
 
@@ -265,9 +266,8 @@ def test_files_records_and_reports_know_k(folder, run):
     about = (folder / "about.html").read_text()
     assert "no record has a frequency f below 3 (a blank" in about
     assert "k-anonymity" in about
-    replay = "protect survey.csv --replay safe.csv.private.json --output again.csv"
-    assert run(replay)[0] == 0
-    assert (folder / "again.csv").read_bytes() == (folder / "safe.csv").read_bytes()
+    again = made_again("survey.csv", "safe.csv.private.json", "again.csv")
+    assert again == (folder / "safe.csv").read_bytes()
 
 
 @pytest.mark.usefixtures("folder")
@@ -375,4 +375,5 @@ def test_records_that_hold_anything(folder, run, refused):
         record = json.loads(path.read_text())
         record["settings"][member] = value
         (folder / "edited.json").write_text(json.dumps(record))
-        assert message in refused("protect survey.csv --replay edited.json")
+        check = "check safe.csv --record edited.json"
+        assert message in refused(check)

@@ -302,7 +302,7 @@ def test_where_the_two_models_agree_the_advice_says_so():
 
 
 def test_the_advice_is_that_of_the_calibration():
-    page = (ROOT / "notes" / "calibration.md").read_text()
+    page = (ROOT / "bench" / "results" / "calibration.md").read_text()
     section = page.partition("## Estimates over truth")[2]
     head, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")]

@@ -176,10 +176,6 @@ REFUSED = {
     "protect: key sets": ([*SAFE, "--threshold", "1%"], "given twice"),
     "protect: output is the record": ([*SAFE, "--record", "o.csv"], "o.csv"),
     "protect: report is the output": ([*SAFE, "--report", "o.csv"], "o.csv"),
-    "protect: replay absent": (["protect", "s.csv", "--replay", "no.json",
-                                "--output", "o.csv"], "no.json"),
-    "protect: replay no JSON": (["protect", "s.csv", "--replay", "s.csv",
-                                 "--output", "o.csv"], "s.csv"),
     # uniques
     "uniques: nothing": (["uniques"], "give FILE and --keys, or --sizes"),
     "uniques: no keys": (["uniques", "s.csv"], "give FILE and --keys"),

@@ -19,7 +19,7 @@ from tests import needs
 from tests.test_docs import BLOCK, Folder
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "notes" / "howto" / "other_languages.md"
+PAGE = ROOT / "notes" / "other_languages.md"
 
 sys.path.append(str(ROOT))
 same_bits = import_module("bench.same_bits")

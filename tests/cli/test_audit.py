@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 from riskcore import audit
-from riskcore.disclosure.result import RECORD_COLUMNS
+from riskcore.disclosure.audit_result import RECORD_COLUMNS
 from tests import needs
 
 KEYS = "--keys REGION SEX AGE"

@@ -116,20 +116,11 @@ def test_an_input_is_never_written_over(folder, refused, line, name, option, lin
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_a_replayed_record_and_the_key_stay(folder, run, refused, monkeypatch):
-    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(folder))
+def test_a_record_that_is_read_stays(folder, run, refused):
     assert run(f"{PROTECT} --output safe.csv")[0] == 0
     record = "safe.csv.private.json"
-    replay = f"protect survey.csv --replay {record}"
-    for line in (
-        f"{replay} --output safe.csv",
-        f"{replay} --output again.csv --record {record}",
-        f"{replay} --output again.csv --record record.key",
-        f"{replay} --report record.key",
-        f"compare survey.csv safe.csv --record {record} --report {record}",
-        f"assess survey.csv {KEYS} --report record.key",
-    ):
-        assert "an input file" in refused(f"{line} --overwrite")
+    line = f"compare survey.csv safe.csv --record {record} --report {record}"
+    assert "an input file" in refused(f"{line} --overwrite")
 
 
 def test_nothing_is_written_into_a_folder_that_is_read(folder, refused):
@@ -180,15 +171,6 @@ def test_no_output_is_more_open_than_any_input(run, line, name, written):
         assert status in (0, 1), err
         for one in written:
             assert stat.S_IMODE(os.stat(one).st_mode) == mode
-
-
-@needs.posix
-def test_a_replay_is_as_open_as_the_file_that_it_makes_again(run):
-    assert run(f"{PROTECT} --output safe.csv")[0] == 0
-    replay = "protect survey.csv --replay safe.csv.private.json --output again.csv"
-    assert run(replay)[0] == 0
-    modes = [os.stat(name).st_mode for name in ("safe.csv", "again.csv")]
-    assert modes[0] == modes[1]
 
 
 @needs.posix

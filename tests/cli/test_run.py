@@ -377,73 +377,58 @@ def first(run):
     return Path("safe.csv").read_bytes(), Path(RECORD).read_bytes()
 
 
-def test_a_replay_makes_the_same_file(run, first):
+def test_the_secret_of_a_record_makes_the_same_file(run, first):
     assert run("run release.toml --output other.csv")[0] == 0
     assert Path("other.csv").read_bytes() != first[0]
-    line = f"run release.toml --replay {RECORD}"
+    line = f"run release.toml --secret {RECORD}"
     status, out, err = run(f"{line} --output again.csv")
     assert status == 0, err
     assert "It is byte for byte the file of the record." in out
     assert Path("again.csv").read_bytes() == first[0]
     assert Path("again.csv.private.json").exists()
-    # In its place the record stays.
+    # In its place the record is the same again.
     assert "safe.csv: already exists" in run(line)[2]
-    Path("safe.csv").unlink()
-    for more in ("", "--overwrite"):
-        status, out, err = run(f"{line} {more}")
-        assert status == 0, err
-        assert "It is byte for byte the file of the record." in out
-        assert f"The private record is in {RECORD}" in out
-        assert Path("safe.csv").read_bytes() == first[0]
-        assert Path(RECORD).read_bytes() == first[1]
+    status, out, err = run(f"{line} --overwrite")
+    assert status == 0, err
+    assert f"The private record is in {RECORD}" in out
+    assert Path("safe.csv").read_bytes() == first[0]
+    assert Path(RECORD).read_bytes() == first[1]
 
 
-def test_a_replay_never_parts_a_record_from_its_file(run, refused, first):
-    Path("mine.json").write_bytes(first[1])
+def test_no_other_file_is_made_by_the_secret_of_a_record(run, refused, first):
     text = Path("release.toml").read_text()
-    Path("release.toml").write_text(f'{text}report = "{RECORD}"\n')
-    line = f"run release.toml --replay {RECORD} --overwrite"
-    assert "an input file" in refused(line)
-    Path("release.toml").write_text(f'{text}record = "mine.json"\n')
-    line = "run release.toml --replay mine.json --overwrite"
-    said = refused(f"{line} --output safe.parquet")
-    assert "safe.parquet: would not be the file of mine.json" in said
-    assert not Path("safe.parquet").exists()
-    assert Path("mine.json").read_bytes() == first[1]
-    assert run(line)[0] == 0
-    # Elsewhere another format is another file, and the outcome says so.
-    line = f"run release.toml --replay {RECORD} --output safe.parquet --overwrite"
-    status, out, _ = run(line)
-    assert status == 1
-    assert "It is NOT the file of the record" in out
+    line = f"run release.toml --secret {RECORD} --output again.csv"
+    Path("release.toml").write_text(text.replace("truncate:2", "truncate:1"))
+    said = refused(line)
+    assert f"again.csv: would not be the file of {RECORD} (the rules or " in said
+    Path("release.toml").write_text(text)
+    said = refused(line.replace("again.csv", "again.parquet"))
+    assert "the format of the file differ" in said
+    record = json.loads(first[1])
+    record["versions"]["numpy"] = "1.0"
+    record["output"]["sha256"] = "0" * 64
+    Path("old.json").write_text(json.dumps(record))
+    said = refused("run release.toml --secret old.json --output again.csv")
+    assert "numpy was 1.0 and is " in said
+    assert not list(Path().glob("again*"))
+    report = text + f'report = "{RECORD}"\n'
+    Path("release.toml").write_text(report.replace('"safe.csv"', '"other.csv"'))
+    said = refused(f"run release.toml --secret {RECORD} --overwrite")
+    assert "an input file" in said
+    assert Path(RECORD).read_bytes() == first[1]
 
 
-def test_a_replay_needs_the_rules_and_the_data_of_the_record(
-    run, refused, first, no_work
-):
-    line = f"run release.toml --replay {RECORD} --output again.csv"
+def test_the_secret_of_a_record_needs_its_data(run, refused, first, no_work):
+    line = f"run release.toml --secret {RECORD} --output again.csv"
     lines = Path("survey.csv").read_text().splitlines()
     Path("short.csv").write_text("\n".join(lines[:-1]))
     said = refused(f"{line} --data short.csv")
     assert f"short.csv is not the file that {RECORD} was made from" in said
-    assert said.endswith("leave out --replay to protect it with the same rules")
-    text = Path("release.toml").read_text()
-    changed = text.replace("0.005", "0.004").replace("truncate:2", "truncate:1")
-    Path("release.toml").write_text(changed)
-    said = refused(line)
-    assert f"{RECORD}: made by other rules than release.toml: " in said
-    assert "safe.threshold, recodings.REGION; leave out --replay" in said
+    assert said.endswith("leave out --secret to protect it by the same rules")
     Path("odd.json").write_text("{}")
-    assert "not a record" in refused("run release.toml --replay odd.json")
+    assert "not a record" in refused("run release.toml --secret odd.json")
+    assert "no.json" in refused("run release.toml --secret no.json")
     assert not Path("again.csv").exists()
-
-
-def test_a_replay_without_the_key_says_that_it_cannot_check(run, first, monkeypatch):
-    monkeypatch.setenv("RISKCORE_CONFIG_DIR", "another folder")
-    status, out, err = run(f"run release.toml --replay {RECORD} --output again.csv")
-    assert status == 0
-    assert "the key of this record was not found" in err
-    assert "It is byte for byte the file of the record." in out
 
 
 def test_the_outcome_speaks_of_the_rules(run):
@@ -492,8 +477,7 @@ def test_the_schema_is_printed(run):
     assert "give RULES" in run("run")[2]
 
 
-def test_rules_of_a_replay_are_refused(run):
-    assert "leave out --replay" in run("protect s.csv --replay r --print-rules")[2]
+def test_rules_of_rules_are_refused(run):
     for line in ("--record r.json", "--rules r.toml", "--keys SEX --original s.csv"):
         status, _, err = run(f"check survey.csv {line} --print-rules")
         assert status == 2

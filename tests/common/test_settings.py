@@ -8,7 +8,7 @@ from typing import Annotated, TypedDict
 import pytest
 
 import riskcore
-from riskcore.assessment.settings_table import AssessSettings, CheckSettings
+from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli import assess, check, protect
 from riskcore.cli.settings import options_of
 from riskcore.common.settings import FRACTION, Setting, complete, settings_of, takes

@@ -37,7 +37,7 @@ def test_the_places_of_rules(end):
     for place, at in {
         ("format",): "1:1",
         ("safe",): "2:1",
-        ("safe", "k"): "2:1",
+        ("safe", "k"): "2:6",
         ("columns", "keys"): "4:1",
         ("columns", "keys", 0): "5:5",
         ("columns", "keys", 2): "6:14",

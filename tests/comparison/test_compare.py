@@ -52,8 +52,6 @@ def test_figures_by_hand():
     H = 0.6 * math.log2(1 / 0.6) + 0.4 * math.log2(1 / 0.4)
     assert sex.original.entropy == pytest.approx(H, rel=1e-14)
     assert sex.total_variation == pytest.approx(0.3, rel=1e-14)
-    affinity = math.sqrt(0.6 * 0.3) + 0.4
-    assert sex.hellinger == pytest.approx(math.sqrt(1 - affinity), rel=1e-14)
     assert sex.total_variation_of_values == pytest.approx(4 / 7 - 0.4, rel=1e-14)
     assert [row.category for row in sex.table] == ["f", "m", None]
     assert [row.records_after for row in sex.table] == [2, 2, 2]
@@ -71,12 +69,12 @@ def test_a_file_is_equal_to_itself(rows):
     data = file_of(rows)
     found = compare(data, data, ["a", "b"], "w", interactions=True)
     for key in found.keys:
-        assert (key.total_variation, key.hellinger, key.suppressed) == (0.0, 0.0, 0)
+        assert (key.total_variation, key.suppressed) == (0.0, 0)
         assert key.original == key.safe
-    assert found.pairs[0].total_variation == found.pairs[0].hellinger == 0.0
+    assert found.pairs[0].total_variation == 0.0
     assert found.pairs[0].cramers_v_before == found.pairs[0].cramers_v_after
     assert (found.propensity.pmse, found.propensity.told_apart) == (0.0, 0)
-    assert found.mean_hellinger == 0.0
+    assert found.mean_total_variation == 0.0
 
 
 @given(CODES, CODES, st.randoms(use_true_random=False))
@@ -97,8 +95,7 @@ def test_distances_are_symmetric_and_bounded(rows, others):
         if key.reason or back.reason:  # a category that one file alone has
             continue
         assert key.total_variation == back.total_variation
-        assert 0 <= key.hellinger <= 1
-        assert key.total_variation >= 0
+        assert 0 <= key.total_variation <= 1
 
 
 @given(CODES)
@@ -129,7 +126,7 @@ def test_without_the_recoding_nothing_is_said_of_distances():
     made = riskcore.recode(original(), {"age": Recoding.intervals([30])})
     found = compare(original(), made, ["age", "sex"], "w")
     age = found.key("age")
-    assert (age.total_variation, age.hellinger, age.table) == (None, None, ())
+    assert (age.total_variation, age.table) == (None, ())
     assert "text only in the safe file" in age.reason
     assert "give its recoding" in age.reason
     assert (age.original.categories, age.safe.categories) == (6, 2)

@@ -169,7 +169,7 @@ def exact_log_error(kind, rng):
 @pytest.mark.parametrize(("kind", "most"), [("doubles", 9 * U), ("pairs", 36 * U**2)])
 def test_a_level_loses_less_than_is_charged(kind, most):
     charged = run_level(kind)
-    # notes/rounding_proof.md, section 5, has these by hand.
+    # notes/correct_rounding.md, section 12, has these by hand.
     assert charged <= float(most) * (1 + 1e-12)
     rng = random.Random(4)
     lost = max(exact_log_error(kind, rng) for _ in range(3000))

@@ -186,7 +186,7 @@ def test_a_safe_file_has_codes_with_labels(survey):
     kept = data["age"].notna().to_numpy()
     assert 0 < kept.sum() <= frame["age"].notna().sum()
     np.testing.assert_array_equal(data["age"][kept], breaks[kept])
-    # The record, a replay, a check and a comparison know the categories.
+    # The record, a check and a comparison know the categories.
     record = f"{safe}.private.json"
     again = protect(path, result.settings)
     again.write(f"again.{suffix}")

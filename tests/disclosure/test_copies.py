@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize, minimize_scalar
 
 from riskcore.disclosure.copies import CopiedBeside, CopiedShare, copies
-from riskcore.disclosure.in_words import percent
+from riskcore.disclosure.figures_in_words import percent
 from riskcore.disclosure.shared_columns import SharedColumn
 from riskcore.models import LatentClass
 

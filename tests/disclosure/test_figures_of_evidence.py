@@ -8,7 +8,7 @@ import numpy as np
 import riskcore
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = (ROOT / "notes/figures_of_evidence.md").read_text()
+TABLE = (ROOT / "bench/results/figures_of_evidence.md").read_text()
 # Where names of columns stand between the names of figures.
 NAMED = re.compile(r"(attributes)\.[^.]+")
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from bench import known_measures as bench
-from riskcore.disclosure import all_pairs, measures
-from riskcore.disclosure.measures import NOTES, OF_TARGETS, known_measures
+from riskcore.disclosure import gower
+from riskcore.disclosure import known_measures as measures
+from riskcore.disclosure.known_measures import NOTES, OF_TARGETS, known_measures
 from riskcore.disclosure.shared_columns import SharedColumn
 
-PAGE = Path(__file__).parents[2] / "notes" / "audit_measures.md"
+PAGE = Path(__file__).parents[2] / "notes" / "audit.md"
 RISKS = {"singling out, risk", "linkability, risk"}
 
 
@@ -134,12 +135,12 @@ def test_missing_numbers_are_left_out_and_counted(files):
 def test_a_large_file_has_a_selection(files, monkeypatch):
     whole = bench.measured(*files)
     assert whole.looked_at["distances"] == (300, 300)
-    keep = all_pairs.selected
+    keep = gower.affordable
 
     def few(n, references, columns):
         return keep(n, references, columns, 100 * 300)
 
-    monkeypatch.setattr(measures, "selected", few)
+    monkeypatch.setattr(measures, "affordable", few)
     found = bench.measured(*files)
     assert found.looked_at["distances"] == (100, 300)
     rows = keep(300, 300, 8, 100 * 300)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.disclosure.all_pairs import nearest_of_all
+from riskcore.disclosure.gower import nearest_of_all
 from riskcore.disclosure.membership import Membership, membership
 from tests.disclosure.test_linkage import columns, perturbed
 from tests.thin import examples

@@ -107,18 +107,16 @@ def test_next_to_the_boundary():
     assert np.isnan(model.tau_interval(sizes, 10**10)).all()
 
 
-@pytest.mark.parametrize("method", ["moments", "moments_unbiased"])
-def test_moments_with_either_divisor(method):
+def test_moments():
     K = 100
     f = [1] * 30 + [2] * 10 + [9] * 5 + [0] * (K - 45)
-    variance = np.var(f, ddof=int(method == "moments_unbiased"))
     m = sum(f) / K
-    model = PoissonGamma.fit(SAMPLE, K, method=method)
-    assert model.beta == pytest.approx((variance / m - 1) / sum(f), rel=1e-13)
+    model = PoissonGamma.fit(SAMPLE, K, method="moments")
+    assert model.beta == pytest.approx((np.var(f) / m - 1) / sum(f), rel=1e-13)
 
 
 def test_no_variance_in_one_cell():
-    for method in ("ml", "moments", "moments_unbiased"):
+    for method in ("ml", "moments"):
         assert PoissonGamma.fit(SizeIndices({7: 1}), 1, method=method).beta == 0.0
 
 
@@ -145,48 +143,6 @@ def test_large_and_lopsided_samples(counts, K):
         step = score * alpha / model.beta * model.standard_errors["beta"]
     # Newton's step that is left, in standard errors.
     assert abs(step) < 1e-9
-
-
-def test_subpopulations_with_one_beta():
-    samples, K = [SAMPLE, SizeIndices({1: 9, 6: 2, 40: 1})], 300
-    models = PoissonGamma.fit_subpopulations(samples, K)
-    with mpmath.workdps(40):
-        alpha = mpmath.findroot(
-            lambda a: mpmath.diff(
-                lambda x: sum(log_likelihood(x, K, sizes) for sizes in samples), a
-            ),
-            models[0].alpha,
-        )
-    for model, sizes in zip(models, samples, strict=True):
-        assert model.beta == pytest.approx(float(1 / (K * alpha)), rel=1e-12)
-        assert model.log_likelihood == model.log_probability(sizes)
-        assert model.standard_errors == models[0].standard_errors
-    each = [PoissonGamma.fit(sizes, K) for sizes in samples]
-    assert min(m.beta for m in each) < models[0].beta < max(m.beta for m in each)
-    spread = [m.standard_errors["beta"] / m.beta for m in (models[0], *each)]
-    assert spread[0] < min(spread[1:])
-    assert PoissonGamma.fit_subpopulations(samples[:1], K) == (each[0],)
-    moments = PoissonGamma.fit_subpopulations(samples, K, method="moments")
-    over = sum(s.same_cell - Fraction(s.n**2, K) for s in samples)
-    squares = sum(s.n**2 for s in samples)
-    assert moments[0].beta == pytest.approx(float(over / squares), rel=1e-14)
-    with pytest.raises(ValueError, match="at least one subpopulation"):
-        PoissonGamma.fit_subpopulations([], K)
-
-
-def test_subpopulations_may_have_several_maxima():
-    samples = [SizeIndices(c) for c in ({69: 1, 94: 1}, {6: 1}, {3: 1}, {6: 1})]
-    model = PoissonGamma.fit_subpopulations(samples, 2)[0]
-    alpha = np.geomspace(1e-3, 1e5, 2000)
-    with mpmath.workdps(25):
-        likelihood = [
-            float(sum(log_likelihood(mpmath.mpf(a), 2, s) for s in samples))
-            for a in alpha
-        ]
-    slopes = np.sign(np.diff(likelihood))
-    assert len(model.solutions) == np.count_nonzero(np.diff(slopes)) == 3
-    best = alpha[np.argmax(likelihood)]
-    assert model.alpha == pytest.approx(best, rel=0.02)
 
 
 def test_interval_is_binomial():

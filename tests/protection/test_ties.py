@@ -11,6 +11,7 @@ import pytest
 from bench.blanked_keys import attack, commonest, plain, records_of_values
 from riskcore import protect, simulate
 from riskcore.data.files import formats
+from tests.made_again import made_again
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
 SECRET = "5a" * 32
@@ -179,7 +180,7 @@ def test_mu_argus_has_no_ties():
         protect(survey(50), KEYS, k=2, ties="dice")
 
 
-def test_a_replay_gives_the_same_file(folder, run, refused):
+def test_the_secret_gives_the_same_file(folder, run, refused):
     formats.write("survey.csv", survey(600))
     line = "protect survey.csv --keys REGION SEX AGE MARSTAT --k 3 --ties secret"
     line += " --accept '*=a test'"
@@ -188,16 +189,15 @@ def test_a_replay_gives_the_same_file(folder, run, refused):
     record = json.loads((folder / "safe.csv.private.json").read_text())
     assert record["settings"]["ties"] == "secret"
     assert len(record["output"]["secret"]) == 64
-    replay = "protect survey.csv --replay safe.csv.private.json --output again.csv"
-    assert run(replay)[0] == 0
-    assert (folder / "again.csv").read_bytes() == safe
+    again = made_again("survey.csv", "safe.csv.private.json", "again.csv")
+    assert again == safe
     # Another run is another file.
     assert run(f"{line} --output other.csv")[0] == 0
     assert (folder / "other.csv").read_bytes() != safe
     # A record without its secret is invalid.
     record["output"]["secret"] = None
     (folder / "bad.json").write_text(json.dumps(record))
-    refused("protect survey.csv --replay bad.json")
+    refused("check safe.csv --record bad.json")
 
 
 def test_one_secret_a_record(folder):
@@ -229,9 +229,9 @@ def test_two_releases_fill_in_each_other(folder, run):
     filled = [(key, i) for key, i in blanks if five[key][i] is not None]
     assert len(filled) > len(blanks) / 4
     assert all(str(data[key][i]) == five[key][i] for key, i in filled)
-    # A replay is the same file, and reveals nothing more.
+    # The same file again reveals nothing more.
     (folder / "five.csv.private.json").unlink()
-    assert not warned("--replay three.csv.private.json --output again.csv")
+    assert not warned(f"{asked} again.csv --k 3")
     # A file that is not a record is passed over.
     (folder / "odd.private.json").write_text("{")
     assert not warned(f"{asked} three.csv --k 3 --overwrite")

@@ -1,4 +1,4 @@
-"""Treatments within a protection: in data of all kinds, files, records and replays."""
+"""Treatments within a protection: in data of all kinds, files, and records."""
 
 import json
 
@@ -15,6 +15,7 @@ from riskcore.data.files import formats
 from riskcore.protection.result import UnsafeError
 from riskcore.protection.settings import Settings
 from riskcore.report.public_page import public_protection_page
+from tests.made_again import made_again
 
 KEYS = ["area", "sex"]
 ACCEPT = {"*": "a test"}
@@ -80,7 +81,7 @@ def test_data_of_all_kinds_are_treated_alike(kind):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".feather"])
-def test_written_read_back_and_replayed(tmp_path, suffix):
+def test_written_and_read_back(tmp_path, suffix):
     source = tmp_path / f"survey{suffix}"
     formats.write(source, file(), overwrite=True)
     safe, again = tmp_path / f"safe{suffix}", tmp_path / f"again{suffix}"
@@ -102,9 +103,7 @@ def test_written_read_back_and_replayed(tmp_path, suffix):
     ]
     assert cli.main([*command, *accept]) == 0
     record = tmp_path / f"safe{suffix}.private.json"
-    replay = ["--replay", str(record), "--output", str(again), "--quiet"]
-    assert cli.main(["protect", str(source), *replay]) == 0
-    assert safe.read_bytes() == again.read_bytes()
+    assert made_again(source, record, again) == safe.read_bytes()
     held = json.loads(record.read_text())["settings"]["treat"]
     assert [one["columns"] for one in held] == [["income"], ["rent"], ["w"]]
     assert [one["kind"] for one in held[0]["rules"]] == ["noise", "round"]

@@ -74,7 +74,7 @@ def test_all_files_are_written_and_named():
     }  # fmt: skip
     assert made.refused == ""
     assert made.figures["safe"] is True
-    assert made.replay == Path("mine.json")
+    assert made.record_with_secret == Path("mine.json")
     record = json.loads(Path("mine.json").read_text())
     assert {name: made.record[name] for name in record} == record
     assert made.figures["output"] == {
@@ -95,7 +95,7 @@ def test_the_secret_of_a_record_makes_the_same_files():
     settings = {"treat": {"INCOME": "noise:10%"}, "ties": "secret"}
     wanted = {"file": Path("safe.csv"), "shuffle": True}
     made = write_release(protected(**settings), wanted)
-    secret = read_record(made.replay).secret
+    secret = read_record(made.record_with_secret).secret
     again = {**wanted, "file": Path("again.csv")}
     write_release(protected(**settings, secret=secret), again, secret=secret)
     assert Path("again.csv").read_bytes() == Path("safe.csv").read_bytes()
@@ -106,10 +106,10 @@ def test_the_secret_of_a_record_makes_the_same_files():
 def test_no_secret_is_needed_if_nothing_is_random():
     made = write_release(protected(), {"file": Path("safe.csv")})
     assert made.private_record == Path("safe.csv.private.json")
-    assert made.replay is None
+    assert made.record_with_secret is None
 
 
-def test_a_record_stays_only_with_its_own_file():
+def test_a_record_is_replaced_only_with_its_own_file():
     wanted = {"file": Path("safe.csv"), "shuffle": True}
     made = write_release(protected(), wanted)
     record = read_record(made.private_record)
@@ -119,8 +119,9 @@ def test_a_record_stays_only_with_its_own_file():
     read = [record.path]
     with pytest.raises(ValueError, match="an input file"):
         check(result, wanted, overwrite=True, read=read)
-    check(result, wanted, read=read, again=record)
-    again = write_release(result, wanted, secret=record.secret, again=record)
+    how = {"overwrite": True, "before": record}
+    check(result, wanted, **how)
+    again = write_release(result, wanted, secret=record.secret, **how)
     assert made.private_record.read_bytes() == before
     assert again.private_record == made.private_record
     assert again.record["output"] == made.record["output"]
@@ -128,17 +129,17 @@ def test_a_record_stays_only_with_its_own_file():
     safe = again.file.read_bytes()
     other = protected(k=4)
     with pytest.raises(ValueError, match="would not be the file of"):
-        write_release(other, wanted, secret=record.secret, again=record, overwrite=True)
+        write_release(other, wanted, secret=record.secret, **how)
     assert again.file.read_bytes() == safe
     assert made.private_record.read_bytes() == before
     # Elsewhere it gets a record of its own; other files never take its place.
     for name in ("public_record", "report", "report_public"):
         taken = {**wanted, name: record.path}
         with pytest.raises(ValueError, match=r"an input file|two output files"):
-            check(result, taken, overwrite=True, again=record)
+            check(result, taken, overwrite=True, before=record)
     elsewhere = {**wanted, "file": Path("b.csv")}
-    check(result, elsewhere, again=record)
-    write_release(result, elsewhere, secret=record.secret, again=record)
+    check(result, elsewhere, before=record)
+    write_release(result, elsewhere, secret=record.secret, before=record)
     assert Path("b.csv.private.json").exists()
 
 

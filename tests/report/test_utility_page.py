@@ -193,7 +193,7 @@ def test_the_report_of_a_protection_says_what_it_has_cost():
     rows = table_of(text, "Each key before and after")
     assert rows == utility_text.distance_rows(found.to_dict()["keys"], entropy=True)
     one = found.key("sex")
-    numbers = one.original.entropy, one.safe.entropy, one.total_variation, one.hellinger
+    numbers = one.original.entropy, one.safe.entropy, one.total_variation
     assert rows[1][:-1] == [
         "sex", str(one.suppressed), *(f"{x:.3g}" for x in numbers),
     ]  # fmt: skip

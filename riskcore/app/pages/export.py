@@ -11,13 +11,13 @@ from typing import Any
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
+from riskcore.app.user_folder import user_folder
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.common.progress import Lines
 from riskcore.common.words import counted
 from riskcore.data.files.replace import replacing_all
 from riskcore.protection.protect import with_settings
-from riskcore.protection.release.script import python_script, shell_line
-from riskcore.protection.release.secret import key_folder
+from riskcore.protection.release.script import shell_line
 from riskcore.protection.trials import safe_name
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
@@ -42,15 +42,14 @@ class Exported:
     files : ReleaseFiles
     rules : pathlib.Path
         The file of rules.
-    shell, program : str
-        A line of the shell, and a Python program, that make the same files again.
+    shell : str
+        A line of the shell that makes the same files again.
     """
 
     version: int
     files: ReleaseFiles
     rules: Path
     shell: str
-    program: str
 
     @property
     def paths(self) -> list[tuple[str, Path]]:
@@ -173,13 +172,11 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
         with replacing_all(overwrite, list(source.paths)) as create:
             create(path, private=True).write(release.to_toml().encode())
     bench.history.note_file(release.to_toml())
-    replay = files.replay
     return Exported(
         version,
         files,
         path,
-        shell_line(release, replay=replay, overwrite=True),
-        python_script(release, replay=replay, overwrite=True),
+        shell_line(release, secret=files.record_with_secret, overwrite=True),
     )
 
 
@@ -187,7 +184,7 @@ def _refuse_places(wanted: Mapping[str, Any], rules: Path) -> None:
     """Refuse rules in a pipe, and outputs that are the rules or the session."""
     if rules.exists() and not rules.is_file():  # a pipe would be waited for
         raise RefusedError(said("frame", "no_file", path=rules.name))
-    private = key_folder()
+    private = user_folder()
     for name in _FILES:
         path = wanted.get(name)
         if path is None:

@@ -18,13 +18,13 @@ from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.assessment import reported_figures as figures
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.minimal_uniques import (
     MOST_KEYS,
     MinimalUniques,
     minimal_uniques,
 )
-from riskcore.assessment.result import Assessment
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.common.progress import Lines
 from riskcore.data.files.labels import Labels

@@ -1,8 +1,8 @@
 """Directed rounding of the individual risk: down, up, and both as bounds.
 
 The pairs of ``individual_risk`` determine the two doubles around r unless one of them
-may be r itself; notes/proof_of_rounding.md proves their error. Slower steps decide
-these few cases, proved in notes/rounding_proof.md.
+may be r itself. Slower steps decide these few cases. notes/correct_rounding.md
+proves the error of both.
 """
 
 from __future__ import annotations
@@ -261,8 +261,8 @@ Notes
 The pairs of doubles that ``individual_risk`` rounds, with a proven bound of their
 error, some 2^-65 of r, decide nearly all cells; then double-double balls, as a rule
 2^-103 of r, and fixed point with 308 bits, then 1008, for r next to a double, such as
-f = 4, p = 2^-53. ``notes/proof_of_rounding.md`` and ``notes/rounding_proof.md`` have
-the proofs. No cell is known that 308 bits leave open.
+f = 4, p = 2^-53. ``notes/correct_rounding.md`` has the proofs. No cell is known that
+308 bits leave open.
 
 References
 ----------
@@ -317,9 +317,8 @@ Examples
 
 __getattr__ = on_demand(__name__, UFUNCS)
 
-# The exact value lies between the two: proved in notes/proof_of_rounding.md and
-# notes/rounding_proof.md. The bounds are one unit apart, or equal; rounded down or up,
-# the result is one of them.
+# The exact value lies between the two: proved in notes/correct_rounding.md. The bounds
+# are one unit apart, or equal; rounded down or up, the result is one of them.
 CONTRACTS = tuple(
     Contract(
         name,

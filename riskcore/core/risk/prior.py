@@ -4,7 +4,7 @@ The people of the cell outside the sample, X = F - f, are negative binomial with
 and success probability p, P(X = 0) = p^s, or Poisson with mean mu. The model of the
 population gives s and p, or mu, for each cell: s = f is the individual risk of the
 sources (prior 1/F), s = f + alpha a Poisson-gamma prior of shape alpha, and log-linear
-models use the Poisson law. notes/prior.md has the mathematics.
+models use the Poisson law. notes/posterior.md has the mathematics.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ def individual_risk_second_moment_with_prior_kernel(
     Notes
     -----
     A cell takes 0.6 to 9 microseconds, up to 20 where f is large and f p near 0.36
-    (``notes/prior.md``, section 9).
+    (``notes/posterior.md``, section 14).
 
     Examples
     --------
@@ -418,7 +418,7 @@ riskcore.individual_risk_with_prior : with overdispersion.
 
 References
 ----------
-Skinner and Holmes (1998); Skinner and Shlomo (2008); notes/prior.md.
+Skinner and Holmes (1998); Skinner and Shlomo (2008); notes/posterior.md.
 
 Examples
 --------
@@ -465,7 +465,7 @@ below f - 1/2.
 
 References
 ----------
-Bethlehem, Keller and Pannekoek (1990); Skinner and Shlomo (2008); notes/prior.md.
+Bethlehem, Keller and Pannekoek (1990); Skinner and Shlomo (2008); notes/posterior.md.
 
 Examples
 --------

@@ -6,7 +6,7 @@ exact result for members of its operands. Midpoints follow the double-word algor
 Joldes, Muller and Popescu (2017, ACM Trans. Math. Softw. 44(2), 15). Radii are not
 their worst cases but sum the actual rounding errors, or half an ulp of each rounded
 number. So the radius falls with the low part, and even a risk next to a double is told
-apart from it (notes/rounding_proof.md, sections 1 to 3).
+apart from it (notes/correct_rounding.md, sections 8 to 10).
 
 Underflow widens the radius. After an overflow a ball has a number that is not finite.
 """

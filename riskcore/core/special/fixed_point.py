@@ -4,7 +4,7 @@ A number is a row of integers x[0], ..., x[n-1] with the value sum x[i] 2^(-28 i
 has the sign, the others are at least 0 and below 2^28. x[n] holds the bits of a double:
 the exact value is within that many *units*, 2^(-28 (n-1)), of the number. An operation
 drops less than one unit and adds it to the error, so a chain of operations proves the
-error of its result (notes/rounding_proof.md, section 9). Speed does not matter here:
+error of its result (notes/correct_rounding.md, section 16). Speed does not matter here:
 these numbers decide what double-doubles cannot.
 
 Numbers must stay below 2^27. A result may replace an argument. An error that is

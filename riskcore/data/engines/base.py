@@ -20,7 +20,6 @@ from riskcore.data.engines.counting import (
     records_of,
 )
 from riskcore.data.engines.protecting import Blank, Changes, Lookup
-from riskcore.data.engines.sums import WholeSums
 from riskcore.data.files.intake import Intake
 
 Results = Mapping[str, NDArray[Any]]
@@ -139,10 +138,7 @@ class Engine(ABC):
                 f"weight {weight!r}: {', '.join(faults)} in {weighed.n:,} records; a "
                 "weight is positive and finite"
             )
-        sums = None
-        if weight is not None:
-            whole = not weighed.broken
-            sums = WholeSums.of(weighed.n, weighed.low, weighed.high, whole)
+        sums = None if weight is None else weighed.whole_sums
         return Counted(self, Question(tuple(keys), weight, sums), weighed)
 
 

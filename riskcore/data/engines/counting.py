@@ -1,12 +1,11 @@
 """Questions to an engine: one row about the weights, then one row for each cell.
 
-The same expressions of narwhals serve a whole lazy frame, which the engine evaluates,
-and a batch in memory.
+They are expressions of narwhals on a lazy frame, which the engine evaluates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,21 +46,6 @@ class Weights:
     squares: float = np.nan  # the sum of their squares; nan if it is not known
     missing_keys: tuple[int, ...] = ()  # how many records lack each key asked for
 
-    @classmethod
-    def of_parts(cls, parts: Iterable[Weights]) -> Weights:
-        """Return the facts about all parts together."""
-        parts = [part for part in parts if part.n] or [cls(0)]
-        counts: dict[str, Any] = {
-            name: sum(getattr(part, name) for part in parts) for name in _COUNTS
-        }
-        missing = zip(*(part.missing_keys for part in parts), strict=True)
-        return cls(
-            **counts,
-            low=min(part.low for part in parts),
-            high=max(part.high for part in parts),
-            missing_keys=tuple(map(sum, missing)),
-        )
-
     @property
     def faults(self) -> dict[str, int]:
         """How many weights have each fault, by its name in messages."""
@@ -70,6 +54,11 @@ class Weights:
             "infinite": self.infinite,
             "zero or negative": self.not_positive,
         }
+
+    @property
+    def whole_sums(self) -> WholeSums | None:
+        """How the weights are cut into whole numbers; None if that is too dear."""
+        return WholeSums.of(self.n, self.low, self.high, whole=not self.broken)
 
 
 _COUNTS = ("n", "missing", "infinite", "not_positive", "broken", "below_one")
@@ -105,7 +94,7 @@ class Question:
 def weigh(
     frame: Any, weight: Hashable | None, keys: Sequence[Hashable] = ()
 ) -> Weights:
-    """Return the facts about the weights and keys of a narwhals frame."""
+    """Return the facts about the weights and keys of a lazy narwhals frame."""
     import narwhals.stable.v2 as nw
 
     def number(condition: Any) -> Any:
@@ -113,7 +102,7 @@ def weigh(
         return condition.cast(nw.Int64).sum().cast(nw.Int64)
 
     wanted = {"n": nw.len()}
-    columns = keys_of(frame, keys)
+    columns = _keys_of(frame, keys)
     if weight is not None:
         columns.append(_double(weight).alias("w"))
         w = nw.col("w")
@@ -131,9 +120,7 @@ def weigh(
     for i in range(len(keys)):
         wanted[f"missing_{i}"] = number(nw.col(key_column(i)).is_null())
     asked = (frame.select(*columns) if columns else frame).select(**wanted)
-    if isinstance(asked, nw.LazyFrame):
-        asked = asked.collect()
-    (row,) = asked.rows(named=True)
+    (row,) = asked.collect().rows(named=True)
     found: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
     for name in ("low", "high"):
         value = row.get(name)
@@ -143,14 +130,14 @@ def weigh(
 
 
 def count_cells(frame: Any, question: Question) -> Any:
-    """Return the cells of a narwhals frame, lazy or not, as a frame of the same kind.
+    """Return the cells of a lazy narwhals frame, lazily.
 
     Its columns are the keys in the order of the question, the number of records and the
     sums of the pieces of the weights.
     """
     import narwhals.stable.v2 as nw
 
-    columns = keys_of(frame, question.keys)
+    columns = _keys_of(frame, question.keys)
     if question.weight is not None:
         columns.append(_double(question.weight).alias("riskcore_weight"))
     rows = frame.select(*columns)
@@ -173,7 +160,7 @@ def count_cells(frame: Any, question: Question) -> Any:
     )
 
 
-def keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
+def _keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
     """Return the keys as expressions: renamed, NaN as missing, -0.0 as 0.0."""
     import narwhals.stable.v2 as nw
 

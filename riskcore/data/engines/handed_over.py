@@ -7,11 +7,12 @@ dask by polars, one partition at a time. Results are frames of these engines.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from riskcore.data.engines.base import refuse_twice
+from riskcore.data.engines.scan import scan
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layouts
 
 _INSTALL = 'pip install "riskcore[engines]"'
@@ -36,7 +37,7 @@ def _of_dataset(dataset: Any) -> Any:
     names = dataset.schema.names
     refuse_twice(names)
     try:
-        polars = import_module("polars")
+        import_module("polars")
     except ImportError:
         try:
             duckdb = import_module("duckdb")
@@ -55,7 +56,7 @@ def _of_dataset(dataset: Any) -> Any:
             yield table.cast(schema)
 
     schema = in_plain_layouts(dataset.schema.empty_table()).schema
-    return _scan(polars, _plain(schema), tables)
+    return scan(schema, tables)
 
 
 def _of_dask(frame: Any) -> Any:
@@ -66,7 +67,7 @@ def _of_dask(frame: Any) -> Any:
     if odd:
         raise TypeError(f"column {odd[0]!r} of a dask DataFrame: a name must be text")
     try:
-        polars = import_module("polars")
+        import_module("polars")
     except ImportError as error:
         raise ImportError(
             f"a dask DataFrame needs polars, which is not installed: {_INSTALL}"
@@ -95,49 +96,4 @@ def _of_dask(frame: Any) -> Any:
                 ) from error
             yield table
 
-    return _scan(polars, _plain(pyarrow.schema(fields)), tables)
-
-
-def _plain(schema: Any) -> Any:
-    """Return a schema of Arrow with dictionaries decoded, columns of nulls as text.
-
-    Each piece of the data may have a dictionary of its own.
-    """
-    pyarrow = import_pyarrow()
-    types = pyarrow.types
-    fields = []
-    for field in schema:
-        kind = field.type
-        if types.is_dictionary(kind):
-            kind = kind.value_type
-        if types.is_null(kind):
-            kind = pyarrow.large_string()
-        if types.is_decimal256(kind) or types.is_interval(kind):
-            raise TypeError(
-                f"column {field.name!r}: polars does not read values of type {kind}; "
-                "cast them, or give the data without the column"
-            )
-        fields.append(pyarrow.field(field.name, kind))
-    return pyarrow.schema(fields)
-
-
-def _scan(polars: Any, schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
-    """Return a lazy frame of tables of Arrow, which are read with some columns."""
-
-    def read(
-        wanted: Sequence[str] | None, predicate: Any, n_rows: int | None, _size: Any
-    ) -> Iterator[Any]:
-        # Without a column, only the number of records is asked for.
-        some = list(schema.names if wanted is None else wanted) or schema.names[:1]
-        for table in tables(import_pyarrow().schema(map(schema.field, some))):
-            found = polars.from_arrow(table)
-            if n_rows is not None:
-                found = found.head(n_rows)
-                n_rows -= len(found)
-            yield found if predicate is None else found.filter(predicate)
-            if n_rows == 0:
-                return
-
-    types = polars.from_arrow(schema.empty_table()).schema
-    register = import_module("polars.io.plugins").register_io_source
-    return register(read, schema=types, validate_schema=True)
+    return scan(pyarrow.schema(fields), tables)

@@ -147,15 +147,19 @@ class Lazy(Engine):
 
     def batches(self, question: Question) -> Iterator[Any]:
         """Yield the cells in eager frames."""
-        return self.collect(self.lazy_cells(question))
+        for cells in self._parts(question):
+            yield from self.collect(cells)
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
         """Yield the record counts and the weight sums of the cells, without keys."""
-        parts = self.passes(question)
-        for part in range(parts):
-            cells = self.lazy_cells(question, part, parts)
+        for cells in self._parts(question):
             for batch in self.collect(cells.select(RECORDS, *question.sum_columns)):
                 yield frequencies(batch, question)
+
+    def _parts(self, question: Question) -> Iterator[Any]:
+        """Yield lazy frames of the cells, one for each pass over the records."""
+        parts = self.passes(question)
+        return (self.lazy_cells(question, part, parts) for part in range(parts))
 
     def join_results(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with the results of the cells added to their records."""

@@ -33,7 +33,7 @@ class Polars(lazy.Lazy):
         ]
         return data.filter(polars.sum_horizontal(hashes) % parts == part)
 
-    def collect(self, asked: Any) -> Iterator[Any]:
+    def collect(self, asked: Any, *, in_order: bool = False) -> Iterator[Any]:
         """Yield the rows as the streaming engine computes them: few cells wait here."""
         import narwhals.stable.v2 as nw
 
@@ -45,7 +45,7 @@ class Polars(lazy.Lazy):
                 yield whole[start : start + size]
             return
         for batch in frame.collect_batches(
-            chunk_size=size, maintain_order=False, engine="streaming"
+            chunk_size=size, maintain_order=in_order, engine="streaming"
         ):
             yield nw.from_native(batch, eager_only=True)
 

@@ -32,7 +32,7 @@ from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.combined_numbers import numbers_that_tell
 from riskcore.disclosure.composition import KeySets, records_by_composition
 from riskcore.disclosure.elimination import Elimination
-from riskcore.disclosure.in_words import number
+from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.leaks import Kind, Leak, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import Computed, NumberLink, number_links

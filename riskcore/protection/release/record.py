@@ -1,20 +1,19 @@
-"""The records of a protection: a private one for a replay, a public one of methods.
+"""The records of a protection: a private one to run it again, a public one of methods.
 
-Neither helps to check a guess at a suppressed value. The private record holds settings,
-a keyed digest of the input and the secret of the order; its figures all follow from the
-safe file. The public record holds methods and rounded counts.
+The private record holds the settings, the digest of the input and the secret of the
+order; its figures all follow from the safe file. The public record holds methods and
+rounded counts, which help nobody to check a guess at a suppressed value.
 """
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.settings_table import WEIGHTS
+from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.common.private_record import (
     FORMAT,
     hex_digits,
@@ -22,17 +21,17 @@ from riskcore.common.private_record import (
     names_of,
     record_of,
 )
+from riskcore.data.files.digest import digest_of_files
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
-from riskcore.protection.release.secret import check_secret, user_key
+from riskcore.protection.release.secret import check_secret
 from riskcore.protection.settings import GIVEN, Settings
 
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
     "can be put back in the order of the original file, which may tell suppressed "
-    "values. The digest of the input can be checked only with the key of its owner, "
-    "which is not in here."
+    "values, and the digest of the input tells whether a guess at them is right."
 )
 _PUBLIC = "How the file was protected: methods and rounded counts, for publication."
 # The version of the layout of the public record.
@@ -212,10 +211,10 @@ class Record:
     shuffled: bool
     formulas_guarded: bool
     secret: str | None
-    digest: str | None  # the keyed digest of the input
-    key: str | None  # the id of its key
+    input_sha256: str | None  # of the input; None if it was not a file
     sha256: str  # of the safe file
     state: str  # of its verdict
+    versions: Mapping[str, Any]  # of the software that wrote it
     figures: Mapping[tuple[str, ...], Mapping[str, Any]]  # by set of keys
     given: str | None = None  # the kind of a population that no record can hold
 
@@ -230,8 +229,8 @@ def read_record(path: str | Path) -> Record:
     return record_of(path, partial(_record, path))
 
 
-def read_to_replay(path: str | Path) -> Record:
-    """Read the private record of a protection that can be made again from it."""
+def read_with_population(path: str | Path) -> Record:
+    """Read the private record of a protection whose population it can hold."""
     record = read_record(path)
     if record.given is not None:
         raise ValueError(
@@ -251,12 +250,11 @@ def reading_of(record: Record) -> Reading:
         raise ValueError(f"{record.path}: input.reading: {error}") from None
 
 
-def is_input_of(record: Record, source: Source) -> bool | None:
-    """Return whether a file is the input of a record; None if this is unknown."""
-    key = user_key(create=False)
-    if record.digest is None or key is None or key.id != record.key:
-        return None
-    return hmac.compare_digest(key.digest_of(source.files), record.digest)
+def is_input_of(record: Record, source: Source) -> bool:
+    """Return whether a file is known to be the input of a record."""
+    if record.input_sha256 is None or not source.files:
+        return False
+    return digest_of_files(source.files) == record.input_sha256
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
@@ -264,7 +262,7 @@ def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
 
     The first 100 files by name are read; those that are not records are left out.
     """
-    digest = record["input"]["digest"]["hmac_sha256"]
+    digest = record["input"]["sha256"]
     found = []
     for other in sorted(path.parent.glob("*.private.json"))[:_MOST_BESIDE]:
         if digest is None or other.name == path.name:
@@ -273,7 +271,7 @@ def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
             one = read_record(other)
         except (OSError, ValueError):
             continue
-        if one.digest == digest and one.sha256 != record["output"]["sha256"]:
+        if one.input_sha256 == digest and one.sha256 != record["output"]["sha256"]:
             found.append(other)
     return found
 
@@ -281,8 +279,6 @@ def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
 def _record(path: Path, content: Mapping[str, Any]) -> Record:
     source = member(content, "input", dict)
     output = member(content, "output", dict)
-    digest = member(source, "digest", dict, "input")
-    where = "input.digest"
     secret = member(output, "secret", str | None, "output")
     settings, given = member(content, "settings", dict), None
     if str(settings.get("population")).startswith(GIVEN):
@@ -297,10 +293,10 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         shuffled=member(output, "shuffled", bool, "output"),
         formulas_guarded=member(output, "formulas_guarded", bool, "output"),
         secret=None if secret is None else check_secret(secret),
-        digest=hex_digits(digest, "hmac_sha256", where),
-        key=hex_digits(digest, "key", where),
+        input_sha256=hex_digits(source, "sha256", "input"),
         sha256=hex_digits(output, "sha256", "output") or "",
         state=member(content, "state", str),
+        versions=member(content, "versions", dict),
         figures=_figures(content),
         given=given,
     )

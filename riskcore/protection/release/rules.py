@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
+from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.assessment.goals import KeyGoals, key_sets
-from riskcore.assessment.settings_table import CheckSettings
 from riskcore.common import arguments
 from riskcore.common import settings as kinds
 from riskcore.common.missing_column import NoSuchNameError, no_such_column

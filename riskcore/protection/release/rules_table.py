@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, TypeAlias
 
-from riskcore.assessment.settings_table import (
+from riskcore.assessment.assess_settings import (
     HOUSEHOLD,
     KEYS,
     WEIGHT,

@@ -1,172 +1,30 @@
-"""Secrets of the owner of a file: the key of the records, the order, the new ids.
+"""The secret of a safe file: 256 random bits behind its order, new ids and ties.
 
-If an order can be guessed, or anybody can compute a digest, suppressed values can be
-found by trying. So digests are keyed, with a key that is in no record, and orders come
-from 256 random bits.
+If an order could be guessed, suppressed values could be found by trying.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
-import os
 import re
 import secrets
-import stat
-import sys
-from collections.abc import Collection, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Collection
 from itertools import count, islice
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Positions = NDArray[np.int64]
 
-_FILE = "record.key"
 _BYTES = 32
 _HEX = re.compile(f"[0-9a-f]{{{2 * _BYTES}}}")
-# Labels of the streams and of the id of a key: none gives another.
-_KEY_ID = b"riskcore: id of the key of records"
+# Labels of the streams: none gives another.
 _UNITS = b"riskcore: order of the units"
 _MEMBERS = b"riskcore: order of the members"
 _IDS = b"riskcore: new ids of "
 _TIES = b"riskcore: ties of plans "
 _TREATMENTS = b"riskcore: treatment "
 _GIVEN = b"riskcore: order of the given seed "
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Key:
-    """The key with which a user's records distinguish one input file from another.
-
-    Attributes
-    ----------
-    value : bytes
-        256 random bits.
-    """
-
-    value: bytes
-
-    @property
-    def id(self) -> str:
-        """An id that differs by key and reveals nothing of it."""
-        return hmac.new(self.value, _KEY_ID, hashlib.sha256).hexdigest()[:16]
-
-    def digest_of(self, paths: Sequence[Path]) -> str:
-        """Return the HMAC-SHA256 of a file, or of the files of a data set.
-
-        Files in folders named ``column=value`` differ by these, too.
-        """
-        if len(paths) == 1:
-            return str(self._digest(paths[0]).hexdigest())
-        whole = hmac.new(self.value, digestmod=hashlib.sha256)
-        for path in paths:
-            folders = "/".join(part for part in path.parts[:-1] if "=" in part)
-            whole.update(hashlib.sha256(os.fsencode(folders)).digest())
-            whole.update(self._digest(path).digest())
-        return whole.hexdigest()
-
-    def _digest(self, path: Path) -> Any:
-        with path.open("rb") as file:
-            return hashlib.file_digest(
-                file, lambda: hmac.new(self.value, digestmod=hashlib.sha256)
-            )
-
-
-def key_folder() -> Path | None:
-    """Return the folder of the key; None if the user has no home.
-
-    It is ``RISKCORE_CONFIG_DIR`` of the environment, else ``riskcore`` where the system
-    keeps a user's settings.
-    """
-    chosen = os.environ.get("RISKCORE_CONFIG_DIR")
-    if chosen:
-        return Path(chosen)
-    local, xdg = os.environ.get("LOCALAPPDATA"), os.environ.get("XDG_CONFIG_HOME")
-    if sys.platform == "win32" and local:
-        return Path(local) / "riskcore"
-    # Relative paths are to be ignored, says the XDG specification.
-    if sys.platform not in ("win32", "darwin") and xdg and Path(xdg).is_absolute():
-        return Path(xdg) / "riskcore"
-    try:
-        home = Path.home()
-    except RuntimeError:
-        return None
-    if sys.platform == "darwin":
-        return home / "Library" / "Application Support" / "riskcore"
-    return home / ".config" / "riskcore"
-
-
-def key_file() -> Path | None:
-    """Return the path of the key; None if the user has no home."""
-    folder = key_folder()
-    return None if folder is None else folder / _FILE
-
-
-def user_key(*, create: bool = True) -> Key | None:
-    """Return the user's key, made at first use; None if there is no place for it."""
-    path = key_file()
-    if path is None:
-        return None
-    if create and not path.exists():
-        try:
-            _make(path)
-        except OSError:
-            return None
-    try:
-        return _read(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-
-
-def _make(path: Path) -> None:
-    """Write a new key at once, as other processes may look for it."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    number = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(number, "w", encoding="ascii") as file:
-            file.write(f"{secrets.token_hex(_BYTES)}\n")
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            with suppress(FileExistsError):  # another process was faster
-                os.link(part, path)
-        except OSError:  # a file system without links
-            if not path.exists():
-                part.rename(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _read(path: Path) -> Key:
-    with path.open("rb") as file:
-        about = os.fstat(file.fileno())
-        if hasattr(os, "geteuid"):
-            _refuse_exposed(path, about)
-        text = file.read(4 * _BYTES).decode("ascii", "replace").strip()
-    if not _HEX.fullmatch(text):
-        raise ValueError(
-            f"{path}: not a key of riskcore ({2 * _BYTES} hexadecimal digits); put the "
-            "right key back, or remove the file and a new key is made"
-        )
-    return Key(bytes.fromhex(text))
-
-
-def _refuse_exposed(path: Path, about: os.stat_result) -> None:
-    if not stat.S_ISREG(about.st_mode):
-        raise ValueError(f"{path}: the key of records is not a file")
-    if about.st_uid != os.geteuid():
-        raise ValueError(f"{path}: the key of records belongs to another user")
-    if about.st_mode & 0o077:
-        raise ValueError(
-            f"{path}: others may read or write the key of records; if no one has seen "
-            f"it, chmod 600 {path}, else remove it and a new key is made"
-        )
 
 
 def new_secret() -> str:

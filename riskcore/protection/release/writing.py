@@ -18,7 +18,7 @@ from riskcore.common.settings import complete
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
-from riskcore.data.files.digest import digest
+from riskcore.data.files.digest import digest, digest_of_files
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.source import Source
 from riskcore.disclosure.hidden_values import STEP
@@ -36,7 +36,6 @@ from riskcore.protection.release.secret import (
     random_ids,
     random_order,
     secret_of_seed,
-    user_key,
 )
 from riskcore.protection.release.versions import versions
 from riskcore.protection.settings import Settings
@@ -56,10 +55,6 @@ class Reports:
 
 class OrderCanBeFound(UserWarning):
     """The order of the records comes from a seed, which can be found by trying."""
-
-
-class InputCannotBeChecked(UserWarning):
-    """A private record has no digest of its input."""
 
 
 class UnsafeError(ValueError):
@@ -87,13 +82,13 @@ def write(
     progress: Callable[[int, int], None] | None,
     steps: Lines | None,
     reports: Reports,
-    kept: records.Record | None = None,
+    record_before: records.Record | None = None,
 ) -> dict[str, Any]:
     """Do what `Protected.write` does.
 
     ``reports`` make their texts from what was found in the written file.
-    ``kept`` is the record of the same file made before: it stays as it is, and another
-    file is refused.
+    ``record_before`` is the record of the same file made before: another file is
+    refused.
     """
     _refuse_write(result, allow_unsafe=options["allow_unsafe"])
     result.source.refuse_changed()
@@ -103,8 +98,7 @@ def write(
     texts = _Texts.of(path, options, reports)
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
-    made = texts.paths if kept is None else texts.paths[1:]  # the record is the first
-    refuse_sources([*written, *made], inputs)
+    refuse_sources([*written, *texts.paths], inputs)
     source = _source_of(result)
     layout, secret = _layout(result, path, options)
     shuffled = layout.order is not None
@@ -123,8 +117,8 @@ def write(
         found = verdict_facts(result, examined, layout.dropped)
         figures |= found
         sha256 = digest(parts[0])
-        if kept is not None:
-            _refuse_other_file(path, sha256, kept)
+        if record_before is not None:
+            _refuse_other_file(path, sha256, record_before)
         output = {
             "file": path.name,
             "sha256": sha256,
@@ -141,8 +135,7 @@ def write(
             source=source,
             output=output,
         )
-        if kept is None:
-            create(texts.record, private=True).write(_json(record))
+        create(texts.record, private=True).write(_json(record))
         if texts.public_record is not None:
             public_record = _public_record(result, figures, output)
             create(texts.public_record).write(_json(public_record))
@@ -255,14 +248,23 @@ def _refuse_unsafe(
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
 
 
-def _refuse_other_file(path: Path, sha256: str, kept: records.Record) -> None:
-    """Refuse a file that is not the file of its record, which would no longer fit."""
-    if sha256 != kept.sha256:
-        raise ValueError(
-            f"{path}: would not be the file of {kept.path}, because the format or the "
-            "versions have changed; nothing is written. Choose another name for the "
-            "output"
-        )
+def _refuse_other_file(path: Path, sha256: str, before: records.Record) -> None:
+    """Refuse a file that is not the file of a record, by whose secret it was made.
+
+    Two files by one secret could be joined by their order and ids.
+    """
+    if sha256 == before.sha256:
+        return
+    changed = [
+        f"{name} was {before.versions.get(name)} and is {now}"
+        for name, now in versions().items()
+        if before.versions.get(name) != now
+    ]
+    why = ", ".join(["the rules or the format of the file differ", *changed])
+    raise ValueError(
+        f"{path}: would not be the file of {before.path} ({why}); nothing is written. "
+        "Run the rules that made it, or leave out the secret"
+    )
 
 
 def _public_record(
@@ -372,19 +374,10 @@ def _secret_of(
 
 
 def _source_of(result: ProtectedRecords) -> dict[str, Any]:
-    """Return what a record says of the input, with a keyed digest if possible."""
-    source = result.source
-    key = None if source.path is None else user_key()
-    if key is not None:
-        digest_of = {"hmac_sha256": key.digest_of(source.files), "key": key.id}
-        return {**source.to_dict(), "digest": digest_of}
-    why = "the input is not a file"
-    if source.path is not None:
-        why = "no place was found to write the key of records"
-        message = f"a replay will not be able to check the input: {why}"
-        warn(message, InputCannotBeChecked)
-    none = {"hmac_sha256": None, "key": None, "why": why}
-    return {**source.to_dict(), "digest": none}
+    """Return what a record says of the input, with the digest of its files."""
+    files = result.source.files
+    sha256 = digest_of_files(files) if files else None
+    return {**result.source.to_dict(), "sha256": sha256}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess_settings import WEIGHTS
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import assess_released
-from riskcore.assessment.result import Assessment
-from riskcore.assessment.settings_table import WEIGHTS
-from riskcore.assessment.wave_choices import needed_waves, refuse_too_many
+from riskcore.assessment.wave_choices import refuse_too_many
 from riskcore.assessment.wave_matches import (
     Choice,
     Matched,
@@ -64,8 +64,9 @@ class Persons(Units):
     @classmethod
     def of_panel(cls, data: Any, coded: CodedRecords, settings: Settings) -> Persons:
         """Return the persons of a file; refuse a file that is not a panel."""
-        panel = Panel.of(data, coded, settings.person, settings.wave)
-        refuse_too_many(panel, settings.known_waves)
+        known = settings.known_waves
+        panel = Panel.of(data, coded, settings.person, settings.wave, known)
+        refuse_too_many(panel)
         first = np.unique(panel.person, return_index=True)[1]
         return cls(first.astype(np.int64), panel.person.astype(np.int64), panel)
 
@@ -102,9 +103,8 @@ def _worst(
     """
     panel = persons.panel
     f, F, risk = np.full(len(panel), np.inf), np.zeros(len(panel)), np.zeros(len(panel))
-    known, missing, method = settings.known_waves, settings.missing, settings.method
     found = (
-        each_matched(coded, panel, known, missing, method, say)
+        each_matched(coded, panel, settings.missing, settings.method, say)
         if masks is None
         else _each_released(coded, persons, settings, say, masks)
     )
@@ -133,9 +133,8 @@ def _each_released(
     f are the persons who have the kept histories: what counts for k.
     """
     panel, rows = persons.panel, rows_of(persons.panel)
-    need = needed_waves(panel, settings.known_waves)
-    for kind in choices_taken(panel, settings.known_waves):
-        choice = choice_of(panel, need, kind)
+    for kind in choices_taken(panel):
+        choice = choice_of(panel, kind)
         if choice is None:
             continue
         say(f"matching persons in waves {listed(panel, choice.waves)}")
@@ -257,10 +256,10 @@ def suppress_persons(
     ``has_value`` are the records that have a value of each column.
     """
     panel = persons.panel
-    rows, need = rows_of(panel), needed_waves(panel, settings.known_waves)
+    rows = rows_of(panel)
     now = {name: np.zeros(len(panel), bool) for name in has_value}
-    for kind in choices_taken(panel, settings.known_waves):
-        choice = choice_of(panel, need, kind)
+    for kind in choices_taken(panel):
+        choice = choice_of(panel, kind)
         if choice is None:
             continue
         say(f"suppressing for waves {listed(panel, choice.waves)}")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
-from riskcore.assessment.result import Assessment
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells

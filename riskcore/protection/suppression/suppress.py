@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
 from riskcore.assessment.margin_goals import (
     MarginGoal,
@@ -31,7 +32,6 @@ from riskcore.assessment.margin_goals import (
 )
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.released import Patterns, assess_released
-from riskcore.assessment.result import Assessment
 from riskcore.common.progress import Lines
 from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.comparison.comparison import QUANTILES
 from riskcore.comparison.measures import mean_and_variance, pearson, quantiles
-from riskcore.comparison.result import QUANTILES
 from riskcore.protection.treatments.rules import Floats
 
 

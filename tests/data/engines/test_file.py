@@ -2,6 +2,8 @@
 
 import datetime
 import json
+import sys
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore.data import source
-from riskcore.data.engines.file import BatchedFile
+from riskcore.data.engines.large_file import LargeFile
 from riskcore.data.files import formats, parquet
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
@@ -49,13 +51,13 @@ def path(tmp_path):
 def both(run, monkeypatch):
     """Run a command in memory and in batches; both must do and say the same."""
     read = []
-    in_batches = BatchedFile.read_batches
+    weigh = LargeFile.weigh
 
-    def noted(self, names=None):
+    def noted(self, *asked):
         read.append(self)
-        return in_batches(self, names)
+        return weigh(self, *asked)
 
-    monkeypatch.setattr(BatchedFile, "read_batches", noted)
+    monkeypatch.setattr(LargeFile, "weigh", noted)
     monkeypatch.setattr(parquet, "_BATCH", 64)
 
     def command(*arguments):
@@ -211,7 +213,7 @@ def test_what_batches_might_count_otherwise_is_read_into_memory(path, tmp_path):
     pq.write_table(pa.table({**columns, "w": weights}), wild)
     assert batched(wild, ["k0"]) is not None
     assert batched(wild, ["k0"], "w") is None  # no sum of whole numbers has all bits
-    assert batched(wild, list(columns)) is None  # more combinations than 2**64
+    assert batched(wild, list(columns)) is not None
     times = pa.table({"k": pa.array([1, 2], pa.timestamp("us")), "n": [[1], [2]]})
     pq.write_table(times, wild)
     assert batched(wild, ["k"]) is None
@@ -268,17 +270,32 @@ def test_a_file_that_changes_or_is_damaged(path):
 
 @pytest.mark.usefixtures("always")
 @pytest.mark.filterwarnings("ignore::UserWarning")
-def test_cells_are_counted_once_for_figures_and_the_riskiest(path, monkeypatch):
-    monkeypatch.setattr("riskcore.assessment.result.MANY_CELLS", 0)
+def test_the_riskiest_cells_are_those_of_memory(path, monkeypatch):
+    monkeypatch.setattr("riskcore.assessment.assessment.MANY_CELLS", 0)
     engine = batched(path, KEYS, "w")
-    passes = []
-    read = BatchedFile.read_batches
-    monkeypatch.setattr(
-        BatchedFile, "read_batches", lambda *given: passes.append(1) or read(*given)
-    )
     result = riskcore.assess(engine, KEYS, "w", missing="category")
-    before = len(passes)
     want = riskcore.assess(survey(), KEYS, "w", missing="category")
     assert result.riskiest(25) == want.riskiest(25)
-    assert len(passes) == before
     assert not result.cells.collected
+
+
+@pytest.mark.usefixtures("always")
+def test_without_polars_a_large_file_is_read_into_memory(run, path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "polars", None)
+    asked = ["assess", path, "--keys", "region", "--missing", "category", "--json"]
+    status, out, err = run(*asked)
+    assert status == 0
+    assert "1,200 records are read into memory" in err
+    assert 'pip install "riskcore[engines]"' in err
+    assert '"not_examined"' in out
+
+
+@pytest.mark.usefixtures("always")
+def test_columns_that_polars_does_not_read(run, path):
+    wide = pa.array([Decimal(1)] * 1200, pa.decimal256(50, 3))
+    pq.write_table(survey().append_column("wide", wide), path)
+    assert batched(path, KEYS, "w") is not None
+    target = path.parent / "risk.parquet"
+    asked = ["assess", path, "--keys", "job", "--missing", "category"]
+    assert run(*asked, "--output", target)[0] == 0
+    assert pq.read_table(target)["wide"].to_pylist() == wide.to_pylist()

@@ -56,7 +56,7 @@ def protected(tmp_path, monkeypatch, notes, name="job"):
 
 @pytest.mark.filterwarnings("ignore::riskcore.data.files.csv.LineBreaksInFields")
 @pytest.mark.parametrize("target", ["safe.csv", "safe.tsv", "safe.csv.gz"])
-def test_a_guarded_file_is_read_back_and_replays(tmp_path, monkeypatch, target):
+def test_a_guarded_file_is_read_back(tmp_path, monkeypatch, target):
     notes = [*FORMULAS, *PLAIN] * 2
     result = protected(tmp_path, monkeypatch, notes)
     record = result.write(target, guard_formulas=True, public_record="public.json")

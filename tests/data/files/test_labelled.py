@@ -26,6 +26,7 @@ from riskcore.report.public_page import public_page
 from riskcore.report.summary import summary
 from riskcore.report.text import text
 from tests.accepted import ANY_LEAK
+from tests.made_again import made_again
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows"
@@ -643,13 +644,11 @@ def test_the_command(spss, capsys):
     assert "missing key values: 'sex' in 3 of 12 records" in capsys.readouterr().err
 
 
-def test_a_replay_reads_the_codes_as_before(spss, capsys):
+def test_a_record_reads_the_codes_as_before(spss, capsys):
     safe = spss.parent / "safe.sav"
     command = ["protect", str(spss), "--keys", "sex", "--threshold", "0.9"]
     command += ["--role", "*=harmless:a test", "--accept", "*=a test"]
     assert main([*command, "--user-missing", "codes", "--output", str(safe)]) == 0
     again = spss.parent / "again.sav"
-    record = f"{safe}.private.json"
-    assert main(["protect", str(spss), "--replay", record, "--output", str(again)]) == 0
-    assert again.read_bytes() == safe.read_bytes()
+    assert made_again(spss, f"{safe}.private.json", again) == safe.read_bytes()
     assert 9.0 in shown(again)[0]["sex"]

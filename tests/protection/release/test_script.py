@@ -1,16 +1,14 @@
-"""Rules as a line of the shell and as a program: each makes the same files."""
+"""Rules as a line of the shell, which makes the same files."""
 
-import json
 import shlex
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import riskcore
-from riskcore import Reading, Release, simulate
+from riskcore import Release, simulate
 from riskcore.data.files import formats
-from riskcore.protection.release.script import python_script, shell_line
+from riskcore.protection.release.script import shell_line
 from riskcore.report.release_files import check_release_files, write_release
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -188,103 +186,42 @@ def without_command(files):
 
 
 def first_run(release):
-    """Write the files of rules; return them, and the record if a replay needs it."""
+    """Write the files of rules; return them, and the record if its secret is needed."""
     source = release._source()
     wanted = release.output()
     check_release_files(source, release._settings(source), wanted)
     made = write_release(release.protect(source), wanted)
     files = files_made()
-    if made.replay is None:
+    if made.record_with_secret is None:
         return files, None
-    return files, (made.replay.name, files[made.replay.name])
-
-
-def ran_again(release, record, run):
-    """Return the files of the line, and of the program; ``record`` is theirs, or None.
-
-    The record lies in its place, as after the first run.
-    """
-    replay, name = None, None
-    if record is not None:
-        name, content = record
-        replay = Path("the rules") / name
-
-    def put_back():
-        if replay is not None:
-            replay.write_bytes(content)
-
-    put_back()
-    status, out, err = run(*shlex.split(shell_line(release, replay=replay))[1:])
-    assert status == ("allow_unsafe" in release.output()), err
-    assert ("byte for byte the file of the record" in out) == (record is not None)
-    by_line = files_made()
-    put_back()
-    program = python_script(release, replay=replay, overwrite=replay is not None)
-    exec(compile(program, "program.py", "exec"), {})
-    return by_line, files_made()
+    return files, (made.record_with_secret.name, files[made.record_with_secret.name])
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_rules_line_and_program_make_the_same_files(name, run):
+def test_rules_and_line_make_the_same_files(name, run):
     release = release_of(name)
     first, record = first_run(release)
-    by_line, by_program = ran_again(release, record, run)
-    assert without_command(by_line) == without_command(first)
-    assert without_command(by_program) == first
-    assert (by_line == first) == ("report" not in release.output())
+    path = None
+    if record is not None:
+        path = Path("the rules") / record[0]
+        path.write_bytes(record[1])
+    line = shell_line(release, secret=path, overwrite=True)
+    status, out, err = run(*shlex.split(line)[1:])
+    assert status == ("allow_unsafe" in release.output()), err
+    assert ("byte for byte the file of the record" in out) == (record is not None)
+    again = files_made()
+    assert without_command(again) == without_command(first)
+    assert (again == first) == ("report" not in release.output())
     secret = {"shuffle = true", "shuffle = 7", 'household = "', "ties = "}
     assert (record is not None) == any(one in RULES[name] for one in secret)
     assert len(first) > 1
 
 
-@pytest.mark.parametrize("name", ["households", "treatments by a secret"])
-def test_without_the_record_the_secret_is_new(name):
-    release = release_of(name)
-    first, _ = first_run(release)
-    exec(compile(python_script(release), "program.py", "exec"), {})
-    again = files_made()
-    (safe,) = {Path(release.file("output")).name}
-    assert again[safe] != first[safe]
-    assert again.keys() == first.keys()
-
-
-def test_a_program_has_no_secret_and_names_no_idle_argument():
-    release = release_of("treatments by a secret")
-    first, record = first_run(release)
-    secret = json.loads(record[1])["output"]["secret"]
-    program = python_script(release, replay=record[0], overwrite=True)
-    assert secret not in program
-    assert "suppression" not in program
-    assert max(map(len, program.splitlines())) <= 88
-    assert program.count("secret=secret") == 2
-    assert secret.encode() not in b"".join(
-        text for name, text in first.items() if name != record[0]
-    )
-
-
 def test_a_line_is_quoted_for_a_shell():
     rules = Release.parse("format = 1", "-it's mine.toml")
     assert shell_line(rules) == """riskcore run './-it'"'"'s mine.toml'"""
-    line = shell_line(rules, replay="a b", output=Path("-c.csv"), overwrite=True)
+    line = shell_line(rules, secret="a b", output=Path("-c.csv"), overwrite=True)
     assert shlex.split(line)[3:] == [
-        "--replay", "a b", "--output", "./-c.csv", "--overwrite",
+        "--secret", "a b", "--output", "./-c.csv", "--overwrite",
     ]  # fmt: skip
     assert shell_line(Release.parse("format = 1")) == "riskcore run release.toml"
-
-
-def test_another_name_and_a_missing_one():
-    release = Release.of("s.csv", ["A"], k=2)
-    with pytest.raises(ValueError, match=r"output.file: missing"):
-        python_script(release)
-    assert "safe.write('b.csv')" in python_script(release, output="b.csv")
-    with pytest.raises(ValueError, match=r"data.file: missing"):
-        python_script(Release.of(None, ["A"], k=2, output="b.csv"))
-
-
-def test_a_way_of_reading_is_in_the_program():
-    how = Reading(delimiter=";", decimal=",", missing_codes={"A": ["9"], "": ["NA"]})
-    release = Release.of("s.csv", ["A"], k=2, reading=how, output="b.csv")
-    program = python_script(release)
-    (line,) = [one for one in program.splitlines() if "reading=" in one]
-    text = line.strip().removeprefix("reading=").removesuffix(",")
-    assert eval(text, {"riskcore": riskcore}) == how

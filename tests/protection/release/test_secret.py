@@ -1,124 +1,12 @@
-"""The key of the records, and orders that cannot be tried out."""
+"""Orders that cannot be tried out."""
 
-import hashlib
-import hmac
-import os
-import stat
 import subprocess
 import sys
-import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from riskcore.protection.release import secret
-from tests import needs
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "config"))
-    return tmp_path / "config"
-
-
-def test_the_key_is_made_once(folder):
-    key = secret.user_key()
-    assert len(key.value) == 32
-    assert secret.user_key() == key
-    assert [path.name for path in folder.iterdir()] == ["record.key"]
-    (folder / "record.key").unlink()
-    assert secret.user_key(create=False) is None
-    assert secret.user_key() != key
-
-
-@needs.posix
-def test_only_the_owner_can_read_it(folder):
-    secret.user_key()
-    assert stat.S_IMODE((folder / "record.key").stat().st_mode) == 0o600
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-@needs.posix
-@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
-def test_a_key_that_others_can_read_is_refused(folder, mode):
-    secret.user_key()
-    (folder / "record.key").chmod(mode)
-    with pytest.raises(ValueError, match="others may read or write the key"):
-        secret.user_key()
-
-
-@needs.posix
-def test_the_key_of_another_user_is_refused(folder, monkeypatch):
-    secret.user_key()
-    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
-    with pytest.raises(ValueError, match="belongs to another user"):
-        secret.user_key()
-
-
-@pytest.mark.parametrize("text", ["", "abc", "g" * 64, "0" * 63, "0" * 65, "\xff"])
-def test_what_is_no_key_is_refused(folder, text):
-    secret.user_key()
-    (folder / "record.key").write_text(text, encoding="latin-1")
-    with pytest.raises(ValueError, match="not a key of riskcore"):
-        secret.user_key()
-
-
-def test_no_place_for_a_key(tmp_path, monkeypatch):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(tmp_path / "file" / "below"))
-    assert secret.user_key() is None
-
-
-def test_where_the_key_is(monkeypatch):
-    for name in ("RISKCORE_CONFIG_DIR", "XDG_CONFIG_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for platform, name, value, folder in (
-        ("linux", "HOME", "/home/me", "/home/me/.config/riskcore"),
-        ("linux", "XDG_CONFIG_HOME", "relative", "/home/me/.config/riskcore"),
-        ("linux", "XDG_CONFIG_HOME", "/else", "/else/riskcore"),
-        ("darwin", "HOME", "/home/me", "/home/me/Library/Application Support/riskcore"),
-        ("win32", "LOCALAPPDATA", "/local", "/local/riskcore"),
-        ("win32", "RISKCORE_CONFIG_DIR", "/chosen", "/chosen"),
-    ):
-        monkeypatch.setattr(sys, "platform", platform)
-        monkeypatch.setenv(name, value)
-        assert secret.key_folder() == Path(folder)
-
-
-def test_two_at_once_have_one_key(folder):
-    found = []
-    begin = threading.Barrier(8)
-
-    def look():
-        begin.wait()
-        found.append(secret.user_key())
-
-    threads = [threading.Thread(target=look) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 8
-    assert len({key.value for key in found}) == 1
-    assert [path.name for path in folder.iterdir()] == ["record.key"]
-
-
-def test_the_digest_is_that_of_hmac(tmp_path):
-    path = tmp_path / "a"
-    path.write_bytes(b"x" * 3_000_000)
-    key = secret.Key(b"k" * 32)
-    expected = hmac.digest(b"k" * 32, path.read_bytes(), "sha256").hex()
-    assert key.digest_of([path]) == expected
-    assert key.digest_of([path, path]) != expected
-    assert "6b6b" not in key.id
-    assert key.value.hex() not in repr(key)
-    assert key.id != hashlib.sha256(key.value).hexdigest()[:16]
-
-
-def test_the_id_of_a_key_stays_as_earlier_records_have_it():
-    assert secret.Key(bytes(32)).id == "0741b5bce82e6278"
-    assert secret.Key(bytes(range(32))).id == "52ed43f6663edbad"
 
 
 def test_secrets_are_fresh():

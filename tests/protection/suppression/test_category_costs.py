@@ -14,6 +14,7 @@ from riskcore.protection.settings import Settings
 from riskcore.protection.suppression import plan_record
 from riskcore.protection.suppression.plan_record import _sums
 from tests.fits import least_of_rows
+from tests.made_again import made_again
 
 KEYS = ["a", "b", "c", "d"]
 ACCEPT = "--role '*=harmless:a test' --accept '*=a test'"
@@ -213,9 +214,8 @@ def test_a_record_gives_the_same_file(folder, run):
     settings = Settings.from_dict(record["settings"])
     assert settings.cost["MARSTAT"] == {"1": 20.0, "4": NEVER}
     assert Settings.from_dict(settings.to_dict()) == settings
-    replay = "protect survey.csv --replay safe.csv.private.json --output again.csv"
-    assert run(replay)[0] == 0
-    assert (folder / "again.csv").read_bytes() == (folder / "safe.csv").read_bytes()
+    again = made_again("survey.csv", "safe.csv.private.json", "again.csv")
+    assert again == (folder / "safe.csv").read_bytes()
     result = protect(data, keys, k=3, cost=settings.cost)
     four = data["MARSTAT"] == "4"
     assert not result.masks["MARSTAT"][four].any()

@@ -125,7 +125,7 @@ def test_missing_categories():
 
 
 def test_a_rule_rakes_to_totals_after_all_other_treatments(tmp_path):
-    """Totals of a file are reached by the written weights, and by a replay."""
+    """Totals of a file are reached by the written weights."""
     n = 600
     frame = {
         "area": ["a", "b", "c"] * (n // 3),

@@ -21,7 +21,7 @@ each ratio, difference and remainder is a function of its own, without cancellat
 All give the same bits on every processor, which NumPy's own functions do not. Outside
 the domain the value is nan: x and the steps s, t and m must be 0 or lie between 2^-150
 and 2^150 (1e-45 and 1e45), x of psi and of rising factorials must be positive.
-Formulas: notes/gamma_functions.md.
+Formulas: notes/posterior.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
     r(f, p) = int_0^1 t^(f-1)/(1 + y t) dt,  y = q/p,  q = 1-p,  f > 0, 0 < p <= 1,
 
-by three methods, each with a bound of its truncation error (notes/rounding_proof.md):
+by three methods, each with a bound of its truncation error (notes/correct_rounding.md):
 
 - the continued fraction of positive terms, where p or f is not small. A level shrinks
   the error of its tail by a known factor, so the deep levels run in doubles, the others
@@ -59,7 +59,7 @@ _TINY = 2.0**-400
 _HUGE = 2.0**400
 
 # Relative radius of E by the levels for p, radius of f E by those for f
-# (notes/rounding_proof.md, section 5).
+# (notes/correct_rounding.md, section 12).
 E_RELATIVE = 2.0**-100
 E_ABSOLUTE = 2.0**-100
 

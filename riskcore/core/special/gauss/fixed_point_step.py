@@ -3,7 +3,7 @@
 r(f, p), p = a/b, is computed in fixed point with an error bound that the evaluation
 itself proves, with 308 bits after the point and, if they do not suffice, 1008. Before
 that the three families of numbers to which r comes arbitrarily near are decided exactly
-(notes/rounding_proof.md, section 9):
+(notes/correct_rounding.md, section 16):
 
     r < p/(f-1) for f > 1,    p/f < r < 1/f       (p < 1)
 

@@ -8,7 +8,7 @@ and the resolvent D = p/r,
     D = b + h (A/B),   b = f p + (s - 1) q,
 
 where the second term is small compared to b. The plane is cut into regions with
-different methods for A/B (notes/prior.md, sections 2 to 5):
+different methods for A/B (notes/posterior.md, sections 7 to 10):
 
 - f = 1, and integers from it: T = (1 - p^a)/a, then contiguity upwards;
 - Gauss's continued fraction, for p that is not small;

@@ -2,7 +2,7 @@
 
     r(f, s, p) = p N/M,    s r(f, s+1) = p (1 + (s - f) r(f, s))
 
-Three methods (notes/prior.md, sections 4 to 6):
+Three methods (notes/posterior.md, sections 9 to 11):
 
 - the reflection p -> q, at 1/2 <= f <= 3/2 and a shape from 1/2 to 3/2; from there
   upwards in the shape, and in f and the shape together;

@@ -1,7 +1,7 @@
 """The cells that ``inverse_mean`` omits, in pairs of doubles: f below 1/2, s below f.
 
 Three methods for r(f, s, p) = E[1/(f + X)], each where its parts do not cancel
-(notes/prior.md, section 7):
+(notes/posterior.md, section 12):
 
 - the reflection p -> q, for f p <= 1 and p < 1/2, at a shape s near 1;
 - Gauss's continued fraction, at a shape s < f + 1, where its terms have one sign;

@@ -1,7 +1,7 @@
 """The steps of E[1/(f + X)]: of one cell, and of one level of a loop over many.
 
 With r = p/D and a = s - f, D = b + h (A/B), b = f p + (s - 1) q: the kernels here
-return b, the numbers A and B, and the quotient (notes/prior.md, sections 2 to 5).
+return b, the numbers A and B, and the quotient (notes/posterior.md, sections 7 to 10).
 """
 
 from __future__ import annotations

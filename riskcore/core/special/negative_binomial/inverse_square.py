@@ -2,7 +2,7 @@
 
 The law of X does not depend on f, so E[1/(f+X)^2] = -dr/df for r = E[1/(f+X)], at fixed
 s and p: the methods of ``inverse_mean`` and ``inverse_mean_pairs``, with slopes. With D
-= p/r it is r^2 D'/p (notes/prior.md, section 9).
+= p/r it is r^2 D'/p (notes/posterior.md, section 14).
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ TO = math.nextafter
     ],
 )
 def test_methods_meet_where_the_note_says(monkeypatch, f, p, first):
-    # notes/rounding_proof.md, section 7: each bound is proven where its method is used.
+    # notes/correct_rounding.md, section 14: each bound is proven where it is used.
     called = []
 
     def note(name, really):

@@ -33,7 +33,7 @@ CELLS = [(2, 20, 0.3), (2, 33.5, 0.49), (2.5, 25, 0.01), (2, 60, 0.6), (2, 90, 0
 
 @pytest.mark.parametrize(("f", "a", "p"), CELLS)
 def test_what_noerlunds_levels_leave_out(f, a, p):
-    """Equation (d) of notes/prior.md, with the true tails."""
+    """Equation (d) of notes/posterior.md, with the true tails."""
     with mpmath.workprec(BITS):
         f, a, p = mpmath.mpf(f), mpmath.mpf(a), mpmath.mpf(p)
         q = 1 - p

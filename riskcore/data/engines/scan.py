@@ -1,0 +1,59 @@
+"""Tables of Arrow that come one after the other, as a lazy frame of polars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from riskcore.data.files.arrow import import_pyarrow
+
+
+def scan(schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
+    """Return a lazy frame of tables of Arrow.
+
+    ``tables`` yields them with the columns and types of the schema it is given.
+    """
+    polars = import_module("polars")
+    schema = _plain_schema(schema)
+
+    def read(
+        wanted: Sequence[str] | None, predicate: Any, n_rows: int | None, _size: Any
+    ) -> Iterator[Any]:
+        # Without a column, only the number of records is asked for.
+        some = list(schema.names if wanted is None else wanted) or schema.names[:1]
+        for table in tables(import_pyarrow().schema(map(schema.field, some))):
+            found = polars.from_arrow(table)
+            if n_rows is not None:
+                found = found.head(n_rows)
+                n_rows -= len(found)
+            yield found if predicate is None else found.filter(predicate)
+            if n_rows == 0:
+                return
+
+    types = polars.from_arrow(schema.empty_table()).schema
+    register = import_module("polars.io.plugins").register_io_source
+    return register(read, schema=types, validate_schema=True)
+
+
+def _plain_schema(schema: Any) -> Any:
+    """Return a schema of Arrow with dictionaries decoded, columns of nulls as text.
+
+    Each piece of the data may have a dictionary of its own.
+    """
+    pyarrow = import_pyarrow()
+    types = pyarrow.types
+    fields = []
+    for field in schema:
+        kind = field.type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_null(kind):
+            kind = pyarrow.large_string()
+        if types.is_decimal256(kind) or types.is_interval(kind):
+            raise TypeError(
+                f"column {field.name!r}: polars does not read values of type {kind}; "
+                "cast them, or give the data without the column"
+            )
+        fields.append(pyarrow.field(field.name, kind))
+    return pyarrow.schema(fields)
