@@ -95,7 +95,7 @@ def docs(session):
 
 @nox.session
 def mutate(session):
-    """Change the source and see a test fail; `-- --modules risk`: bench/README.md."""
+    """Change the source and see a test fail: `-- --modules core/risk`."""
     install(session, "-e", ".[test]")
     run(session, "bench.mutation", *session.posargs)
 

@@ -71,9 +71,9 @@ def table(header, rows, texts=1):
 
 
 def publish(name, text):
-    """Print a text and put it between the markers of that name in bench/README.md."""
+    """Print a text and put it between its markers in bench/results/benches.md."""
     print(text)
-    replace(HERE / "README.md", name, text)
+    replace(RESULTS / "benches.md", name, text)
 
 
 def replace(page, name, text):

@@ -7,7 +7,7 @@ Random points of every region of the risk (bench/domains.py), and inputs within 
 ulp of a midpoint (bench/hard_cases.py), are judged by the proven enclosures of r: the
 nearest double is known where no midpoint is in them. Arb judges the others, and the
 points of a second sample of its own, whose bounds and enclosures must contain r too.
-Writes a table to bench/README.md.
+Writes a table to bench/results/benches.md.
 """
 
 import argparse

@@ -6,7 +6,7 @@
 Random points of every region of the risk (bench/domains.py), and inputs within 2^-20
 ulp of a double (bench/hard_cases.py), are judged by the proven enclosures of r, which
 tell its neighbors where no double is in them. Arb judges the others, and a second
-sample alone. Writes a table to bench/README.md.
+sample alone. Writes a table to bench/results/benches.md.
 """
 
 import functools

@@ -49,9 +49,6 @@ FILES = {
     ],
     "notes/tutorials/first_protected_file.md": [("survey-safe.csv", "survey.csv")],
     "notes/tutorials/case_study_suf.md": [("suf.dta", "prepared.dta", "homes.dta")],
-    "notes/tutorials/case_study_puf.md": [
-        ("puf.dta", "prepared.dta", "homes.dta", "suf.dta")
-    ],
 }
 
 

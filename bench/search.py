@@ -9,8 +9,8 @@ In each region of a function's domain (bench/domains.py) random points are compa
 with exact values (bench/references.py). The search then moves the worst points of the
 region, and the worst ever found, by distances from 1/4 down to 2^-53, whole numbers by
 whole steps. What is worse than the points known joins bench/worst_points.csv, whose
-points are measured again. Writes bench/README.md and, by region, bench/accuracy.md; a
-broken contract ends the run with status 1.
+points are measured again. Writes bench/results/benches.md and, by region,
+bench/accuracy.md; a broken contract ends the run with status 1.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from flint import arb
 
 import riskcore
 from bench import domains, references
-from bench._common import HERE, command, origin, replace, table
+from bench._common import HERE, RESULTS, command, origin, replace, table
 from riskcore import intruder
 from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.bounds import risk_enclosure
@@ -588,7 +588,7 @@ def publish(group, found, ever):
     header += ["correctly rounded", "at", "contract"]
     about = f"{origin('numpy', 'numba', 'python-flint', 'mpmath')}."
     summary = f"{about}\n\n{table(header, rows)}"
-    replace(HERE / "README.md", group, summary)
+    replace(RESULTS / "benches.md", group, summary)
     regions = region_tables(names, found)
     replace(HERE / "accuracy.md", f"{group}_regions", f"{about}\n\n{regions}")
     return broken

@@ -67,7 +67,7 @@ class Section(NamedTuple):
         return [one for one in lines if not (ABOUT.match(one) or free.match(one))]
 
 
-PAGE = "bench/README.md"
+PAGE = "bench/results/benches.md"
 ROUNDING = "bench/results/correct_rounding.md"
 CELLS = "bench/results/cell_models.md"
 MEASURES = "bench/results/audit_measures.md"

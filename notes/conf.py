@@ -49,6 +49,7 @@ PUBLIC = (
 # Pages from outside of notes/, by their names in texts.
 ELSEWHERE = {
     "bench/README.md": "reference/benches",
+    "bench/results/benches.md": "reference/measurements",
     "bench/accuracy.md": "reference/accuracy_by_region",
     "bench/mutation.md": "reference/mutation",
 }
@@ -155,8 +156,9 @@ def page_from_elsewhere(app, page, source):
             text = path.read_text()
             # Links to scripts, data and results lead nowhere; pages have other places.
             text = re.sub(r"\[([^]]*)\]\((?!(?!results/)\S*\.md\))[^)]*\)", r"\1", text)
+            text = re.sub(r"\((?:\.\./)?(accuracy|mutation)\.md\)", r"(\1.md)", text)
             text = text.replace("(accuracy.md)", "(accuracy_by_region.md)")
-            source[0] = text.replace("(../notes/", "(../")
+            source[0] = re.sub(r"\((?:\.\./)+notes/", "(../", text)
 
 
 def drop_links_to_results(app, page, source):

@@ -27,14 +27,14 @@ from riskcore.assessment.goals import key_sets
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, code_column
+from riskcore.data.columns import code_column
 from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.prepare import (
-    Held,
     Prepared,
+    code_source,
     numbers_of,
     prepare,
     prepare_households,
@@ -47,7 +47,7 @@ from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ANY, LAYOUT
-from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
+from riskcore.protection.suppression.key_sets import assess_key_sets
 from riskcore.protection.suppression.suppress import Aim
 from riskcore.protection.verdict import by_model, verdict_of
 
@@ -470,45 +470,16 @@ class Workbench:
         return found, tables
 
     def coded(self, settings: Settings) -> CodedRecords:
-        """Return the keys, weights and households as codes; each column once."""
-        base: CodedRecords = self.keep(
-            "base",
-            (
-                settings.weight,
-                settings.household,
-                settings.cluster,
-                settings.sampling_fraction,
-            ),
-            lambda: coded_records(
-                self.source.data,
-                settings,
-                self.source.numbers(settings.weight),
-                keys=settings.variables[:1],
-            ),
-        )
-        columns = {name: self.coded_column(name) for name in settings.variables}
-        return replace(base, columns=columns)
+        """Return the keys, weights and households as codes."""
+        return code_source(self.source, settings, silent)
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
-        return self._of_column(
-            "columns", name, lambda: code_column(Records.of(self.source.data), name)
-        )
+        return code_column(self.source.records, name)
 
     def numbers(self, name: Hashable) -> NDArray[np.float64]:
         """Return a column of the file as numbers, nan for missing."""
-        found: NDArray[np.float64] = self._of_column(
-            "doubles", name, lambda: numbers_of(self.source, self.source.data, name)
-        )
-        return found
-
-    def _of_column(self, kind: str, name: Hashable, make: Callable[[], Any]) -> Any:
-        """Return what was made of a column of the file; it is made once."""
-        with self._making(kind):
-            kept = self._kept.setdefault(kind, OrderedDict())
-            if name not in kept:
-                kept[name] = make()
-            return kept[name]
+        return numbers_of(self.source, self.source.records, name)
 
     def prepared(self) -> Prepared:
         """Return the records before suppression, recoded and assessed.
@@ -563,11 +534,7 @@ class Workbench:
                 self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
                 lambda: assess_key_sets(self.source.data, coded, settings),
             )
-            held = Held(self.numbers, self.coded_column)
-            found = prepare(
-                self.source, settings, silent, secret, coded, original, held
-            )
-            return found, secret
+            return prepare(self.source, settings, silent, secret, original), secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found

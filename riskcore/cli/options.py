@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT, ReportSettings
 from riskcore.cli.settings import add_setting, add_settings
 from riskcore.cli.shell import command_again
-from riskcore.data.files.settings_table import ReadSettings
+from riskcore.data.files.read_settings import ReadSettings
 
 if TYPE_CHECKING:
     from riskcore.cli.terminal import Progress

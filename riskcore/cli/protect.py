@@ -267,8 +267,6 @@ def carry_out(
         read=[] if rules is None else [rules],
         before=before,
     )
-    if before is not None:
-        _refuse_other_input(source, before)
     secret = None if before is None else before.secret
     result = protect(source, settings, secret=secret, progress=progress)
     made = write_release(
@@ -380,17 +378,6 @@ def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]
         )
     if made.public_record is not None:
         yield f"The record for publication is in {made.public_record}."
-
-
-def _refuse_other_input(source: Any, before: Record) -> None:
-    """Refuse a file that is not the input of a record; nothing is written yet."""
-    from riskcore.protection.release.record import is_input_of
-
-    if not is_input_of(before, source):
-        raise ValueError(
-            f"{source.path} is not the file that {before.path} was made from; leave "
-            "out --secret to protect it by the same rules"
-        )
 
 
 def _settings(

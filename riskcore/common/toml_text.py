@@ -99,8 +99,8 @@ def position(text: str, place: Place) -> str:
             common = min(len(path), len(place))
             if common > names and path[:common] == place[:common]:
                 starts = [one.start() for one in re.finditer(_KEY, found["keys"])]
-                name = max(common - outer, 1) - 1
-                at, names = begin + found.start("keys") + starts[name], common
+                which = max(common - outer, 1) - 1
+                at, names = begin + found.start("keys") + starts[which], common
         begin += len(line)
     value: Any = parsed(text, "")
     for number, name in enumerate(place):

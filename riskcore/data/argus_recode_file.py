@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from riskcore.data.files.argus.encoding import text_lines
 from riskcore.data.files.argus.metadata import (
     Variable,
     line_tokens,
     missing_codes,
     unquoted,
 )
-from riskcore.data.files.argus.text import text_lines
 from riskcore.data.recode import Recoding, Rule, refuse_backwards
 
 # Quoted text, a mark of a rule, or text up to a mark or blank.

@@ -17,6 +17,7 @@ Mask = NDArray[np.bool_]
 def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
     """Return the data with masked values set to what their holder calls missing."""
     records = Records.of(data)
+    data = records.data
     columns: dict[Any, Any] = {}
     for name, mask in masks.items():
         column = records.column(name)

@@ -60,7 +60,7 @@ class CodedRecords:
         strata: Sequence[Hashable] = (),
     ) -> CodedRecords:
         """Code the columns of data in memory, or the cells of data on an engine."""
-        engine = engine_of(data)
+        engine = None if isinstance(data, Records) else engine_of(data)
         if engine is not None:
             for role, name in (("household", household), ("cluster", cluster)):
                 if name is not None:
@@ -73,7 +73,7 @@ class CodedRecords:
         design = None
         if cluster is not None or strata:
             unit = household if cluster is None else cluster
-            design = SampleDesign.of(data, unit, strata)
+            design = SampleDesign.of(records, unit, strata)
         elif households is not None and households.min() < households.max():
             design = SampleDesign(households, None, household)
         return cls(records.n, columns, weight, numbers, households, None, design)

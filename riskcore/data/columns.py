@@ -16,7 +16,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -42,19 +42,41 @@ Array = NDArray[Any]
 Coded = tuple[Array, Array]
 # Whole numbers below are doubles.
 _EXACT = 1 << 53
+# Codes of a column are kept if at most this many of their labels are objects.
+_MOST_KEPT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """The columns of a data set, whatever holds them."""
+    """The columns of a data set, whatever holds them, each coded once.
 
-    columns: Mapping[Hashable, Any]  # NumPy arrays or narwhals series, of length n
-    n: int  # number of records
+    Attributes
+    ----------
+    columns : mapping of column names to NumPy arrays or narwhals series, of length n
+    n : int
+        Number of records.
+    data : frame or mapping
+        What holds the columns.
+    coded : dict of column name to CodedColumn
+        The columns that were coded already.
+    origin : Records or None
+        The records of which all columns are taken that are not ``changed``.
+    changed : frozenset of column names
+    """
+
+    columns: Mapping[Hashable, Any]
+    n: int
+    data: Any = None
+    coded: dict[Hashable, CodedColumn] = field(default_factory=dict)
+    origin: Records | None = None
+    changed: frozenset[Hashable] = frozenset()
 
     @classmethod
     def of(cls, data: Any) -> Records:
         """Return the columns of data, or refuse data that are not a table."""
         columns: Mapping[Hashable, Any]
+        if isinstance(data, Records):
+            return data
         if is_dataset(data):
             dimension_of(data)
             columns = {name: data[name].values for name in data.variables}
@@ -70,7 +92,37 @@ class Records:
             columns, n = _FrameColumns(frame), len(frame)
         if n == 0 or not columns:
             raise ValueError("the data hold no records")
-        return cls(columns, n)
+        return cls(columns, n, data)
+
+    def with_data(
+        self,
+        data: Any,
+        changed: Iterable[Hashable],
+        coded: Mapping[Hashable, CodedColumn] | None = None,
+    ) -> Records:
+        """Return data that hold these columns, except for those that were changed.
+
+        ``coded`` are changed columns whose codes are known.
+        """
+        own, names = Records.of(data), frozenset(changed)
+        if self.origin is not None:
+            kept = {name: one for name, one in self.coded.items() if name not in names}
+            own.coded.update(kept)
+            names |= self.changed
+        own.coded.update((coded or {}).items())
+        origin = self.origin or self
+        return replace(own, origin=origin, changed=names)
+
+    def seen_as(self, data: Any, changed: Iterable[Hashable]) -> Records:
+        """Return other data that hold the columns of these records, as `with_data`.
+
+        These records stay in memory with them.
+        """
+        return replace(Records.of(data), origin=self, changed=frozenset(changed))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how to make the records again in another process."""
+        return Records.of, (self.columns if self.data is None else self.data,)
 
     def column(self, name: Hashable) -> Any:
         """Return one column."""
@@ -103,6 +155,21 @@ def code_column(
     ``ticks`` the labels of times are NumPy's, see `_code_ticks`.
     """
     column = records.column(name)
+    if ticks:
+        return _coded(column, name, ticks=True)
+    while records.origin is not None and name not in records.changed:
+        records = records.origin
+    found = records.coded.get(name)
+    if found is None:
+        found = _coded(column, name)
+        # Many labels that are objects take much memory.
+        if found.labels.dtype != object or len(found.labels) <= _MOST_KEPT:
+            records.coded[name] = found
+    return found
+
+
+def _coded(column: Any, name: Hashable, *, ticks: bool = False) -> CodedColumn:
+    """Return a column as codes of its categories."""
     try:
         if isinstance(column, np.ndarray):
             (labels, codes), missing = _code_array(column)
@@ -117,7 +184,7 @@ def code_column(
     dtype = np.min_scalar_type(max(levels - 1, 0))
     if missing is None:
         return CodedColumn(name, codes.astype(dtype, copy=False), labels, 0)
-    all_codes = np.full(records.n, len(labels), dtype)
+    all_codes = np.full(len(column), len(labels), dtype)
     all_codes[~missing] = codes
     return CodedColumn(name, all_codes, labels, int(missing.sum()))
 

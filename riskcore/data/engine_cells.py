@@ -216,7 +216,7 @@ def _warn_of_codes(counted: Counted) -> None:
 
     schema = counted.engine.schema
     for key in counted.question.keys:
-        kind = schema[key]  # type: ignore[index]
+        kind = schema[key]
         if kind.is_numeric() or kind.is_temporal() or kind == nw.Boolean:
             continue
         values, records = counted.labels(key)

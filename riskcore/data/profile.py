@@ -138,7 +138,7 @@ def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnP
 
 
 def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
-    kind = engine.schema[name]  # type: ignore[index]
+    kind = engine.schema[name]
     if kind.is_nested():
         return _without_order(name, engine.weigh(None).n)
     weighed = engine.weigh(None, [name])

@@ -726,7 +726,7 @@ def recoded_columns(
         records.column(name)
     columns: dict[Any, Any] = {}
     for name, recoding in recodings.items():
-        given = data[name] if isinstance(data, Mapping) else None
+        given = records.data[name] if isinstance(records.data, Mapping) else None
         column = (coded or {}).get(name)
         columns[name] = _recoded(records, name, recoding, given, column)
     return columns

@@ -19,7 +19,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.large_file import LargeFile
+from riskcore.data.engines.polars.large_file import LargeFile
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import Variable
@@ -263,6 +263,11 @@ class Source:
         """The data; for a file all columns, as text."""
         return self.given if self.path is None else self._read[0]
 
+    @cached_property
+    def records(self) -> Records:
+        """The columns of the data, each coded once."""
+        return Records.of(self.data)
+
     @property
     def intake(self) -> Intake | None:
         """What became of the lines of the file."""
@@ -282,14 +287,21 @@ class Source:
         return found
 
     def numbers(self, weight: Hashable | None) -> Any:
-        """Return the weights of the file as numbers; None for data in memory."""
+        """Return a column of the file as numbers; None for data in memory."""
         if self.path is None or weight is None:
             return None
         data = self.data
-        self.refuse_changed()
-        found = formats.opened(self.path, self.reading).numbers(str(weight), data)
-        self.refuse_changed()
-        return found
+        if weight not in self._numbers:
+            self.refuse_changed()
+            found = formats.opened(self.path, self.reading).numbers(str(weight), data)
+            self.refuse_changed()
+            self._numbers[weight] = found
+        return self._numbers[weight]
+
+    @cached_property
+    def _numbers(self) -> dict[Hashable, Any]:
+        """The columns read as numbers so far."""
+        return {}
 
     # --- for output ---
 

@@ -47,23 +47,7 @@ class Tolerance:
 
     @classmethod
     def of(cls, key: Hashable, given: Any) -> Tolerance:
-        """Return the tolerance that a number or a text such as "5%" stands for.
-
-        Parameters
-        ----------
-        key : hashable
-            The name of the key, for messages.
-        given : float or str
-
-        Returns
-        -------
-        Tolerance
-
-        Raises
-        ------
-        TypeError, ValueError
-            If it is neither a number >= 0 nor a share from 0% to below 100%.
-        """
+        """Return the tolerance that a number or a text such as "5%" stands for."""
         name = f"tolerance of {key!r}"
         if not isinstance(given, str):
             return cls(arguments.number_in(name, given, "[0, inf)"))
@@ -80,33 +64,16 @@ class Tolerance:
         return cls(float(share), relative=True)
 
     def reach(self, values: Numbers) -> Numbers:
-        """Return how far from each number others match.
-
-        Parameters
-        ----------
-        values : float64 ndarray, shape (L,)
-
-        Returns
-        -------
-        float64 ndarray, shape (L,)
-        """
+        """Return how far from each number others match."""
         if self.relative:
             return np.asarray(self.amount * np.abs(values))
         return np.full(len(values), self.amount)
 
     def windows(self, values: Numbers) -> tuple[Places, Places]:
-        """Return the first and the last of the values that match each of them.
+        """Return the first and last match of each of distinct, rising values.
 
-        Parameters
-        ----------
-        values : float64 ndarray, shape (L,)
-            Distinct and rising.
-
-        Returns
-        -------
-        low, high : int64 ndarray, shape (L,)
-            Positions in ``values``. A difference that exceeds the tolerance by a
-            rounding error is within it: 1.1 is within 0.1 of 1.
+        A difference that exceeds the tolerance by a rounding error is within it: 1.1 is
+        within 0.1 of 1.
         """
         own = np.arange(len(values))
         reach = self.reach(values)

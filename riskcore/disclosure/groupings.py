@@ -82,7 +82,7 @@ class Order:
 
 
 def groupings(
-    columns: Mapping[Hashable, Any],
+    columns: Mapping[Hashable, Any] | Records,
     order: Integers | None,
     stands_for: NDArray[np.int64] | None = None,
     drawn: Collection[Hashable] = (),

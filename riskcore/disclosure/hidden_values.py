@@ -64,6 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
+from riskcore.data.columns import Records
 from riskcore.disclosure.chance import LEVEL
 from riskcore.disclosure.groupings import WIDTHS, Grouping, Order, groupings
 from riskcore.disclosure.leaks import NEAR, Rule, Shown
@@ -113,7 +114,7 @@ class RecodedColumn:
 
 
 def what_shows(
-    columns: Mapping[Hashable, Any],
+    columns: Mapping[Hashable, Any] | Records,
     suppressed: Mapping[Hashable, SuppressedColumn],
     order: Integers | None = None,
     recoded: Mapping[Hashable, RecodedColumn] | None = None,
@@ -137,7 +138,8 @@ def what_shows(
     }
     of_column = _OF_KEY * len(hidden) + _OF_RECODED * len(recoded or {})
     of_column += _OF_ORDER * (order is not None)
-    level = LEVEL / max((len(columns) + 1) * of_column, 1)
+    records = Records.of(columns)
+    level = LEVEL / max((len(records.columns) + 1) * of_column, 1)
     keys = {name: _Key.of(one, stands_for, level) for name, one in hidden.items()}
     shared = {name for name, key in keys.items() if _is_shared(key, household)}
     finer = [
@@ -148,7 +150,7 @@ def what_shows(
         return ()
     found = []
     mixed = np.random.default_rng(0).permutation(0 if order is None else len(order))
-    for column, grouping in groupings(columns, order, stands_for, drawn):
+    for column, grouping in groupings(records, order, stands_for, drawn):
         say(STEP)
         at: Integers | None = None
         for name, key in keys.items():

@@ -105,8 +105,8 @@ class AgainstOriginal:
         SPSS and Stata hold recoded numbers as codes with labels. A column with other
         codes stays as it is if the file may be ``raw``.
         """
-        own = dict(Records.of(self.original.data).columns)
-        own |= Records.of(self.prepared.recoded_data).columns
+        own = dict(self.original.records.columns)
+        own |= self.prepared.recoded_rows.columns
         source = source.holding(source.numbers_beside(own))
         labels = {} if source.labels is None else source.labels.values
         columns = {}
@@ -115,14 +115,13 @@ class AgainstOriginal:
             known = set() if coded is None else {*values_of(coded)}
             if name not in source.names or not any(isinstance(x, str) for x in known):
                 continue
-            records = Records.of(source.data)
-            column = code_column(records, name)
+            column = code_column(source.records, name)
             texts = [code_text(plain_value(one)) for one in column.labels]
             named = labels.get(str(name), {})
             found = [one if one in known else named.get(one, one) for one in texts]
             if not raw or known >= {*found}:
                 table = [*found, None][: len(found) + bool(column.missing)]
-                columns[name] = column_like(records, name, table, column)
+                columns[name] = column_like(source.records, name, table, column)
         return source.holding(columns) if columns else source
 
     def assessed(
@@ -173,7 +172,7 @@ class AgainstOriginal:
         settings, weight = self.settings, self.settings.weight
         files: list[Any] = [self.original, released, holdout]
         if settings.recodings or settings.treat:
-            files[0] = self.prepared.data
+            files[0] = self.prepared.rows.data
             numbers = self.original.numbers(weight)
             if numbers is not None:
                 files[0] = with_columns(files[0], {weight: numbers})
@@ -220,7 +219,7 @@ class AgainstOriginal:
             and not self._is_recoded(before, name)
         }
         if finer:
-            own = Records.of(self.original.data).columns
+            own = self.original.records.columns
             numbers = earlier.numbers_beside({name: own[name] for name in finer})
             given = Records.of(earlier.holding(numbers).data)
             raw = {finer[name]: given.column(name) for name in finer}
@@ -237,7 +236,7 @@ class AgainstOriginal:
 
     def _with_raw(self, names: Names, raw: Mapping[Hashable, str]) -> Assessment:
         """Return the original by keys as recoded and as they were."""
-        coded, given = self.prepared.coded, Records.of(self.original.data)
+        coded, given = self.prepared.coded, self.original.records
         columns = {name: coded.columns[name] for name in names}
         for name, other in raw.items():
             columns[other] = replace(code_column(given, name), name=other)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.exact_matches import code_numbers
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, code_column
+from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
 from riskcore.disclosure.shared_columns import coded_numbers
 from riskcore.protection.leaks.showing import codes_before
@@ -31,10 +31,17 @@ def alone_with_numbers(
     keys = {}
     for name in _keys_left(result, gone):
         codes = codes_of(result, name)[1]
-        keys[name] = np.ma.array(codes, mask=codes < 0)
+        labels = np.arange(codes.max(initial=-1) + 1)
+        blank = codes < 0
+        keys[name] = CodedColumn(
+            name,
+            np.where(blank, len(labels), codes).astype(np.min_scalar_type(len(labels))),
+            labels,
+            int(np.count_nonzero(blank)),
+        )
     after = {name: numbers_of(result, name, after=True) for name in names}
     numbers = {one.name: one for one in code_numbers(Records.of(after), [*after])}
-    coded = CodedRecords.of(keys, [*keys]).with_columns(numbers)
+    coded = CodedRecords(result.n, {**keys, **numbers})
     cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
     return int(cells.records[cells.sample_frequency == 1].sum())
 
@@ -81,11 +88,10 @@ def _others_as_numbers(
     if not any(one in altered or str(one) in gone for one in known):
         return
     known |= {*settings.variables, settings.weight, settings.household, settings.person}
-    records = Records.of(result.rows)
-    for name in records.columns:
+    for name in result.rows.columns:
         if name not in known and str(name) not in gone:
             with suppress(TypeError):  # values without an order
-                coded = code_column(records, name)
+                coded = code_column(result.rows, name)
                 one = coded_numbers(coded, result.source.reading.decimal)
                 if one is not None:
                     yield name, (one, one)

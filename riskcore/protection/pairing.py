@@ -95,7 +95,7 @@ def paired(
 
     ``prepared`` are the original records, ``keys`` those of the file that are there.
     """
-    file = Records.of(released.data)
+    file = released.records
     if file.n != prepared.coded.n or settings.unit != "record":
         return None
     both = _both(original, prepared, settings, file, keys)
@@ -118,7 +118,7 @@ def paired(
         name: (both[name][1] < 0 if name in both else True) & _known(prepared, name)
         for name in settings.suppressible
     }
-    rows = {**Records.of(blank(prepared.recoded_data, masks)).columns}
+    rows = {**Records.of(blank(prepared.recoded_rows, masks)).columns}
     names = {str(name): name for name in file.columns}
     for name in both:
         if name not in blankable or name in settings.treated:
@@ -132,12 +132,12 @@ def paired(
     result = ProtectedRecords(
         original,
         settings,
-        rows,
+        Records.of(rows),
         tuple(map(KeySet, *found)),
         masks,
         treated=_treated(original, prepared, settings, released, place, both, treated),
         numbers={
-            name: numbers_of(original, original.data, name)
+            name: numbers_of(original, original.records, name)
             for name in (*numeric, settings.weight)
             if name is not None
         },
@@ -165,7 +165,7 @@ def _both(
     keys: Mapping[Hashable, CodedColumn],
 ) -> dict[Hashable, Both]:
     """Return the codes of the columns of the file, beside those of the original."""
-    given, recoded = Records.of(original.data), Records.of(prepared.recoded_data)
+    given, recoded = original.records, prepared.recoded_rows
     known = {*settings.suppressible, *settings.recodings}
     names = {str(name): name for name in file.columns}
     found = {}
@@ -201,7 +201,7 @@ def _placed(
 
 def _known(prepared: Prepared, name: Hashable) -> NDArray[np.bool_]:
     """Return where a recoded column has a value."""
-    column = code_column(Records.of(prepared.recoded_data), name)
+    column = code_column(prepared.recoded_rows, name)
     there: NDArray[np.bool_] = column.codes < len(column.labels)
     return there
 
@@ -224,7 +224,7 @@ def _as_treated(
     for name, own in treated.after.items():
         if name in names and name not in treated.categorical:
             with suppress(TypeError, ValueError):
-                other = numbers_of(released, released.data, name)
+                other = numbers_of(released, released.records, name)
                 codes = np.unique(np.append(own, other), return_inverse=True)[1]
                 found.append((codes[: len(own)], codes[len(own) :]))
     return [one for one in found if _equally_many(one)]
@@ -259,15 +259,15 @@ def _treated(
         try:
             if name in categorical:
                 raise ValueError
-            own = numbers_of(original, original.data, name)
-            other = numbers_of(released, released.data, name)[place]
+            own = numbers_of(original, original.records, name)
+            other = numbers_of(released, released.records, name)[place]
         except (TypeError, ValueError):
             categorical.add(name)
             own, other = (np.where(codes < 0, np.nan, codes) for codes in both[name])
         before[name], after[name] = own, other
     empty = treated_columns(
         original,
-        prepared.recoded_data,
+        prepared.recoded_rows,
         prepared.coded,
         [],
         replace(settings, treat={}),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -16,23 +16,16 @@ from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.diversity import in_order
 from riskcore.common.progress import Lines
-from riskcore.data.blank import without_notes
+from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import (
-    CodedColumn,
-    Records,
-    code_column,
-    code_keys,
-    exact_numbers,
-    with_columns,
-)
+from riskcore.data.columns import Records, code_keys, exact_numbers, with_columns
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
-from riskcore.protection.suppression.suppress import Aim
+from riskcore.protection.suppression.suppress import Aim, Masks
 from riskcore.protection.treatments.records import Treated, treat_records
 
 
@@ -42,7 +35,7 @@ class Prepared:
 
     Attributes
     ----------
-    recoded_data : frame or mapping
+    recoded_rows : Records
         With the recoded columns, but before treatments.
     coded : CodedRecords
         The rows as codes, recoded and treated.
@@ -56,7 +49,7 @@ class Prepared:
         Whether a key or the weight is treated, so that risks were computed again.
     """
 
-    recoded_data: Any
+    recoded_rows: Records
     coded: CodedRecords
     columns: dict[Any, Any]
     original: list[Assessment]
@@ -65,45 +58,26 @@ class Prepared:
     again: bool = False
 
     @cached_property
-    def data(self) -> Any:
+    def rows(self) -> Records:
         """The rows with the recoded and the treated columns."""
-        if self.treated is None:
-            return self.recoded_data
-        return without_notes(with_columns(self.recoded_data, self.treated.columns))
+        return with_treated(self.recoded_rows, self.coded, self.treated)
 
     @cached_property
     def assessed(self) -> list[Assessment]:
         """The assessments ``recoded`` with the data that they are of."""
         if not self.again:
             return self.recoded
-        return [replace(one, data=self.data) for one in self.recoded]
+        return [replace(one, data=self.rows.data) for one in self.recoded]
 
     def aims(self, settings: Settings) -> list[Aim]:
         """Return what makes records safe, by set of keys."""
         sensitive = []
         if (settings.l, settings.t) != (None, None):
-            records = Records.of(self.data)
             sensitive = [
                 in_order(column) if column.name in settings.ordered else column
-                for column in code_keys(records, settings.with_role("sensitive"))
+                for column in code_keys(self.rows, settings.with_role("sensitive"))
             ]
         return [Aim.of(assessment, settings, sensitive) for assessment in self.recoded]
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The columns of a source as somebody holds them already.
-
-    Attributes
-    ----------
-    numbers : callable
-        Returns a column as `numbers_of` does.
-    codes : callable
-        Returns a column as `code_column` does.
-    """
-
-    numbers: Callable[[Hashable], NDArray[np.float64]]
-    codes: Callable[[Hashable], CodedColumn]
 
 
 def prepare(
@@ -111,35 +85,31 @@ def prepare(
     settings: Settings,
     say: Lines,
     secret: str | None,
-    coded: CodedRecords | None = None,
     original: list[Assessment] | None = None,
-    held: Held | None = None,
 ) -> Prepared:
     """Recode and treat the records of a source.
 
-    ``coded`` and ``original`` if they are coded and assessed already; ``held`` are the
-    columns of the source.
+    ``original`` are the assessments of the source, if they are known.
     """
-    if coded is None:
-        coded = code_source(source, settings, say)
+    coded = code_source(source, settings, say)
     rules = settings.recodings
-    before = prepare_rows(source.data, coded, settings, rules, say, original)
+    before = prepare_rows(source.records, coded, settings, rules, say, original)
     if not settings.treat:
         return before
     with quiet():
         say("treating columns")
-        return _with_treatments(before, source, settings, secret, held)
+        return _with_treatments(before, source, settings, secret)
 
 
 def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
     """Read the file, if it is one, and return its keys, weights and households."""
     if source.path is not None:
         say(f"reading {source.path}")
-    return coded_records(source.data, settings, source.numbers(settings.weight))
+    return coded_records(source.records, settings, source.numbers(settings.weight))
 
 
 def prepare_rows(
-    data: Any,
+    rows: Records,
     coded: CodedRecords,
     settings: Settings,
     recodings: Mapping[Any, Recoding],
@@ -149,17 +119,43 @@ def prepare_rows(
     """Recode rows; ``recodings`` are those for which there are columns."""
     if original is None:
         say("assessing the original file")
-        original = assess_key_sets(data, coded, settings)
+        original = assess_key_sets(rows.data, coded, settings)
     recoded = original
     columns: dict[Any, Any] = {}
     if settings.recodings:
         with quiet():
             say("recoding")
-            columns = recoded_columns(data, recodings, coded.columns)
-            data = without_notes(with_columns(data, columns))
-            coded = coded.recoded(columns)
-            recoded = assess_key_sets(data, coded, settings, original=original)
-    return Prepared(data, coded, columns, original, recoded)
+            rows, coded, columns = recode_rows(rows, coded, recodings)
+            recoded = assess_key_sets(rows.data, coded, settings, original=original)
+    return Prepared(rows, coded, columns, original, recoded)
+
+
+def recode_rows(
+    rows: Records, coded: CodedRecords, recodings: Mapping[Any, Recoding]
+) -> tuple[Records, CodedRecords, dict[Any, Any]]:
+    """Return recoded rows, with their keys as codes, and the recoded columns."""
+    columns = recoded_columns(rows, recodings, coded.columns)
+    coded = coded.recoded(columns)
+    data = without_notes(with_columns(rows.data, columns))
+    known = {name: one for name, one in coded.columns.items() if name in columns}
+    return rows.with_data(data, columns, known), coded, columns
+
+
+def with_treated(
+    rows: Records, coded: CodedRecords, treated: Treated | None
+) -> Records:
+    """Return rows with their treated columns; ``coded`` are their keys."""
+    if treated is None:
+        return rows
+    data = without_notes(with_columns(rows.data, treated.columns))
+    known = {n: one for n, one in coded.columns.items() if n in treated.after}
+    return rows.with_data(data, treated.after, known)
+
+
+def blanked(rows: Records, coded: CodedRecords, masks: Masks) -> Records:
+    """Return rows without the masked values; ``coded`` are their keys, blanked."""
+    known = {name: one for name, one in coded.columns.items() if name in masks}
+    return rows.with_data(blank(rows, masks), masks, known)
 
 
 def prepare_households(
@@ -168,11 +164,12 @@ def prepare_households(
     """Recode one row of each household; return the households and their rows."""
     say("finding households")
     units, inner = Units.found(coded, settings), settings.of_rows()
-    rows = units.rows(source.data, inner.suppressible)
+    columns = units.rows(source.records, inner.suppressible)
     if settings.weight is not None:
         assert coded.weights is not None
-        rows[settings.weight] = coded.weights[units.first]
-    recodings = {k: rule for k, rule in settings.recodings.items() if k in rows}
+        columns[settings.weight] = coded.weights[units.first]
+    rows = Records.of(columns)
+    recodings = {k: rule for k, rule in settings.recodings.items() if k in columns}
     of_rows = coded_records(rows, inner)
     return units, prepare_rows(rows, of_rows, inner, recodings, say)
 
@@ -187,65 +184,44 @@ def quiet() -> Iterator[None]:
 
 
 def _with_treatments(
-    before: Prepared,
-    source: Source,
-    settings: Settings,
-    secret: str | None,
-    held: Held | None,
+    before: Prepared, source: Source, settings: Settings, secret: str | None
 ) -> Prepared:
     """Return rows with their treated columns, assessed again if the risk changes."""
-    data, coded, recoded = before.data, before.coded, before.recoded
-    treated = treated_columns(source, data, coded, recoded, settings, secret, held)
+    coded, recoded = before.coded, before.recoded
+    rows = before.recoded_rows
+    treated = treated_columns(source, rows, coded, recoded, settings, secret)
     coded = treated.recoded(coded)
     again = not {*settings.variables, settings.weight}.isdisjoint(treated.after)
     if again:
-        recoded = assess_key_sets(data, coded, settings, original=recoded)
+        recoded = assess_key_sets(rows.data, coded, settings, original=recoded)
     return replace(before, coded=coded, recoded=recoded, treated=treated, again=again)
 
 
 def treated_columns(
     source: Source,
-    data: Any,
+    rows: Records,
     coded: CodedRecords,
     assessments: Sequence[Assessment],
     settings: Settings,
     secret: str | None,
-    held: Held | None = None,
 ) -> Treated:
-    """Return the treated columns of recoded data; ``assessments`` are of them."""
+    """Return the treated columns of recoded rows; ``assessments`` are of them."""
     rules = [rule for each in settings.treat.values() for rule in each]
     risk: NDArray[np.float64] | None = None
     if any(rule.by_risk for rule in rules):
         risk = np.maximum.reduce([one.individual_risk for one in assessments])
     return treat_records(
-        data,
+        rows,
         coded,
         settings,
-        partial(numbers_of, source, data) if held is None else held.numbers,
-        partial(_codes_of, data, coded, settings, held),
+        partial(numbers_of, source, rows),
         decimal=source.reading.decimal,
         risk=risk,
         secret=secret if settings.is_random else None,
     )
 
 
-def _codes_of(
-    data: Any,
-    coded: CodedRecords,
-    settings: Settings,
-    held: Held | None,
-    name: Hashable,
-) -> CodedColumn:
-    """Return a column of recoded data as codes."""
-    if name in settings.recodings and name in coded.columns:
-        return coded.columns[name]
-    if held is None or name in settings.recodings:
-        return code_column(Records.of(data), name)
-    return held.codes(name)
-
-
-def numbers_of(source: Source, data: Any, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of the data as numbers, nan for missing."""
+def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of the rows as numbers, nan for missing."""
     numbers = source.numbers(name)
-    given = data if numbers is None else {name: numbers}
-    return exact_numbers(Records.of(given), name)
+    return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)

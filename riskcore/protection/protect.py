@@ -7,59 +7,34 @@ fits each released record.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.released import assess_released
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn
-from riskcore.common.words import counted
 from riskcore.core.risk.household import Households
-from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import with_columns
-from riskcore.data.engines.base import Engine
 from riskcore.data.files.reading import Reading
-from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
-from riskcore.protection.on_engine import OnEngine, warn_of_unchecked
+from riskcore.protection.on_engine import warn_of_unchecked
 from riskcore.protection.prepare import (
     Prepared,
-    code_source,
     numbers_of,
-    prepare,
-    prepare_households,
-    prepare_rows,
     quiet,
-    treated_columns,
 )
 from riskcore.protection.release.in_memory import columns_with_ids
-from riskcore.protection.release.secret import Draw, new_secret
+from riskcore.protection.release.secret import new_secret
 from riskcore.protection.result import Protected
 from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import ProtectSettings
-from riskcore.protection.suppression.by_household import Units
-from riskcore.protection.suppression.by_person import (
-    Persons,
-    assess_persons,
-    suppress_persons,
-)
-from riskcore.protection.suppression.key_sets import KeySet, present, warn_of_model
-from riskcore.protection.suppression.suppress import (
-    Aim,
-    Masks,
-    costs_of_sets,
-    suppress,
-    with_companions,
-)
-from riskcore.protection.treatments.records import Treated
+from riskcore.protection.suppression.key_sets import KeySet, warn_of_model
+from riskcore.protection.units import unit_of
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -307,31 +282,28 @@ def protected_by(
     ``prepared`` are its records before suppression, if they are known.
     """
     settings.check_names(source)
-    if source.engine is not None:
-        return _protect_on_engine(source, source.engine, settings, say, secret)
-    if settings.unit == "record":
-        if prepared is None:
-            prepared = prepare(source, settings, say, secret)
-        coded = prepared.coded
-        safe = _make_safe(prepared, settings, say, secret)
-        # A file is read back when it is written.
-        if safe.blanked and source.path is None:
-            _refuse_other_keys(safe.data, safe.coded, settings)
-        result = Protected(
-            source,
-            settings,
-            safe.data,
-            safe.sets,
-            safe.masks,
-            secret=secret,
-            treated=safe.treated,
-        )
-    else:
-        coded = code_source(source, settings, say)
-        panel = settings.person is not None
-        protect_units = _protect_panel if panel else _protect_households
-        result = protect_units(source, coded, settings, say, secret)
-    return replace(result, numbers=_numbers(source, coded, settings))
+    unit = unit_of(source, settings, say, secret)
+    before = unit.prepare() if prepared is None else prepared
+    with quiet():
+        aims = before.aims(unit.planned)
+        masks = unit.plan(before, aims)
+        after = unit.blank(before, masks)
+        say("assessing the protected file")
+        assessed = unit.assess(before, aims, masks, after[0])
+    given = unit.give(before, after, masks)
+    stages = before.original, before.assessed, assessed
+    return Protected(
+        source,
+        settings,
+        given.rows,
+        tuple(map(KeySet, settings.keys, aims, *stages)),
+        given.masks,
+        given.on_engine,
+        unit.units,
+        secret,
+        given.treated,
+        _numbers(source, given.coded, settings),
+    )
 
 
 def with_settings(result: Protected, settings: Settings) -> Protected:
@@ -340,7 +312,7 @@ def with_settings(result: Protected, settings: Settings) -> Protected:
     numbers = {
         name: known[name]
         if name in known
-        else numbers_of(result.source, result.source.data, name)
+        else numbers_of(result.source, result.source.records, name)
         for name in settings.with_role("numeric")
     }
     if settings.weight is not None:
@@ -351,10 +323,12 @@ def with_settings(result: Protected, settings: Settings) -> Protected:
 def _numbers(
     source: Source, coded: CodedRecords, settings: Settings
 ) -> dict[Hashable, NDArray[np.float64]]:
-    """Return the columns known as numbers, and the weights."""
-    data = source.data
+    """Return the columns known as numbers, and the weights, of data in memory."""
+    if source.engine is not None:
+        return {}
     numbers = {
-        name: numbers_of(source, data, name) for name in settings.with_role("numeric")
+        name: numbers_of(source, source.records, name)
+        for name in settings.with_role("numeric")
     }
     if settings.weight is not None:
         assert coded.weights is not None
@@ -380,210 +354,6 @@ def _warn_of_what_shows(result: Protected) -> None:
     if result.source.path is None:
         ids = columns_with_ids(result.source, result.settings)
         warn_of_what_shows(result, result.shown, ids)
-
-
-def _protect_households(
-    source: Source,
-    coded: CodedRecords,
-    settings: Settings,
-    say: Lines,
-    secret: str | None,
-) -> Protected:
-    """Protect one row of each household, and blank the same keys for all members."""
-    data, inner = source.data, settings.of_rows()
-    units, before = prepare_households(source, coded, settings, say)
-    safe = _make_safe(before, inner, say, secret)
-    say("blanking keys of all members")
-    if settings.recodings:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given already, for the households
-            columns = recoded_columns(data, settings.recodings, coded.columns)
-        data = without_notes(with_columns(data, columns))
-        coded = coded.recoded(columns)
-    treated = None
-    if settings.treat:
-        # Keys and weights of households are not treated: their risks need not be known.
-        treated = treated_columns(source, data, coded, [], settings, secret)
-        data = without_notes(with_columns(data, treated.columns))
-    present_in = {name: present(data, name, coded) for name in settings.suppressible}
-    masks = units.spread(safe.masks, present_in, settings)
-    if safe.blanked:
-        data, coded = blank(data, masks), coded.blanked(masks)
-    # Household by household, the members must now have the keys that were verified.
-    merged = Units.found(coded, settings).row_codes(coded)
-    verified = replace(
-        safe.coded, columns={n: safe.coded.columns[n] for n in merged.columns}
-    )
-    if not merged.equals(verified):
-        raise _not_verified()
-    if safe.blanked and source.path is None:
-        _refuse_other_keys(data, coded, settings)
-    return Protected(
-        source,
-        settings,
-        data,
-        safe.sets,
-        masks,
-        units=units,
-        secret=secret,
-        treated=treated,
-    )
-
-
-def _protect_panel(
-    source: Source,
-    coded: CodedRecords,
-    settings: Settings,
-    say: Lines,
-    secret: str | None,
-) -> Protected:
-    """Protect the persons of a panel: keys are blanked in all waves of a person."""
-    say("finding persons")
-    data, persons = source.data, Persons.of_panel(source.data, coded, settings)
-    coded = replace(coded, households=None, design=None)
-    say("assessing the original file")
-    original = recoded = assess_persons(coded, persons, settings, say)
-    if settings.recodings:
-        say("recoding")
-        columns = recoded_columns(data, settings.recodings, coded.columns)
-        data, coded = without_notes(with_columns(data, columns)), coded.recoded(columns)
-        recoded = assess_persons(coded, persons, settings, say)
-    aims = [Aim.of(assessment, settings) for assessment in recoded]
-    treated = None
-    if settings.treat:
-        treated = treated_columns(source, data, coded, [], settings, secret)
-        data = without_notes(with_columns(data, treated.columns))
-    has_value = {name: present(data, name, coded) for name in settings.suppressible}
-    draw = Draw(secret) if secret and settings.ties == "secret" else None
-    masks = suppress_persons(coded, persons, aims, has_value, settings, say, draw)
-    of_records = persons.spread(masks, has_value, settings)
-    say("assessing the protected file")
-    protected = assess_persons(coded, persons, settings, say, masks)
-    if any(mask.any() for mask in masks.values()):
-        data = blank(data, of_records)
-        if source.path is None:
-            _refuse_other_keys(data, coded.blanked(of_records), settings)
-    return Protected(
-        source,
-        settings,
-        data,
-        tuple(map(KeySet, settings.keys, aims, original, recoded, protected)),
-        of_records,
-        units=persons,
-        secret=secret,
-        treated=treated,
-    )
-
-
-def _protect_on_engine(
-    source: Source,
-    engine: Engine,
-    settings: Settings,
-    say: Lines,
-    secret: str | None,
-) -> Protected:
-    """Protect data on an engine, see `riskcore.protection.on_engine`."""
-    for what, asked in (
-        ("treat: treatments", settings.treat),
-        ("l and t: sensitive values", (settings.l, settings.t) != (None, None)),
-        ("cluster: clusters", settings.cluster is not None),
-        ("person: panels", settings.person is not None),
-        ("against_insiders: companions", settings.against_insiders),
-        ("roles: columns known as numbers", settings.with_role("numeric")),
-    ):
-        if asked:
-            raise TypeError(
-                f"{what} need single records, but {engine.name} holds them; collect "
-                "the data first"
-            )
-    say(f"counting on {engine.name}")
-    held = OnEngine.count(engine, settings)
-    of_rows = {k: rule for k, rule in settings.recodings.items() if k in held.rows}
-    before = prepare_rows(held.rows, held.coded, settings, of_rows, say)
-    safe = _make_safe(before, settings, say, secret)
-    say(f"counting again on {engine.name}")
-    given = held.given_back(safe.recoded, safe.masks, safe.coded)
-    return Protected(
-        source,
-        settings,
-        safe.data,
-        safe.sets,
-        safe.masks,
-        replace(held, given=given),
-        secret=secret,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _SafeRows:
-    """Rows after recoding and suppression.
-
-    Attributes
-    ----------
-    data : frame or mapping
-    coded : CodedRecords
-        The same rows as codes, as they were verified.
-    recoded : dict of column name to column
-        The recoded columns before suppression.
-    sets : tuple of KeySet
-    masks : dict of column name to bool ndarray, each shape (n,)
-    treated : Treated or None
-    """
-
-    data: Any
-    coded: CodedRecords
-    recoded: dict[Any, Any]
-    sets: tuple[KeySet, ...]
-    masks: Masks
-    treated: Treated | None = None
-
-    @property
-    def blanked(self) -> bool:
-        """Whether any value was suppressed."""
-        return any(mask.any() for mask in self.masks.values())
-
-
-def _make_safe(
-    before: Prepared, settings: Settings, say: Lines, secret: str | None
-) -> _SafeRows:
-    """Suppress and verify; a row may stand for records."""
-    data, coded, recoded = before.data, before.coded, before.assessed
-    with quiet():
-        aims = before.aims(settings)
-        costs = costs_of_sets(recoded, settings)
-        has_value = {name: present(data, name, coded) for name in settings.suppressible}
-        draw = Draw(secret) if secret and settings.ties == "secret" else None
-        say("suppressing")
-        masks = suppress(recoded, aims, costs, settings, say, draw)
-        masks = {name: mask & has_value[name] for name, mask in masks.items()}
-        if settings.against_insiders:
-            blanks = sum(int(mask.sum()) for mask in masks.values())
-            masks = with_companions(recoded, costs, masks, settings)
-            masks = {name: mask & has_value[name] for name, mask in masks.items()}
-            more = sum(int(mask.sum()) for mask in masks.values()) - blanks
-            say(f"blanked {counted(more, 'value')} more of companions")
-        if any(mask.any() for mask in masks.values()):
-            data, coded = blank(data, masks), coded.blanked(masks)
-        say("assessing the protected file")
-        protected = [
-            assess_released(one, masks, data, aim.goals)
-            for one, aim in zip(recoded, aims, strict=True)
-        ]
-    sets = tuple(map(KeySet, settings.keys, aims, before.original, recoded, protected))
-    return _SafeRows(data, coded, before.columns, sets, masks, before.treated)
-
-
-def _refuse_other_keys(data: Any, coded: CodedRecords, settings: Settings) -> None:
-    """Refuse data whose keys differ from the codes that were verified."""
-    if not coded.equals(CodedRecords.of(data, settings.variables)):
-        raise _not_verified()
-
-
-def _not_verified() -> RuntimeError:
-    return RuntimeError(
-        "the protected data are not the data that were verified; nothing is returned. "
-        "Please report this as a defect of riskcore, with the types of the columns"
-    )
 
 
 def _warn_of_households(result: Protected) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment
-from riskcore.data.columns import without_columns
+from riskcore.data.columns import Records, without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
@@ -34,7 +34,7 @@ class ProtectedRecords:
 
     source: Source
     settings: Settings
-    rows: Any
+    rows: Records
     sets: tuple[KeySet, ...]
     masks: Masks
     on_engine: OnEngine | None = None
@@ -55,14 +55,16 @@ class ProtectedRecords:
         lazy as the input, in an order that the engine chooses.
         """
         if self.on_engine is None:
-            return released_records(self.rows, self.source, self.settings)
+            return released_records(self.rows.data, self.source, self.settings)
         identifiers = self.settings.with_role("identifier")
         return without_columns(self.on_engine.given, identifiers)
 
-    @property
-    def before(self) -> Any:
+    @cached_property
+    def before(self) -> Records:
         """The rows before protection."""
-        return self.source.data if self.on_engine is None else self.on_engine.rows
+        if self.on_engine is None:
+            return self.source.records
+        return Records.of(self.on_engine.rows)
 
     @property
     def n(self) -> int:

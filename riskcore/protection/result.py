@@ -17,7 +17,6 @@ from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
 from riskcore.comparison.comparison import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
-from riskcore.data.columns import Records
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.facts import facts_of
@@ -105,10 +104,12 @@ class Protected(ProtectedRecords):
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
-        rows = self.data if self.on_engine is None else self.rows
         # New ids tell only who belongs together.
         new_ids = columns_with_ids(self.source, self.settings)
-        return shown_by(self, Records.of(rows).columns, drawn=new_ids)
+        rows = self.rows
+        if self.on_engine is None:
+            rows = rows.seen_as(self.data, new_ids)
+        return shown_by(self, rows, drawn=new_ids)
 
     def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
         """Return the suppressed and recoded values that some columns reveal.

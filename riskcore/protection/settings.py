@@ -660,7 +660,8 @@ class Settings:
         if not any(rule.tails for rule in self.recodings.values()):
             return self
         source.check(self.columns)
-        found = with_bounds(source.data, self.recodings)
+        data = source.records if source.engine is None else source.data
+        found = with_bounds(data, self.recodings)
         return replace(self, recodings=found)
 
     def to_dict(self) -> dict[str, Any]:
@@ -957,7 +958,7 @@ def _derived(
         raise source.engine.refuse_single(f"related={DERIVED!r}")
     roles = [role for role in (weight, household) if role is not None]
     source.check([*names, *roles])
-    found = derived(source.data, household)
+    found = derived(source.records, household)
     return related_columns(found, names, roles)
 
 

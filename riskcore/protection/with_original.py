@@ -110,8 +110,8 @@ def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:
     if weight is None:
         return coded
     numbers = result.source.numbers(weight)
-    data = result.before if numbers is None else {weight: numbers}
-    return replace(coded, weights=weights(Records.of(data), weight))
+    records = result.before if numbers is None else Records.of({weight: numbers})
+    return replace(coded, weights=weights(records, weight))
 
 
 def _refuse_single(
@@ -137,8 +137,8 @@ def _numbers(
     if after and result.treated is not None and name in result.treated.after:
         return result.treated.after[name]
     if source.path is None:
-        data = result.rows if after else result.before
-        return numbers_of(data, name)
+        rows = result.rows if after else result.before
+        return numbers_of(rows.data, name)
     if name in result.settings.recodings:
         raise ValueError(
             f"columns: {name!r} is recoded and therefore text; name a numeric column"

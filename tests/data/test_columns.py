@@ -513,3 +513,21 @@ def test_dictionaries_of_many_chunks_are_coded_as_their_text():
     found = code_column(Records.of(table), "a")
     assert found.labels[found.codes[3]] == "1"
     assert (found.missing, len(found.labels)) == (9, 10)
+
+
+def test_each_column_is_coded_once():
+    records = Records.of({"a": ["x", "y", "x"], "b": [3, 1, 2]})
+    assert Records.of(records) is records
+    first = code_column(records, "a")
+    assert code_column(records, "a") is first
+    later = records.with_data({"a": ["x", "y", "x"], "b": [1, 1, 2]}, ["b"])
+    assert code_column(later, "a") is first
+    assert code_column(later, "b").codes.tolist() == [0, 0, 1]
+    assert code_column(records, "b").codes.tolist() == [2, 0, 1]
+    known = code_column(later, "b")
+    last = later.with_data({"a": ["z"] * 3, "b": [1, 1, 2]}, ["a"])
+    assert code_column(last, "b") is known
+    assert code_column(last, "a").labels.tolist() == ["z"]
+    seen = last.seen_as({"b": [1, 1, 2], "new": [1, 2, 3]}, ["new"])
+    assert code_column(seen, "b") is known
+    assert code_column(seen, "new").levels == 3

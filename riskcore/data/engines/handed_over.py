@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from riskcore.data.engines.base import refuse_twice
-from riskcore.data.engines.scan import scan
+from riskcore.data.engines.polars.scan import scan
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layouts
 
 _INSTALL = 'pip install "riskcore[engines]"'

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from riskcore.data.engines.base import Engine, refuse_twice
-from riskcore.data.engines.duckdb_engine import DuckDB
+from riskcore.data.engines.duckdb.engine import DuckDB
 from riskcore.data.engines.handed_over import hand_over
-from riskcore.data.engines.ibis_engine import Ibis
-from riskcore.data.engines.lazy import Lazy
-from riskcore.data.engines.polars_engine import Polars
-from riskcore.data.engines.spark_engine import Spark
+from riskcore.data.engines.ibis.engine import Ibis
+from riskcore.data.engines.polars.engine import Polars
+from riskcore.data.engines.spark.engine import Spark
 
-# A new engine is a class in a file of its own, and its name here.
-ENGINES: tuple[type[Lazy], ...] = (Polars, DuckDB, Ibis, Spark)
+# A new engine is a class in a folder of its own, and its name here.
+ENGINES: tuple[type[Engine], ...] = (Polars, DuckDB, Ibis, Spark)
 # Packages whose lazy frames are taken; other data are not looked at.
 _ENGINE_OF = {package: engine for engine in ENGINES for package in engine.packages}
 

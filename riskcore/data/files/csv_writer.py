@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from riskcore.common.progress import Parts
-from riskcore.data.files.argus.text import encodes
+from riskcore.data.files.argus.encoding import encodes
 from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.base_format import Format
 from riskcore.data.files.formulas import guard_formulas

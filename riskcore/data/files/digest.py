@@ -1,10 +1,8 @@
-"""Digests of files: of a safe file, and of the input in a private record."""
+"""Digests of files that are released."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -16,18 +14,3 @@ def digest(path: Path) -> str:
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, hashlib.sha256).hexdigest()
-
-
-def digest_of_files(paths: Sequence[Path]) -> str:
-    """Return the SHA-256 of a file, or one for all files of a data set.
-
-    Files in folders named ``column=value`` differ by these, too.
-    """
-    if len(paths) == 1:
-        return digest(paths[0])
-    whole = hashlib.sha256()
-    for path in paths:
-        folders = "/".join(part for part in path.parts[:-1] if "=" in part)
-        whole.update(hashlib.sha256(os.fsencode(folders)).digest())
-        whole.update(bytes.fromhex(digest(path)))
-    return whole.hexdigest()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.common.progress import Parts
-from riskcore.data.files.argus.format import ArgusFile
+from riskcore.data.files.argus.argus_file import ArgusFile
 from riskcore.data.files.base_format import (
     FileFormat,
     Format,

@@ -71,19 +71,7 @@ class Intake:
     labels: Labels | None = field(default=None, compare=False, repr=False)
 
     def check(self, path: Path, read: int) -> None:
-        """Refuse a file whose lines and records do not add up.
-
-        Parameters
-        ----------
-        path : pathlib.Path
-        read : int
-            The number of records that were read.
-
-        Raises
-        ------
-        ValueError
-            If they do not add up; the message gives all counts.
-        """
+        """Refuse a file whose lines and records, ``read`` of them, do not add up."""
         parts = self.names + self.records + self.empty + self.within
         if read != self.records or (self.lines is not None and parts != self.lines):
             raise ValueError(

@@ -147,9 +147,9 @@ def replacing_all(
         yield create
         for target, (file, private) in opened.items():
             file.flush()
-            _refuse(target, overwrite)
             _set_rights(file, target, limits, private)
             os.fsync(file.fileno())
+            _refuse(target, overwrite)
         if not _LOCKS:
             closing.close()  # Windows renames no open file
         _placing.append(None)

@@ -25,7 +25,7 @@ from riskcore.assessment.roles import (
 )
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
-from riskcore.data.columns import CodedColumn, Records, code_column, code_keys
+from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
 from riskcore.disclosure.chance import too_many
@@ -338,7 +338,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
     for name in result.settings.with_role("numeric"):
         if name in treated or str(name) in gone:
             continue
-        written = code_column(Records.of(result.rows), name)
+        written = code_column(result.rows, name)
         numbers = Records({name: result.numbers[name]}, result.n)
         number = code_column(numbers, name)
         if len(written.labels) == len(number.labels):
@@ -463,15 +463,14 @@ def _households_left_out(
     """Yield the household column, or columns that seem to be one, that are left out."""
     if result.on_engine is not None:
         return
-    records = Records.of(result.rows)
-    names = [name for name in records.columns if str(name) in left_out]
+    names = [name for name in result.rows.columns if str(name) in left_out]
     if result.settings.household in names:
         assert result.household_of is not None
         yield result.settings.household, result.household_of.astype(np.int64)
         return
     for one in profile(result.rows, names):
         if propose(one).role == "household":
-            column = code_column(records, one.name)
+            column = code_column(result.rows, one.name)
             codes = column.codes.astype(np.int64)
             alone = codes == len(column.labels)  # without a household
             codes[alone] += np.arange(np.count_nonzero(alone))
@@ -485,15 +484,15 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
     if treated is None or not altered:
         return
     written = {
-        name: column
-        for name, column in Records.of(result.rows).columns.items()
-        if str(name) not in gone and name not in treated.after
+        name: one
+        for name, one in _coded_columns(result, gone).items()
+        if name not in treated.after
     }
     for name in altered:
         if str(name) in gone:
             continue
-        records = Records.of({**written, name: treated.before[name]})
-        coded = {one.name: one for one in code_keys(records, [*records.columns])}
+        coded = dict(written)
+        coded[name] = code_column(treated.numbers_before, name)
         for one in derived_of_coded(coded, result.household_of):
             if one.column == name and one.kind != "household count":
                 (source,) = one.of
@@ -512,7 +511,7 @@ def _together(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]
     hidden = {
         name: column
         for name, column in _hidden(result)
-        if str(name) not in gone and name in Records.of(result.rows).columns
+        if str(name) not in gone and name in result.rows.columns
     }
     if not hidden:
         return
@@ -542,11 +541,10 @@ def _hidden(result: ProtectedRecords) -> Iterator[tuple[Hashable, CodedColumn]]:
     altered = _altered(result)
     blanked = (name for name, mask in result.masks.items() if mask.any())
     for name in dict.fromkeys([*altered, *result.settings.recodings, *blanked]):
+        before = result.before
         if name in altered and result.treated is not None:
-            before = result.treated.before[name]
-        else:
-            before = Records.of(result.before).column(name)
-        yield name, code_column(Records({name: before}, result.n), name)
+            before = result.treated.numbers_before
+        yield name, code_column(before, name)
 
 
 def _altered(result: ProtectedRecords) -> list[Hashable]:
@@ -558,11 +556,11 @@ def _coded_columns(
     result: ProtectedRecords, gone: Collection[str]
 ) -> dict[Hashable, CodedColumn]:
     """Return the columns of the file as codes, without values that have no order."""
-    records, found = Records.of(result.rows), {}
-    for name in records.columns:
+    found = {}
+    for name in result.rows.columns:
         if str(name) not in gone:
             with suppress(TypeError):
-                found[name] = code_column(records, name)
+                found[name] = code_column(result.rows, name)
     return found
 
 

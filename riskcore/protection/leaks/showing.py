@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
+from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
-from riskcore.data.recode import recode
+from riskcore.data.recode import recoded_columns
 from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
@@ -39,7 +40,7 @@ class SuppressedValueShows(UserWarning):
 
 def shown_by(
     result: ProtectedRecords,
-    columns: Mapping[Any, Any],
+    columns: Mapping[Any, Any] | Records,
     order: NDArray[np.int64] | None = None,
     *,
     at: NDArray[np.int64] | None = None,
@@ -52,7 +53,8 @@ def shown_by(
     ``drawn`` columns have new ids. ``at`` is the row of each element of the columns,
     ``stands_for`` its number of records; by default the elements are the rows.
     """
-    written = result.source.names if at is not None else columns
+    records = Records.of(columns)
+    written = result.source.names if at is not None else records.columns
     suppressed = {
         name: SuppressedColumn(codes_before(result, name), mask)
         for name, mask in result.masks.items()
@@ -60,7 +62,7 @@ def shown_by(
     }
     recoded = {}
     for name in result.settings.recodings:
-        if name in (result.masks if at is not None else columns):
+        if name in (result.masks if at is not None else records.columns):
             coarse = codes_before(result, name)
             coarse[result.masks.get(name, np.zeros(len(coarse), bool))] = -1
             recoded[name] = RecodedColumn(
@@ -79,7 +81,7 @@ def shown_by(
         stands_for = result.on_engine.records
     household = result.household_of if at is None else None
     found = what_shows(
-        columns,
+        records,
         suppressed,
         order,
         recoded,
@@ -135,12 +137,14 @@ def codes_before(
             of_rows = codes[cells.rows]
             return of_rows if result.units is None else of_rows[result.units.of]
     # A related column that is not a key, or a key of a panel.
-    data = {name: Records.of(result.before).column(name)}
+    column = code_column(result.before, name)
     if recoded and name in result.settings.recodings:
+        rules = {name: result.settings.recodings[name]}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said already
-            data = recode(data, {name: result.settings.recodings[name]})
-    column = code_column(Records.of(data), name)
+            columns = recoded_columns(result.before, rules)
+        known = CodedRecords(result.before.n, {name: column})
+        column = known.recoded(columns).columns[name]
     codes = _signed(column.codes)
     codes[codes == len(column.labels)] = -1
     return codes

@@ -87,6 +87,11 @@ class Layout:
         )
 
     @property
+    def changed(self) -> tuple[str, ...]:
+        """The columns that are not those of the protected data."""
+        return (*self.renumbered, *self.numbered)
+
+    @property
     def format(self) -> formats.Format | None:
         """The format of the source, with formulas guarded if that is asked for."""
         like = self.source.format

@@ -21,7 +21,7 @@ from riskcore.common.private_record import (
     names_of,
     record_of,
 )
-from riskcore.data.files.digest import digest_of_files
+from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
@@ -31,7 +31,7 @@ from riskcore.protection.settings import GIVEN, Settings
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "
     "can be put back in the order of the original file, which may tell suppressed "
-    "values, and the digest of the input tells whether a guess at them is right."
+    "values."
 )
 _PUBLIC = "How the file was protected: methods and rounded counts, for publication."
 # The version of the layout of the public record.
@@ -211,7 +211,9 @@ class Record:
     shuffled: bool
     formulas_guarded: bool
     secret: str | None
-    input_sha256: str | None  # of the input; None if it was not a file
+    input_file: str | None  # its name; None if it was not a file
+    input_sha256: str | None  # None if the input was not released itself
+    records: int
     sha256: str  # of the safe file
     state: str  # of its verdict
     versions: Mapping[str, Any]  # of the software that wrote it
@@ -250,28 +252,45 @@ def reading_of(record: Record) -> Reading:
         raise ValueError(f"{record.path}: input.reading: {error}") from None
 
 
+def released_digest(source: Source) -> str | None:
+    """Return the digest of an input that was released itself, else None.
+
+    The digest of an original would tell whether a guess at a blanked value is right.
+    Of a released file, beside its private record, it tells nothing.
+    """
+    if len(source.files) != 1:
+        return None
+    (path,) = source.files
+    try:
+        known = read_record(f"{path}.private.json").sha256
+    except (OSError, ValueError):
+        return None
+    return known if known == digest(path) else None
+
+
 def is_input_of(record: Record, source: Source) -> bool:
-    """Return whether a file is known to be the input of a record."""
-    if record.input_sha256 is None or not source.files:
-        return False
-    return digest_of_files(source.files) == record.input_sha256
+    """Return whether a file, released itself, is known to be the input of a record."""
+    known = record.input_sha256
+    return known is not None and [known] == [digest(path) for path in source.files]
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
     """Return the private records in the same folder of other safe files of the input.
 
-    The first 100 files by name are read; those that are not records are left out.
+    An input is known by its name and the number of its records. The first 100 files by
+    name are read; those that are not records are left out.
     """
-    digest = record["input"]["sha256"]
+    name, count = record["input"]["file"], record["records"]
     found = []
     for other in sorted(path.parent.glob("*.private.json"))[:_MOST_BESIDE]:
-        if digest is None or other.name == path.name:
+        if name is None or other.name == path.name:
             continue
         try:
             one = read_record(other)
         except (OSError, ValueError):
             continue
-        if one.input_sha256 == digest and one.sha256 != record["output"]["sha256"]:
+        same = (one.input_file, one.records) == (name, count)
+        if same and one.sha256 != record["output"]["sha256"]:
             found.append(other)
     return found
 
@@ -293,7 +312,9 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         shuffled=member(output, "shuffled", bool, "output"),
         formulas_guarded=member(output, "formulas_guarded", bool, "output"),
         secret=None if secret is None else check_secret(secret),
+        input_file=member(source, "file", str | None, "input"),
         input_sha256=hex_digits(source, "sha256", "input"),
+        records=member(content, "records", int),
         sha256=hex_digits(output, "sha256", "output") or "",
         state=member(content, "state", str),
         versions=member(content, "versions", dict),

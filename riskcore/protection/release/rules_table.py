@@ -19,7 +19,7 @@ from riskcore.common import settings as kinds
 from riskcore.common.settings import PATH, Kind, Setting, settings_of
 from riskcore.common.toml_text import Place
 from riskcore.common.words import listed
-from riskcore.data.files.settings_table import ReadSettings
+from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.settings_table import (
     OUTPUT,
     ColumnSettings,

@@ -18,7 +18,7 @@ from riskcore.common.settings import complete
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
-from riskcore.data.files.digest import digest, digest_of_files
+from riskcore.data.files.digest import digest
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.source import Source
 from riskcore.disclosure.hidden_values import STEP
@@ -113,7 +113,7 @@ def write(
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
         _read_back(result, layout, parts, say)
-        result.source.refuse_changed()  # else the digest is that of another file
+        result.source.refuse_changed()
         found = verdict_facts(result, examined, layout.dropped)
         figures |= found
         sha256 = digest(parts[0])
@@ -181,7 +181,8 @@ def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examinati
     """Return what is found about the columns and the order of a layout."""
     say(STEP)
     drawn = layout.renumbered
-    shown = shown_by(result, layout.columns, layout.order, drawn=drawn, say=say)
+    columns = result.rows.seen_as(layout.columns, layout.changed)
+    shown = shown_by(result, columns, layout.order, drawn=drawn, say=say)
     say("examining each column")
     return examine(
         result,
@@ -260,7 +261,7 @@ def _refuse_other_file(path: Path, sha256: str, before: records.Record) -> None:
         for name, now in versions().items()
         if before.versions.get(name) != now
     ]
-    why = ", ".join(["the rules or the format of the file differ", *changed])
+    why = ", ".join(["the data, the rules or the format of the file differ", *changed])
     raise ValueError(
         f"{path}: would not be the file of {before.path} ({why}); nothing is written. "
         "Run the rules that made it, or leave out the secret"
@@ -374,9 +375,8 @@ def _secret_of(
 
 
 def _source_of(result: ProtectedRecords) -> dict[str, Any]:
-    """Return what a record says of the input, with the digest of its files."""
-    files = result.source.files
-    sha256 = digest_of_files(files) if files else None
+    """Return what a record says of the input."""
+    sha256 = records.released_digest(result.source)
     return {**result.source.to_dict(), "sha256": sha256}
 
 
@@ -404,7 +404,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:
-        column = code_column(Records.of(result.rows), name)
+        column = code_column(result.rows, name)
         codes = column.codes.astype(np.int64)
         codes[codes == len(column.labels)] = -1
     declared = result.source.variables.get(name)

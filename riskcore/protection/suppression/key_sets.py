@@ -25,25 +25,16 @@ from riskcore.protection.suppression.suppress import Aim, Mask
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
 
 
-def coded_records(
-    data: Any,
-    settings: Settings,
-    numbers: Any = None,
-    keys: Sequence[Hashable] | None = None,
-) -> CodedRecords:
-    """Return the coded columns of an assessment; ``numbers`` replace text weights.
-
-    ``keys`` are the keys to code, by default all of the settings.
-    """
-    keys = settings.variables if keys is None else keys
+def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
+    """Return the coded columns of an assessment; ``numbers`` replace text weights."""
     if numbers is not None:
-        records = Records.of(data)
-        names = [*keys, settings.household, settings.cluster]
-        data = {name: records.column(name) for name in names if name is not None}
-        data[settings.weight] = numbers
+        records, weight = Records.of(data), settings.weight
+        names = [*settings.variables, settings.household, settings.cluster]
+        columns = {name: records.column(name) for name in names if name is not None}
+        data = records.with_data({**columns, weight: numbers}, [weight])
     coded = CodedRecords.of(
         data,
-        keys,
+        settings.variables,
         settings.weight,
         settings.household,
         cluster=settings.cluster,
@@ -238,8 +229,7 @@ def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:
     return either
 
 
-def present(data: Any, name: Hashable, coded: CodedRecords | None = None) -> Mask:
+def present(rows: Records, name: Hashable) -> Mask:
     """Return the mask of the records that have a value of the column."""
-    column = None if coded is None else coded.columns.get(name)
-    column = column or code_column(Records.of(data), name)
+    column = code_column(rows, name)
     return np.not_equal(column.codes, len(column.labels))

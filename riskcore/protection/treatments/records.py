@@ -59,6 +59,11 @@ class Treated:
     weight: Hashable | None
 
     @cached_property
+    def numbers_before(self) -> Records:
+        """The columns before treatment as numbers, each coded once."""
+        return Records.of(self.before)
+
+    @cached_property
     def columns(self) -> dict[Any, Any]:
         """The treated columns, of the type of the original ones."""
         return {name: self._column(name) for name in self.after}
@@ -150,25 +155,24 @@ class Treated:
 
 
 def treat_records(
-    data: Any,
+    rows: Records,
     coded: CodedRecords,
     settings: Settings,
     numbers_of: Callable[[Hashable], Floats],
-    codes_of: Callable[[Hashable], CodedColumn],
     *,
     decimal: str,
     risk: Floats | None,
     secret: str | None,
 ) -> Treated:
-    """Return the treated columns of data.
+    """Return the treated columns of recoded rows.
 
-    ``numbers_of`` and ``codes_of`` return a column of the data as numbers and as codes,
-    ``decimal`` is the decimal mark of numbers in text. In a pass over households, rules
+    ``numbers_of`` returns a column of the rows as numbers, ``decimal`` is the decimal
+    mark of numbers in text. In a pass over households, rules
     that alter values apply once for each household where its members agree; other rules
     give equal values for equal values anyway.
     """
     weights, household = coded.weights, coded.households
-    file = _File.of(data, settings.treat, numbers_of, codes_of, decimal)
+    file = _File.of(rows, settings.treat, numbers_of, decimal)
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
         settings.treat, household if settings.level == "household" else None
@@ -209,9 +213,7 @@ def treat_records(
 class _File:
     """The columns to treat, as codes and as numbers."""
 
-    data: Any
     records: Records
-    codes_of: Callable[[Hashable], CodedColumn]
     coded: dict[Hashable, CodedColumn]
     before: dict[Any, Floats]
     categorical: frozenset[Hashable]
@@ -220,10 +222,9 @@ class _File:
     @classmethod
     def of(
         cls,
-        data: Any,
+        records: Records,
         rules: Rules,
         numbers_of: Callable[[Hashable], Floats],
-        codes_of: Callable[[Hashable], CodedColumn],
         decimal: str,
     ) -> _File:
         """Return the columns that some rules treat."""
@@ -238,14 +239,13 @@ class _File:
             name for names in rules for name in names if name not in numeric
         )
         coded: dict[Hashable, CodedColumn] = {
-            name: codes_of(name) for names in rules for name in names
+            name: code_column(records, name) for names in rules for name in names
         }
         before = {
             name: _codes(one) if name in categorical else numbers_of(name)
             for name, one in coded.items()
         }
-        records = Records.of(data)
-        return cls(data, records, codes_of, coded, before, categorical, decimal)
+        return cls(records, coded, before, categorical, decimal)
 
     def by_unit(
         self, rules: Rules, household: NDArray[np.int64] | None
@@ -276,7 +276,7 @@ class _File:
     def strata_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Any]:
         """Return the codes of the strata of some rules, or some rows of them."""
         return {
-            name: self.codes_of(name).codes[rows]
+            name: code_column(self.records, name).codes[rows]
             for each in rules.values()
             for rule in each
             for name in rule.strata
@@ -285,7 +285,7 @@ class _File:
     def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
         """Return the codes and labels of a column after the treatments so far."""
         if name not in now:
-            found = self.codes_of(name)
+            found = code_column(self.records, name)
             return found.codes, found.labels
         values, codes = table_of(now[name])
         return codes, np.array(self.values(name, values.tolist()), object)
@@ -299,7 +299,8 @@ class _File:
 
     def like(self, name: Hashable, values: list[Any], codes: Codes) -> Any:
         """Return values by their codes as a column like the original one."""
-        own = self.data[name] if isinstance(self.data, Mapping) else None
+        data = self.records.data
+        own = data[name] if isinstance(data, Mapping) else None
         new = replace(self.coded[name], codes=codes)
         return column_like(self.records, name, values, new, own)
 

@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore.data.engine_cells import _with_sizes
-from riskcore.data.engines import base, lazy
+from riskcore.data.engines import base
 from riskcore.data.engines.counting import Question
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.engines.sums import ExactSum
@@ -40,9 +40,9 @@ KEYS = ["region", "age"]
 
 @pytest.fixture
 def small_batches(monkeypatch):
-    monkeypatch.setattr(lazy, "BATCH", 50)
+    monkeypatch.setattr(base, "BATCH", 50)
     monkeypatch.setattr(base, "MOST", 30)
-    monkeypatch.setattr(lazy, "PART", 900)  # several passes
+    monkeypatch.setattr(base, "PART", 900)  # several passes
 
 
 def told(call):
@@ -192,7 +192,7 @@ def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):
     def refused(self, question):
         raise AssertionError("the cells are collected")
 
-    monkeypatch.setattr(lazy.Lazy, "cells", refused)
+    monkeypatch.setattr(base.Engine, "cells", refused)
     if engine.name == "ibis":  # its backends have no function of ours
         with pytest.raises(AssertionError, match="collected"):
             _ = got.records

@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore.data import source
-from riskcore.data.engines.large_file import LargeFile
+from riskcore.data.engines.polars.large_file import LargeFile
 from riskcore.data.files import formats, parquet
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source

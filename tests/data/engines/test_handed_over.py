@@ -205,7 +205,7 @@ def test_filters_and_first_records_are_those_of_polars(hold):
 
 
 def test_many_records_are_counted_in_passes(hold, monkeypatch):
-    monkeypatch.setattr("riskcore.data.engines.lazy.PART", 90)
+    monkeypatch.setattr("riskcore.data.engines.base.PART", 90)
     table, keys = survey(), ["sex", "income"]
     how = {"missing": "category", "population": "weights"}
     want = riskcore.assess(table, keys, "w", **how)

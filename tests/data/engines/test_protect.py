@@ -11,7 +11,7 @@ import pytest
 
 import riskcore
 from riskcore import Recoding
-from riskcore.data.engines.lazy import Lazy
+from riskcore.data.engines.base import Engine
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
@@ -444,7 +444,7 @@ def test_warned_of_rules_that_fit_nothing(engine):
 def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
     """A join that leaves a value behind is seen, whatever the plan says."""
 
-    monkeypatch.setattr(Lazy, "change", lambda self, *_: self.native)
+    monkeypatch.setattr(Engine, "change", lambda self, *_: self.native)
     with pytest.raises(RuntimeError, match="so nothing is returned"):
         riskcore.protect(engine.hold(survey()), KEYS, "w", threshold=0.02)
 

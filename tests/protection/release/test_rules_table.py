@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bench.release_rules import PAGE, SCHEMA, schema_text, tables_text
 from riskcore.assessment.assess_settings import CheckSettings, ReportSettings
 from riskcore.common.settings import settings_of
-from riskcore.data.files.settings_table import ReadSettings
+from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.release.rules_table import (
     LEFT_OUT,
     entries,

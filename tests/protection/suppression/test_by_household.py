@@ -76,7 +76,7 @@ def test_as_by_hand(goal, missing):
     ]
     # All else is as it was, in its order.
     for name in ("w", "hh", "age"):
-        assert list(result.rows[name]) == data[name]
+        assert list(result.rows.data[name]) == data[name]
     assert result.protected.figures == by_hand.protected.figures
     assert result.n == len(data["hh"])
     for key in KEYS:

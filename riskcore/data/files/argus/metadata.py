@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from riskcore.data.files.argus.text import ignoring_case, text_lines
+from riskcore.data.files.argus.encoding import ignoring_case, text_lines
 
 # The rest of a line up to the end of its next token; a comment ends the line.
 _TOKEN = re.compile(r'[ \t]*(?://.*|("[^"]*"?|[,|()]|[^ \t]+))')

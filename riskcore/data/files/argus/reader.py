@@ -18,8 +18,8 @@ import numpy as np
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
+from riskcore.data.files.argus.encoding import Array, characters_in, decoded
 from riskcore.data.files.argus.metadata import Metadata, Variable, metadata_of
-from riskcore.data.files.argus.text import Array, characters_in, decoded
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import is_number, warn_of_open_end
 

@@ -16,17 +16,17 @@ import numpy as np
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus import reader
+from riskcore.data.files.argus.encoding import (
+    Array,
+    characters_in,
+    encodes,
+    encoding_of,
+)
 from riskcore.data.files.argus.metadata import (
     Metadata,
     Variable,
     line_tokens,
     unquoted,
-)
-from riskcore.data.files.argus.text import (
-    Array,
-    characters_in,
-    encodes,
-    encoding_of,
 )
 from riskcore.data.files.base_format import Recoded
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from riskcore.common import arguments
 from riskcore.core.risk import individual
-from riskcore.data.engines import functions
+from riskcore.data.engines import risk_of_arrow
 
 
 def register() -> None:
@@ -55,4 +55,4 @@ class _Namespace:
             return_dtype=polars.Float64,
         )
         known = f.is_not_null() & F.is_not_null()
-        return polars.when(known).then(risk).alias(functions.NAME)
+        return polars.when(known).then(risk).alias(risk_of_arrow.NAME)

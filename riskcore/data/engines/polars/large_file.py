@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from riskcore.data.engines.counting import LARGEST_SQUARED, Question, Weights
-from riskcore.data.engines.polars_engine import Polars
-from riskcore.data.engines.scan import scan
+from riskcore.data.engines.polars.engine import Polars
+from riskcore.data.engines.polars.scan import scan
 from riskcore.data.engines.sums import ExactSum
 from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.base_format import RecordBatches

@@ -11,7 +11,7 @@ from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Any
 
-from riskcore.data.engines import lazy
+from riskcore.data.engines import base
 from riskcore.data.engines.base import Compute, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, frequencies
 from riskcore.data.engines.protecting import Blank, Change, Changes
@@ -26,7 +26,7 @@ _MIXED_UP = {
 }
 
 
-class DuckDB(lazy.Lazy):
+class DuckDB(base.Engine):
     """A relation of duckdb."""
 
     name = "duckdb"
@@ -52,8 +52,8 @@ class DuckDB(lazy.Lazy):
     def collect(self, asked: Any) -> Iterator[Any]:
         """Yield the rows in batches, which duckdb does not keep."""
         # An open reader keeps the connection from other queries.
-        with closing(asked.to_native().to_arrow_reader(lazy.BATCH)) as reader:
-            yield from lazy.frames_of(reader)
+        with closing(asked.to_native().to_arrow_reader(base.BATCH)) as reader:
+            yield from base.frames_of(reader)
 
     def select(self, names: Sequence[Any]) -> Any:
         """Return columns under the names c0, c1, ..."""
@@ -116,7 +116,7 @@ class DuckDB(lazy.Lazy):
 
         The results come from a function that its connection is given.
         """
-        added = lazy.result_types(compute, {"i": "BIGINT", "f": "DOUBLE"})
+        added = base.result_types(compute, {"i": "BIGINT", "f": "DOUBLE"})
         keys = ", ".join(question.key_columns)
         counted = ", ".join([RECORDS, *question.sum_columns])
         cells = self.lazy_cells(question).to_native()

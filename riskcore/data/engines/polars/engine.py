@@ -8,13 +8,13 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from riskcore.data.engines import lazy
+from riskcore.data.engines import base
 from riskcore.data.engines.base import Compute, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, frequencies
 from riskcore.data.engines.protecting import Blank, Change, Changes
 
 
-class Polars(lazy.Lazy):
+class Polars(base.Engine):
     """A lazy frame of polars."""
 
     name = "polars"
@@ -29,7 +29,7 @@ class Polars(lazy.Lazy):
         import polars
 
         hashes = [
-            polars.col(key).hash(seed) % lazy.PRIME for seed, key in enumerate(keys)
+            polars.col(key).hash(seed) % base.PRIME for seed, key in enumerate(keys)
         ]
         return data.filter(polars.sum_horizontal(hashes) % parts == part)
 
@@ -38,7 +38,7 @@ class Polars(lazy.Lazy):
         import narwhals.stable.v2 as nw
 
         frame = asked.to_native()
-        size = lazy.BATCH
+        size = base.BATCH
         if not hasattr(frame, "collect_batches"):  # polars before 1.34
             whole = asked.collect(engine="streaming")
             for start in range(0, max(len(whole), 1), size):
@@ -102,7 +102,7 @@ class Polars(lazy.Lazy):
         import narwhals.stable.v2 as nw
 
         for name in names:
-            if self._schema[name] == nw.Object:
+            if self.schema[name] == nw.Object:
                 raise TypeError(
                     f"column {name!r}: a lazy frame of polars cannot join values of "
                     "type Object; cast them to text or numbers, or collect the columns"
@@ -110,14 +110,14 @@ class Polars(lazy.Lazy):
 
     def categories(self, name: Any) -> list[Any] | None:
         """Return the categories of an Enum; a Categorical has no order."""
-        categories = getattr(self._schema[name], "categories", None)
+        categories = getattr(self.schema[name], "categories", None)
         return None if categories is None else list(categories)
 
     def compute_results(self, question: Question, compute: Compute) -> Any:
         """Return the data with results, lazily: the cells are counted once more."""
         import polars
 
-        added = lazy.result_types(compute, {"i": polars.Int64, "f": polars.Float64})
+        added = base.result_types(compute, {"i": polars.Int64, "f": polars.Float64})
         table = self.lazy_cells(question).to_native()
         results = polars.struct([RECORDS, *question.sum_columns]).map_batches(
             partial(_results, question, compute), return_dtype=polars.Struct(added)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from riskcore.data.engines import functions
+from riskcore.data.engines import risk_of_arrow
 
 
 def register(connection: Any) -> None:
@@ -25,15 +25,15 @@ def register(connection: Any) -> None:
     .. code-block:: python
 
         import duckdb
-        from riskcore.data.engines.duckdb import register
+        from riskcore.engines.duckdb import register
 
         connection = duckdb.connect()
         register(connection)
         connection.sql("SELECT individual_risk(1, 50)").fetchall()
     """
     connection.create_function(
-        functions.NAME,
-        functions.individual_risk,
+        risk_of_arrow.NAME,
+        risk_of_arrow.individual_risk,
         ["DOUBLE", "DOUBLE"],
         "DOUBLE",
         type="arrow",

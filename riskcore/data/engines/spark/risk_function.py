@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from riskcore.data.engines.functions import NAME
+from riskcore.data.engines.risk_of_arrow import NAME
 from riskcore.data.files.arrow import import_pyarrow
 
 
@@ -31,7 +31,7 @@ def register(session: Any) -> Any:
     --------
     .. code-block:: python
 
-        from riskcore.data.engines.spark import register
+        from riskcore.engines.spark import register
 
         register(session)
         session.sql("SELECT individual_risk(1, 50)").collect()
@@ -51,9 +51,9 @@ def _typed() -> Any:
 
     def individual_risk(frequency: Any, weight_sum: Any) -> Any:
         # Imported by the executor, not sent to it.
-        from riskcore.data.engines import functions
+        from riskcore.data.engines import risk_of_arrow
 
-        return functions.individual_risk(frequency, weight_sum)
+        return risk_of_arrow.individual_risk(frequency, weight_sum)
 
     individual_risk.__annotations__ = {
         "frequency": array,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.data.engines import lazy
+from riskcore.data.engines import base
 from riskcore.data.engines.base import Compute, Numbers, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, frequencies
 from riskcore.data.engines.protecting import Blank, Change, Changes
@@ -21,7 +21,7 @@ from riskcore.data.files.arrow import import_pyarrow
 _BINARY = "UTF8_BINARY"
 
 
-class Spark(lazy.Lazy):
+class Spark(base.Engine):
     """A data frame of Spark."""
 
     name = "Spark"
@@ -95,7 +95,7 @@ class Spark(lazy.Lazy):
         """
         types = import_module("pyspark.sql.types")
         kinds = {"i": types.LongType(), "f": types.DoubleType()}
-        added = lazy.result_types(compute, kinds)
+        added = base.result_types(compute, kinds)
         cells = self.lazy_cells(question).to_native()
         schema = type(cells.schema)(
             [cells.schema[name] for name in question.key_columns]
@@ -144,9 +144,9 @@ def _packed(question: Question, batches: Iterable[Any]) -> Iterator[Any]:
         arrays = [pyarrow.array([each], pyarrow.binary()) for each in columns]
         return pyarrow.RecordBatch.from_arrays(arrays, ["f", "sums"])
 
-    for frame in lazy.frames_of(batches):
+    for frame in base.frames_of(batches):
         waiting.append(frequencies(frame, question))
-        if sum(len(records) for records, _ in waiting) >= lazy.BATCH:
+        if sum(len(records) for records, _ in waiting) >= base.BATCH:
             yield row()
             waiting.clear()
     if waiting:
@@ -158,7 +158,7 @@ def _results(
 ) -> Iterator[Any]:
     """Yield keys and results of batches of cells; executors run this."""
     pyarrow = import_pyarrow()
-    for cells in lazy.frames_of(batches):
+    for cells in base.frames_of(batches):
         results = compute(*frequencies(cells, question))
         table = cells.to_native().select(question.key_columns)
         for name, values in results.items():

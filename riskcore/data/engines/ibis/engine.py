@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any
 
-from riskcore.data.engines import lazy
+from riskcore.data.engines import base
 from riskcore.data.engines.counting import Question, Weights
 from riskcore.data.engines.protecting import Blank, Change, Changes
 
@@ -15,7 +15,7 @@ from riskcore.data.engines.protecting import Blank, Change, Changes
 _ALIKE = [("A", "a"), ("\u00e9", "e")]
 
 
-class Ibis(lazy.Lazy):
+class Ibis(base.Engine):
     """A table of ibis."""
 
     name = "ibis"
@@ -81,11 +81,11 @@ class Ibis(lazy.Lazy):
             # ibis 12 asks duckdb 2 for batches by a name that it no longer has.
             relation = getattr(native.get_backend(), "_to_duckdb_relation", None)
             if relation is None:
-                batches = native.to_pyarrow_batches(chunk_size=lazy.BATCH)
-                yield from lazy.frames_of(batches)
+                batches = native.to_pyarrow_batches(chunk_size=base.BATCH)
+                yield from base.frames_of(batches)
                 return
-            with closing(relation(native).to_arrow_reader(lazy.BATCH)) as reader:
-                yield from lazy.frames_of(reader)
+            with closing(relation(native).to_arrow_reader(base.BATCH)) as reader:
+                yield from base.frames_of(reader)
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
@@ -111,7 +111,7 @@ class Ibis(lazy.Lazy):
     def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
         """Return the records of one part, chosen by a hash of their keys."""
         mixed = import_module("ibis").struct({key: data[key] for key in keys}).hash()
-        return data.filter((mixed % lazy.PRIME).abs() % parts == part)
+        return data.filter((mixed % base.PRIME).abs() % parts == part)
 
     def select(self, names: Sequence[Any]) -> Any:
         """Return columns under the names c0, c1, ..."""
