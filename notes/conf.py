@@ -18,6 +18,7 @@ from sphinx.util import logging
 
 import riskcore
 from riskcore.cli import _parser
+from riskcore.cli.topics import full_help
 from riskcore.core.compiled.ufunc_maker import made_from
 
 project = "riskcore"
@@ -134,7 +135,7 @@ class CommandHelp(Directive):
         parser = _parser()
         for name in self.arguments:
             parser = parsers_of(parser)[name]
-        text = parser.format_help()
+        text = full_help(parser)
         return [nodes.literal_block(text, text, language="text")]
 
 

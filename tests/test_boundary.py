@@ -12,10 +12,10 @@ from riskcore import assess, protect
 from riskcore.core.risk.household import households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import tabulate
-from riskcore.page import page
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.suppression.plan_record import Margins, plan
 from riskcore.protection.suppression.suppress import Aim
+from riskcore.report.page import page
 from riskcore.report.risk_curve import risk_curve
 
 pytestmark = pytest.mark.filterwarnings(
@@ -99,7 +99,7 @@ def test_households(weighted, where):
         members = [expected[g] for g in groups.inverse]
         assert weighted.unsafe_households(t).tolist() == members
         assert groups.distribution.unsafe_count(t) == sum(members)
-        aim = Aim(np.inf, t, True)
+        aim = Aim(np.inf, t)
         assert aim.unsafe_households(weighted) == sum(expected)
     assert households([0.25], [1]).unsafe(around(0.25, where)).tolist() == [
         UNSAFE[where]
@@ -107,24 +107,22 @@ def test_households(weighted, where):
 
 
 @pytest.mark.parametrize("where", UNSAFE)
-@pytest.mark.parametrize("within", [True, False])
-def test_aims(where, within):
+def test_aims(where):
     risks = assess(small(), ["a"], household="hh")
     t = around(0.25, where)
-    aim = Aim(t, np.inf, within)
+    aim = Aim(t, np.inf)
     assert aim.limit(risks).tolist() == [t] * 16
     assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where])
     # Households of 0.5 and 0.5, 0.25 and 0.25, 0.125 and 0.125.
     assert risks.households.risk.tolist() == [0.75] * 2 + [0.4375] * 2 + [0.234375] * 4
     # By the share of a member: h/2 is 0.25, though the household is below h.
     h = around(0.5, where)
-    aim = Aim(np.inf, h, within)
-    other = np.inf if within else h / 2
-    assert aim.limit(risks).tolist() == by_size(h / 2, other, other)
-    assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where] and not within)
+    aim = Aim(np.inf, h)
+    assert aim.limit(risks).tolist() == by_size(h / 2, np.inf, np.inf)
+    assert aim.unsafe(risks).tolist() == by_size(True, False)
     # By the risk of the household: then its members are above their share.
-    aim = Aim(np.inf, around(0.4375, where), within)
-    assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where] or not within)
+    aim = Aim(np.inf, around(0.4375, where))
+    assert aim.unsafe(risks).tolist() == by_size(True, UNSAFE[where])
     assert aim.unsafe_households(risks) == 2 + 2 * UNSAFE[where]
 
 
@@ -134,7 +132,7 @@ def test_members_at_their_share_within_unsafe_households(where):
     data = {**small(), "hh": [0, 1, 2, 3, 0, 4, 5, 6, *range(7, 15)]}
     risks = assess(data, ["a"], household="hh")
     assert risks.households.risk[0] == 0.625
-    unsafe = Aim(np.inf, around(0.5, where), True).unsafe(risks)
+    unsafe = Aim(np.inf, around(0.5, where)).unsafe(risks)
     assert unsafe[0]
     assert unsafe[4] == UNSAFE[where]
 
@@ -220,15 +218,13 @@ def test_rates(where):
     assert result.unsafe.tolist() == by_size(True, UNSAFE[where])
     # Of households: two at 0.75, two at 0.4375, four at 0.234375.
     rate = around((8 * 0.4375 + 8 * 0.234375) / 16, where)
-    for within in (True, False):
-        how = {"household_rate": rate, "within_households": within, "cost": NEVER}
-        result = protect(small(), ["a"], None, "hh", **how)
-        t = result.sets[0].aim.household_threshold
-        assert [t < 0.4375, t == 0.4375, t > 0.4375][where]
-        assert result.unsafe.tolist() == by_size(True, UNSAFE[where] or not within)
-        stages = result.sets[0].comparison()["original"]
-        assert stages["unsafe_households"] == 2 + 2 * UNSAFE[where]
-        assert not result.goals_met
+    result = protect(small(), ["a"], None, "hh", household_rate=rate, cost=NEVER)
+    t = result.sets[0].aim.household_threshold
+    assert [t < 0.4375, t == 0.4375, t > 0.4375][where]
+    assert result.unsafe.tolist() == by_size(True, UNSAFE[where])
+    stages = result.sets[0].comparison()["original"]
+    assert stages["unsafe_households"] == 2 + 2 * UNSAFE[where]
+    assert not result.goals_met
 
 
 @pytest.mark.parametrize("count", range(17))
@@ -241,15 +237,13 @@ def test_counts(count):
 
 
 @pytest.mark.parametrize("where", UNSAFE)
-@pytest.mark.parametrize("within", [True, False])
-def test_protected_households(where, within):
+def test_protected_households(where):
     # One key more, without which all are alike.
     data = {**small(), "c": ["y"] * 16}
     keys, h = ["a", "c"], around(0.4375, where)
-    how = {"household_threshold": h, "within_households": within}
-    result = protect(data, keys, None, "hh", **how)
+    result = protect(data, keys, None, "hh", household_threshold=h)
     # Without key a the risk is 1/16, and half of h is above 0.125.
-    lost = by_size(True, UNSAFE[where] or not within)
+    lost = by_size(True, UNSAFE[where])
     assert result.masks["a"].tolist() == lost
     assert result.goals_met
     assert result.protected.household_risk.max() < h

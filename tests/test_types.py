@@ -83,7 +83,7 @@ def protected(column):
 def test_a_rare_value_is_suppressed_and_written(kind, name, tmp_path):
     result = protected(COLUMNS[kind])
     assert result.suppressed == {"rare": 1, "other": 0}
-    assert result.write(tmp_path / name)["output"]["read_back"]
+    assert result.write(tmp_path / name)["output"]["sha256"]
 
 
 REFUSED = {

@@ -59,7 +59,6 @@ _GOALS = (
     "rate",
     "household_threshold",
     "household_rate",
-    "within_households",
     "k",
 )
 _FILES = "files"  # beside the tables of rules: the files that they name
@@ -343,7 +342,7 @@ class Workbench:
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
         suppress, changes = self.table("suppress"), dict[str, Any]()
-        for rule in ("cost", "related", "household_keys", "protect_shares"):
+        for rule in ("cost", "related", "household_keys"):
             given = suppress.get(rule)
             if isinstance(given, Mapping | list) and {*given} & {*gone}:
                 left = [name for name in given if name not in gone]

@@ -235,15 +235,6 @@ class ReportSettings(TypedDict, total=False):
             "records, so only you can read the file",
         ),
     ]
-    report_top: Annotated[
-        int,
-        Setting(
-            default=0,
-            kind=WHOLE,
-            metavar="N",
-            help="list the N riskiest combinations in --report (default none)",
-        ),
-    ]
     report_public: Annotated[
         str | Path | None,
         Setting(
@@ -364,7 +355,6 @@ class CheckSettings(TypedDict, total=False):
     hierarchies: Annotated["Mapping[Hashable, Tree] | None", HIERARCHIES]
     missing_sensitive: Annotated[str, MISSING_SENSITIVE]
     missing: Annotated[str, MISSING]
-    alpha: Annotated[float, ALPHA]
     population: Annotated[Any, POPULATION]
     method: Annotated[Method, METHOD]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]

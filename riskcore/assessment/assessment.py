@@ -516,7 +516,7 @@ class Assessment(UnitRisk):
 
         See Also
         --------
-        riskcore.page.public_page : the report for publication.
+        public_report : the report for publication.
 
         Examples
         --------
@@ -533,6 +533,54 @@ class Assessment(UnitRisk):
             threshold=threshold,
             household_threshold=household_threshold,
             top=top,
+            overwrite=overwrite,
+        )
+
+    def public_report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        threshold: float | None = None,
+        household_threshold: float | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the report for publication, as ``riskcore assess --report-public``.
+
+        It has classes of records by risk and rounded figures. Beside another version of
+        the file, such as a protected one, it would reveal what was suppressed there.
+
+        Parameters
+        ----------
+        path : path
+            HTML file to write; everybody can read it.
+        title : str, optional
+            Title of the page, such as the name of the survey.
+        threshold, household_threshold : float, optional
+            Risks at which to count the records. Only whole classes are counted, so that
+            a threshold inside a class gives a range.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError, OSError, ValueError
+            As `report`.
+
+        Examples
+        --------
+        >>> import tempfile, riskcore
+        >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.public_report(f"{folder}/about.html", threshold=0.5)
+        ...
+        """
+        reports().public_report_of(
+            self,
+            path,
+            title=title,
+            threshold=threshold,
+            household_threshold=household_threshold,
             overwrite=overwrite,
         )
 

@@ -150,7 +150,9 @@ def missing_rule(figures: Plain) -> str | None:
     rule, found = figures["missing"], figures.get("incomplete_records")
     if rule == "refuse" or (found is not None and not any_missing(figures)):
         return None
-    alpha = f", alpha {figures['alpha']:.8g}" if rule == "wildcard" else ""
+    # The figures of a protection have no alpha: it counts every match in full.
+    given = rule == "wildcard" and "alpha" in figures
+    alpha = f", alpha {figures['alpha']:.8g}" if given else ""
     named = MISSING_NAMES[rule] + alpha
     return f"in {counted(found, 'record')}; they {named}" if found else named
 

@@ -127,6 +127,13 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="replace existing files",
     )
     add_report(parser)
+    parser.add_argument(
+        "--report-top",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="list the N riskiest combinations in --report (default none)",
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     add_reading(parser)
     add_quiet(parser)
@@ -150,6 +157,11 @@ def run(options: argparse.Namespace) -> None:
     asked = arguments_of(options, AssessSettings, columns=columns)
     asked["population"] = population_of(asked["population"])
     refuse_inputs(options, source)
+    if options.report_top and options.report is None:
+        lacking = ""
+        if options.report_public is not None:
+            lacking = ": --report-public never lists combinations of key values"
+        raise ValueError(f"--report-top needs --report{lacking}")
     check_reports(options)
     reports = [one for one in (options.report, options.report_public) if one]
     if reports:
@@ -320,7 +332,7 @@ def _report(
 
 
 def _public_report(assessment: Any, options: argparse.Namespace) -> str:
-    from riskcore.report.page import public_page
+    from riskcore.report.public_page import public_page
 
     title = {} if options.report_title is None else {"title": options.report_title}
     # A threshold found from a rate would reveal a figure of the file.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.assessment.assess_settings import CheckSettings
+from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli.options import add_file, add_keys, source_of
 from riskcore.cli.results import (
     add_results,
@@ -52,7 +52,7 @@ _LONGEST = 24
 
 
 # Settings of `check` that `diversity` takes, too.
-_SHARED = ("missing", "alpha", "missing_sensitive", "ordered", "hierarchies")
+_SHARED = ("missing", "missing_sensitive", "ordered", "hierarchies")
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -77,6 +77,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="sensitive variables; each is measured separately",
     )
     add_settings(parser, CheckSettings, *_SHARED)
+    add_settings(parser, AssessSettings, "alpha")
     parser.add_argument(
         "--c",
         type=number,
@@ -115,6 +116,7 @@ def run(options: argparse.Namespace) -> None:
     if options.report_top and options.l is None and options.t is None:
         raise ValueError("--report-top lists failing cells, so it needs --l or --t")
     shared = arguments_of(options, CheckSettings, _SHARED)
+    shared |= arguments_of(options, AssessSettings, ["alpha"])
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_results(options, source)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from riskcore.report.provenance import Provenance
 
 
-def add_quiet(command: argparse.ArgumentParser) -> None:
+def add_quiet(command: Any) -> None:
     """Add --quiet."""
     command.add_argument(
         "--quiet", action="store_true", help="show no progress on stderr"
@@ -38,9 +38,7 @@ def add_file(
     command.add_argument("file", metavar=name, type=Path, nargs=count, help=what)
 
 
-def add_keys(
-    command: argparse.ArgumentParser, *, sets: bool = False, needed: bool = True
-) -> None:
+def add_keys(command: Any, *, sets: bool = False, needed: bool = True) -> None:
     """Add the key variables: one set or several."""
     command.add_argument(
         "--keys",
@@ -52,18 +50,18 @@ def add_keys(
     )
 
 
-def add_weight(command: argparse.ArgumentParser) -> None:
+def add_weight(command: Any) -> None:
     """Add the column of weights."""
     add_setting(command, "weight", WEIGHT)
 
 
-def add_roles(command: argparse.ArgumentParser) -> None:
+def add_roles(command: Any) -> None:
     """Add the columns of weights and of household ids."""
     add_weight(command)
     add_setting(command, "household", HOUSEHOLD)
 
 
-def add_reading(command: argparse.ArgumentParser) -> None:
+def add_reading(command: Any) -> None:
     """Add how to read the file."""
     add_settings(command, ReadSettings)
 
@@ -87,11 +85,6 @@ def check_reports(options: argparse.Namespace) -> None:
         from riskcore.report.templating import need_reports
 
         need_reports(options.report, options.report_public)
-    if options.report_top and options.report is None:
-        lacking = ""
-        if options.report_public is not None:
-            lacking = ": --report-public never lists combinations of key values"
-        raise ValueError(f"--report-top needs --report{lacking}")
     if options.report_title is not None and not (
         options.report or options.report_public
     ):

@@ -22,21 +22,19 @@ from riskcore.cli.results import print_json
 from riskcore.cli.rules import (
     add_print_rules,
     files_of,
-    means_of,
     print_rules,
     rules_of_protect,
 )
 from riskcore.cli.settings import add_setting, add_settings, arguments_of
 from riskcore.cli.terminal import Progress
+from riskcore.cli.topics import HelpByTopic
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings_table import (
     ANY,
     ORDER,
     OUTPUT,
-    ColumnSettings,
     ProtectSettings,
-    SafetySettings,
     WriteSettings,
 )
 
@@ -58,8 +56,28 @@ match of others. Every column that stays needs a role. The file is written only 
 safe, or safe except for leaks that were accepted by name.
 """
 
-_PROTECT_EXAMPLES = """\
-recodings, each given as VARIABLE=RULE:
+_PROTECT_END = """\
+examples:
+  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
+      --recode AGE=from:15,30,45,65 --rate 0.1% \\
+      --output survey-safe.csv --report survey-safe.html --report-public about.html
+  riskcore protect survey.csv --keys REGION SEX AGE --k 3 --role DISEASE=sensitive --l 2
+
+Without --output, the file that would be written is judged and nothing is written.
+Keep the printed result, the private record and --report to yourself; you may publish
+--report-public. A second safe file of the same survey can reveal what this one
+suppresses.
+
+The exit status is 0 if the file is safe, or safe except for accepted leaks; 1 if a goal
+is not met, a leak is open or a column has no role; 2 if the input is refused and
+nothing is written; 74 if an error occurred after files were written; or 130 if
+interrupted.
+"""
+_GOALS = """\
+Give --keys twice to protect from two intruders who know different variables.
+"""
+_RECODINGS = """\
+Each is given as VARIABLE=RULE:
   AGE=Age.grc              the rules of a mu-Argus recode file
   AGE=upto:15,30,45        up to 15, over 15 to 30, ..., over 45
   AGE=from:15,30,45        below 15, from 15 to below 30, ..., from 45
@@ -71,8 +89,9 @@ recodings, each given as VARIABLE=RULE:
   REGION=truncate:2        remove the last two characters
   MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
-
-treatments, each given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
+"""
+_TREATMENTS = """\
+Each is given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
   INCOME=top:1%            the largest 1 % become the limit (top:1%=mean: their mean)
   INCOME=bottom:0=0        values up to 0 become 0
   INCOME=round:1000        multiples of 1000 (round:2digits: two significant digits)
@@ -87,59 +106,80 @@ treatments, each given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns togethe
   WEIGHT=rake:totals.csv   known totals, from lines column,category,total; comes last
 microaggregate, swap, noise, pram, swap-areas and the rules of weights alter values: the
 verdict says so. :within=COLUMN at the end of a rule keeps to groups of records.
-
-examples:
-  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
-      --recode AGE=from:15,30,45,65 --rate 0.1% \\
-      --output survey-safe.csv --report survey-safe.html --report-public about.html
-  riskcore protect Demodata.asc --keys REGION SEX AGE MARSTAT --threshold 0.00125 \\
-      --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
-  riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
-      --household HH --household-keys REGION --household-rate 1% --rate 0.1%
-  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
-  riskcore protect survey.csv --keys REGION SEX AGE --k 3 --role DISEASE=sensitive --l 2
-  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \\
-      --weight HHWEIGHT --k 3 --output households-safe.csv
-
-Without --output, the file that would be written is judged and nothing is written. The
-safe file has the format of FILE, or the format that its suffix names: .csv, .parquet,
-.feather, .arrow, .sav, .zsav, .dta or .xlsx.
+"""
+_FILES = """\
+The safe file has the format of FILE, or the format that its suffix names: .csv,
+.parquet, .feather, .arrow, .sav, .zsav, .dta or .xlsx.
 Before the safe file is put in place, it is read back, compared cell by cell and
 assessed again. For a CSV file of a million records and ten columns this takes about 7 s
-in addition to 3 s for writing, for Parquet 2 s in addition to 3 s; --no-read-back skips
-it. Household numbers are replaced by new numbers in random order, because the old
-numbers often follow the regions.
+in addition to 3 s for writing, for Parquet 2 s in addition to 3 s. Household numbers
+are replaced by new numbers in random order, because the old numbers often follow the
+regions.
 
 The private record of the protection is written beside the safe file, with
 .private.json added to its name. Keep it to yourself: it reveals the order of the
 original file. With it riskcore run RULES --secret makes the same file again, by the
 rules that --print-rules writes. --record-public writes a record of methods and counts
 only.
-
-Give --keys twice to protect from two intruders who know different variables. There is
-one report for each set of keys, NAME.html, NAME-2.html and so on. If there are more
-than ten sets, the worst ten get a report, with a table of all sets. Keep these reports
-to yourself, because their exact risks reveal weights of single records. Keep the
-printed result to yourself, too: from figures of FILE, anyone can work out suppressed
-values by trial. --report also shows the cost of the protection, as riskcore compare
-does: entropy, distances between tables, the propensity score. This takes about 2 s for
-a million records. You may publish --report-public: it has classes and rounded figures
-of the protected file alone, on one page for all sets of keys.
-A second safe file of the same survey can reveal what this one suppresses.
-
-The exit status is 0 if the file is safe, or safe except for accepted leaks; 1 if a goal
-is not met, a leak is open or a column has no role; 2 if the input is refused and
-nothing is written; 74 if an error occurred after files were written; or 130 if
-interrupted.
 """
-
-
+_REPORTS = """\
+There is one report for each set of keys, NAME.html, NAME-2.html and so on. If there are
+more than ten sets, the worst ten get a report, with a table of all sets. Keep these
+reports to yourself, because their exact risks reveal weights of single records. Keep
+the printed result to yourself, too: from figures of FILE, anyone can work out
+suppressed values by trial. --report also shows the cost of the protection, as riskcore
+compare does: entropy, distances between tables, the propensity score. This takes about
+2 s for a million records. You may publish --report-public: it has classes and rounded
+figures of the protected file alone, on one page for all sets of keys.
+"""
+_EXAMPLES = """\
+examples:
+  riskcore protect Demodata.asc --keys REGION SEX AGE MARSTAT --threshold 0.00125 \\
+      --recode REGION=Region.grc AGE=Age.grc --output Demodata-safe.asc
+  riskcore protect survey.parquet --keys REGION SEX AGE --keys SEX AGE JOB --weight W \\
+      --household HH --household-keys REGION --household-rate 1% --rate 0.1%
+  riskcore protect survey.csv --keys REGION SEX AGE MARSTAT JOB --k 5 --subsets 3
+  riskcore protect survey.csv --level household --household HH --keys REGION SIZE \\
+      --weight HHWEIGHT --k 3 --output households-safe.csv
+"""
+# The options of each topic of the help.
+_TOPICS = {
+    "goals": (
+        *("k", "subsets", "strata", "level", "threshold", "rate"),
+        *("household_threshold", "household_rate"),
+        *("min_population", "l", "kind", "t", "ordered"),
+    ),
+    "population": (
+        *("population", "sampling_fraction", "cluster", "missing", "method"),
+    ),
+    "panels": ("person", "wave", "known_waves"),
+    "columns": ("roles", "accept"),
+    "recodings": ("recodings",),
+    "treatments": ("treat",),
+    "suppression": (
+        *("cost", "household_keys", "related"),
+        *("against_insiders", "suppression", "ties"),
+    ),
+}
+_TEXTS = {
+    "goals": _GOALS,
+    "recodings": _RECODINGS,
+    "treatments": _TREATMENTS,
+    "files": _FILES,
+    "reports": _REPORTS,
+    "examples": _EXAMPLES,
+}
+# The options that the help shows first.
+_MAIN = (
+    *("keys", "weight", "household", "k", "threshold", "rate", "role", "accept"),
+    *("recode", "treat", "output", "report", "report_public", "overwrite"),
+    *("allow_unsafe", "json", "print_rules", "quiet"),
+)
 # Options that need a safe file.
 _OF_OUTPUT = (
     "record",
     "record_public",
     "guard_formulas",
-    "no_read_back",
     "allow_unsafe",
 )
 # What to do if no safe file is wanted, or if it is not safe.
@@ -158,46 +198,38 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "(--threshold RISK | --rate RATE | --k K) [options]",
         help="recode, suppress, verify, and write a safe file",
         description=_PROTECT,
-        epilog=_PROTECT_EXAMPLES,
+        epilog=_PROTECT_END,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
     )
     parser.set_defaults(run=run)
+    parser.add_argument("-h", "--help", action=HelpByTopic, main=_MAIN, texts=_TEXTS)
     add_file(parser)
-    add_keys(parser, sets=True, needed=False)
-    add_roles(parser)
-    safe = parser.add_argument_group("what is safe")
-    add_settings(safe, SafetySettings)
-    columns = parser.add_argument_group("columns and leaks")
-    add_settings(columns, ColumnSettings)
-    means = parser.add_argument_group("how the file is made safe")
-    left_out = (SafetySettings, ColumnSettings)
-    add_settings(means, ProtectSettings, without=left_out)
+    who = parser.add_argument_group("columns")
+    add_keys(who, sets=True, needed=False)
+    add_roles(who)
+    groups = {"columns": who}
+    for topic, names in _TOPICS.items():
+        group = groups.get(topic) or parser.add_argument_group(topic)
+        add_settings(group, ProtectSettings, *names)
     _add_files(parser)
-    add_reading(parser)
-    add_quiet(parser)
+    add_reading(parser.add_argument_group("reading"))
     return parser
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("files")
     add_setting(group, "output", OUTPUT)
-    add_settings(group, WriteSettings, "record", "public_record")
-    add_report(group)
-    add_settings(group, WriteSettings, "drop", "shuffle")
-    ids = group.add_mutually_exclusive_group()
-    add_settings(ids, WriteSettings, "renumber")
-    ids.add_argument(
-        "--keep-ids", action="store_true", help="keep the household ids unchanged"
-    )
-    add_settings(group, WriteSettings, "guard_formulas")
-    group.add_argument(
-        "--no-read-back",
-        action="store_true",
-        help="do not read the safe file back to compare and assess it",
-    )
+    add_settings(group, WriteSettings, "record", "public_record", "drop", "shuffle")
+    add_settings(group, WriteSettings, "renumber", "guard_formulas")
     add_settings(group, WriteSettings, "overwrite", "allow_unsafe")
-    group.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    add_print_rules(group)
+    add_report(parser.add_argument_group("reports"))
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "--json", action="store_true", help="print the outcome as JSON"
+    )
+    add_print_rules(results)
+    add_quiet(results)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -225,7 +257,7 @@ def carry_out(
     how = release._reading() if release else reading(options)
     source = source_of(options, progress, how)
     settings = _settings(source, options, release)
-    files = {**files_of(options), **means_of(options)}
+    files = files_of(options)
     rules = None if release is None else release.path
     check_release_files(
         source,
@@ -281,9 +313,6 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     if options.overwrite and not any(written):
         raise ValueError("--overwrite needs --output or a report")
     check_reports(options)
-    of_households = {"household_threshold", "household_rate"}
-    if "households" in given and not given & of_households:
-        raise ValueError("--households needs --household-threshold or --household-rate")
 
 
 def _given(options: argparse.Namespace) -> set[str]:
@@ -335,10 +364,7 @@ def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]
     output, private = record["output"], made.private_record
     assert private is not None
     yield f"The safe file is in {made.file}."
-    if output["read_back"]:
-        yield "It was read back and checked: every value and every risk agrees."
-    else:
-        yield "It was NOT read back, so its content is not verified."
+    yield "It was read back and checked: every value and every risk agrees."
     if output["renumbered"]:
         yield f"New ids in random order in {', '.join(output['renumbered'])}."
     if output["formulas_guarded"]:

@@ -35,16 +35,7 @@ def rules_of_protect(options: argparse.Namespace) -> Release:
     """Return the rules that the options of ``protect`` say."""
     source = source_of(options, Progress(quiet=True))
     asked = arguments_of(options, ProtectSettings, columns=source.names)
-    return rules_of(options, asked, means_of(options))
-
-
-def means_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the rules on the safe file whose options have other names."""
-    return {
-        "file": options.output,
-        "renumber": [] if options.keep_ids else options.renumber,
-        "verify": not options.no_read_back,
-    }
+    return rules_of(options, asked, {})
 
 
 def files_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -53,10 +44,11 @@ def files_of(options: argparse.Namespace) -> dict[str, Any]:
 
     known = TABLES["output"]
     assert isinstance(known, Mapping)
-    return {
+    found = {
         name: getattr(options, option_of(name, one), None)
         for name, one in known.items()
     }
+    return {**found, "file": options.output}
 
 
 def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.cli import protect
 from riskcore.cli.options import add_quiet
 from riskcore.cli.results import print_json
-from riskcore.cli.rules import files_of, means_of
+from riskcore.cli.rules import files_of
 from riskcore.cli.settings import option_of
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
     """Refuse names of ``[output]``, and an option, that would have no effect."""
     from riskcore.report.release_files import idle
 
-    wanted = {**files_of(to_do), **means_of(to_do)}
+    wanted = files_of(to_do)
     found = idle(wanted)
     if found is not None:
         name, needed = found
@@ -150,8 +150,6 @@ def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Names
     for name, value in given.items():
         setattr(found, option_of(name, known[name]), value)
     found.output = options.output or given.get("file")
-    found.no_read_back = not given.get("verify", True)
-    found.keep_ids = given.get("renumber") == []
     found.recode = list(release.arguments().get("recodings", {}).items())
     found.file, found.rules = file, options.rules
     for name in ("overwrite", "json", "quiet", "words"):

@@ -27,6 +27,7 @@ from riskcore.common.settings import (
     FLAG,
     FRACTION,
     GOALS,
+    IDS,
     NAMES,
     NEVER,
     NUMBER,
@@ -34,13 +35,11 @@ from riskcore.common.settings import (
     RECODINGS,
     RELATED,
     SEED,
-    SHARES,
     TOLERANCES,
     TREATMENTS,
     TREES,
     WHOLE,
     WORDS,
-    YES,
     Kind,
     Setting,
     settings_of,
@@ -101,11 +100,9 @@ def add_setting(
         return
     several = setting.kind in _SEVERAL
     default = setting.default
-    if setting.kind is YES:
-        default = setting.choices[0]
-    elif setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
+    if setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
         default = []
-    number = {SHARES: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
+    number = {IDS: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
     command.add_argument(
         option,
         action="extend" if default == [] else "store",
@@ -148,15 +145,11 @@ def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> A
     option = f"--{option_of(name, setting)}"
     if setting.kind in _BY_COLUMN and words and "derived" not in words:
         words = split_by_columns(option, words, columns)
-    if setting.kind is YES:
-        return words == setting.choices[0]
     if setting.kind in (RECODINGS, TOLERANCES, WORDS):
         found = gathered(option, words) or None
         return _amounts(option, found) if setting.kind is TOLERANCES else found
     if setting.kind in (RELATED, TREATMENTS):
         return _grouped(words)
-    if setting.kind is SHARES:
-        return words == [] or words
     if setting.kind is TREES:
         from riskcore.data.hierarchy import Hierarchy
 

@@ -67,9 +67,8 @@ candidates in a file of rules, beside its own rules; false takes one of these aw
 The tables are safe, roles, recodings, treat and suppress. --print-rules coarse prints
 the rules with those of the candidate.
 
---costs tries each candidate with several costs of suppression: "fewest", "equal",
-"entropy", and "fewest" with --protect-shares. "Largest loss" is the category that lost
-the largest share of its records.
+--costs tries each candidate with the costs "fewest", "equal" and "entropy". "Largest
+loss" is the category that lost the largest share of its records.
 
 --script prints how to make the safe file of one candidate, as a command and in Python.
 Keep the results to yourself: they hold figures of FILE.
@@ -270,7 +269,6 @@ _COSTS = {
     "fewest": ["--cost", "fewest"],
     "equal": ["--cost", "equal"],
     "entropy": ["--cost", "entropy"],
-    "shares": ["--cost", "fewest", "--protect-shares"],
 }
 
 
@@ -278,7 +276,7 @@ def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return each candidate with several costs of suppression."""
     for name, own in words.items():
         for word in own:
-            if word.partition("=")[0] in ("--cost", "--protect-shares"):
+            if word.partition("=")[0] == "--cost":
                 raise ValueError(
                     f"candidate {name} has {word}; leave out that or --costs"
                 )
@@ -358,7 +356,7 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
     if options.na:
         line += ["--na", *options.na]
     for name in ("drop", "renumber"):
-        if getattr(options, name):
+        if getattr(options, name) not in (None, ()):
             line += [f"--{name}", *getattr(options, name)]
     if options.shuffle is not False:
         seed = [] if options.shuffle is True else [str(options.shuffle)]

@@ -7,7 +7,7 @@ notes/decisions.md.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 
@@ -35,6 +35,16 @@ class Reports(Protocol):
         self, result: Any, path: str | os.PathLike[str], /, **options: Any
     ) -> None:
         """Write the report of a result."""
+
+    def public_report_of(
+        self, result: Any, path: str | os.PathLike[str], /, **options: Any
+    ) -> None:
+        """Write the report of a result for publication."""
+
+    def reports_with(
+        self, result: Any, options: Mapping[str, Any], progress: Any, /
+    ) -> Any:
+        """Return the reports that are written with a safe file."""
 
 
 _load: list[Callable[[], Reports]] = []
@@ -92,3 +102,38 @@ class WithReport:
         ...
         """
         reports().report_of(self, path, title=title, overwrite=overwrite)
+
+
+class WithPublicReport(WithReport):
+    """A result that also has a report for publication without options."""
+
+    __slots__ = ()
+
+    def public_report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write the answer in rounded figures as one page of HTML for publication.
+
+        Parameters
+        ----------
+        path, title, overwrite
+            As for `report`; everybody can read the file.
+
+        Raises
+        ------
+        ImportError, OSError
+            As `report`.
+
+        Examples
+        --------
+        >>> import tempfile, riskcore
+        >>> found = riskcore.audit({"age": [31, 47]}, {"age": [47, 50]}, ["age"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     found.public_report(f"{folder}/about.html", title="Our file")
+        ...
+        """
+        reports().public_report_of(self, path, title=title, overwrite=overwrite)

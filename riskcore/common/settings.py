@@ -58,6 +58,8 @@ DELIMITER = Kind(WORD.fits, "a character")
 NAME = Kind(WORD.fits, "a name").or_null()
 NAMES = Kind(list_of(WORD.fits), "a list of names")
 NAME_SETS = Kind(list_of(NAMES.fits), "a list of lists of names")
+# Columns of ids; an empty list is an answer, too.
+IDS = Kind(NAMES.fits, NAMES.need)
 # One set of names, or several.
 KEY_SETS = Kind(
     lambda value: NAMES.fits(value) or NAME_SETS.fits(value),
@@ -68,7 +70,6 @@ MODEL = Kind(WORD.fits, "text")
 MODEL_OR_FILE = Kind(WORD.fits, "text")
 # On or off: an option without a value.
 FLAG = Kind(lambda value: isinstance(value, bool), "true or false")
-YES = Kind(lambda value: isinstance(value, bool), "true or false")
 # On or off, or the whole number of a fixed choice.
 SEED = Kind(
     lambda value: isinstance(value, bool) or _is_whole(value), "true, false or a seed"
@@ -106,7 +107,6 @@ COST = Kind(
     lambda value: WORD.fits(value) or _OF_KEYS(value), "a word or an object of numbers"
 )
 # All keys, or some of them: an option that needs no value.
-SHARES = Kind(NAMES.fits, "a list of names")
 
 
 @dataclass(frozen=True, kw_only=True)

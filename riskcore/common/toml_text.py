@@ -1,4 +1,4 @@
-"""TOML: read a file with the place of each key, and write plain tables.
+"""TOML: read a file, find the line of a key, and write plain tables.
 
 The standard library reads TOML, but gives places only for errors of the syntax.
 """
@@ -26,15 +26,11 @@ class RulesError(ValueError):
 _LARGEST = 1 << 20
 _WIDTH = 88
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_STRING = re.compile(
-    r'"""(?:\\.|[^\\])*?"{3,5}'
-    r"|'''.*?'{3,5}"
-    r'|"(?:\\.|[^"\\])*"'
-    r"|'[^']*'",
-    re.DOTALL,
+_KEY = r"""(?:[A-Za-z0-9_-]+|"(?:\\.|[^"\\])*"|'[^']*')"""
+# The first words of a line: the name of a table, or a key and its sign.
+_KEYS = re.compile(
+    rf"\s*(?P<table>\[\[?)?\s*(?P<keys>{_KEY}(?:\s*\.\s*{_KEY})*)\s*[\]=]"
 )
-_OTHER = re.compile(r"[^,\]}\n#]*")
 _SAID_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -74,117 +70,69 @@ def _at(*parts: Any) -> str:
     return ":".join(map(str, parts))
 
 
-class Places:
-    """The line and column of each key and each element of an array in a valid text."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text.replace("\r\n", "\n")
-        self._at: dict[Place, int] = {}
-        self._arrays: dict[Place, int] = {}
-        at, table = self._blank(0), Place()
-        while at < len(self._text):
-            if self._text[at] == "[":
-                at, table = self._header(at)
-            else:
-                at = self._pair(at, table)
-            at = self._blank(at)
-
-    def __contains__(self, place: Place) -> bool:
-        """Return whether the text has a key or an element at the place."""
-        return place in self._at
-
-    def of(self, place: Place) -> str:
-        """Return ``line:column`` of a place, or of the nearest one around it."""
-        while place and place not in self._at:
-            place = place[:-1]
-        at = self._at.get(place, 0)
-        line = self._text.count("\n", 0, at) + 1
-        return _at(line, at - self._text.rfind("\n", 0, at))
-
-    def _blank(self, at: int) -> int:
-        """Return the position after blanks, line ends and comments."""
-        found = _BLANK.match(self._text, at)
-        return at if found is None else found.end()
-
-    def _header(self, at: int) -> tuple[int, Place]:
-        """Read ``[a.b]`` or ``[[a.b]]``; return the position after it and the table."""
-        several = self._text.startswith("[[", at)
-        end, names = self._names(at + 1 + several)
-        table = Place()
-        for number, (name, start) in enumerate(names, 1):
-            table = (*table, name)
-            self._at.setdefault(table, start)
-            if several and number == len(names):
-                self._arrays[table] = self._arrays.get(table, -1) + 1
-            table = self._element(table)
-            self._at.setdefault(table, start)
-        return self._text.index("]", end) + 1 + several, table
-
-    def _element(self, place: Place) -> Place:
-        """Return a place, or the last table of an array of tables."""
-        last = self._arrays.get(place)
-        return place if last is None else (*place, last)
-
-    def _names(self, at: int) -> tuple[int, list[tuple[str, int]]]:
-        """Read a dotted key; return the position after it, and each name with its."""
-        names = []
-        while True:
-            at = self._blank(at)
-            quoted = self._text[at] in "\"'"
-            found = (_STRING if quoted else _BARE).match(self._text, at)
-            assert found is not None
-            name = found[0]
-            names.append((_unquoted(name) if quoted else name, at))
-            at = self._blank(found.end())
-            if self._text[at] != ".":
-                return at, names
-            at += 1
-
-    def _pair(self, at: int, table: Place) -> int:
-        """Read ``a.b = value``; return the position after it."""
-        end, names = self._names(at)
-        for name, start in names:
-            table = (*table, name)
-            self._at.setdefault(table, start)
-        return self._value(self._blank(end + 1), table)
-
-    def _value(self, at: int, place: Place) -> int:
-        """Read a value; return the position after it."""
-        first = self._text[at]
-        if first == "{":
-            return self._members(at, place)
-        if first == "[":
-            return self._elements(at, place)
-        found = (_STRING if first in "\"'" else _OTHER).match(self._text, at)
-        assert found is not None
-        return found.end()
-
-    def _elements(self, at: int, place: Place) -> int:
-        """Read an array; return the position after it."""
-        at, position = self._blank(at + 1), 0
-        while self._text[at] != "]":
-            self._at[(*place, position)] = at
-            at = self._after_comma(self._value(at, (*place, position)))
-            position += 1
-        return at + 1
-
-    def _members(self, at: int, place: Place) -> int:
-        """Read an inline table; return the position after it."""
-        at = self._blank(at + 1)
-        while self._text[at] != "}":
-            at = self._after_comma(self._pair(at, place))
-        return at + 1
-
-    def _after_comma(self, at: int) -> int:
-        """Return the position after a comma, if there is one, and blanks."""
-        at = self._blank(at)
-        return self._blank(at + 1) if self._text[at] == "," else at
+def holds(tables: Any, place: Place) -> bool:
+    """Return whether parsed tables have a key or an element at a place."""
+    try:
+        for name in place:
+            tables = tables[name]
+    except (IndexError, KeyError, TypeError):
+        return False
+    return True
 
 
-def _unquoted(name: str) -> str:
-    """Return what a quoted key says."""
-    found: str = tomllib.loads(f"name = {name}")["name"]
-    return found
+def position(text: str, place: Place) -> str:
+    r"""Return ``line:column`` of a key of a valid text, or of the table around it.
+
+    Keys are searched line by line; what is inside a value, behind its key.
+
+    >>> position("a = 1\n[b]\nc = ['x', 'y']\n", ("b", "c", 1))
+    '3:11'
+    """
+    text = text.replace("\r\n", "\n")
+    at, names = 0, 0  # the position of the key, and how many names lead to it
+    table, begin = Place(), 0
+    for line in text.splitlines(keepends=True):
+        if found := _KEYS.match(line):
+            path = _names(found["keys"])
+            outer = 0 if found["table"] else len(table)
+            table, path = (path, path) if found["table"] else (table, table + path)
+            common = min(len(path), len(place))
+            if common > names and path[:common] == place[:common]:
+                starts = [one.start() for one in re.finditer(_KEY, found["keys"])]
+                which = max(common - outer, 1) - 1
+                at, names = begin + found.start("keys") + starts[which], common
+        begin += len(line)
+    value: Any = parsed(text, "")
+    for number, name in enumerate(place):
+        if not holds(value, (name,)):
+            break
+        value = value[name]
+        if number >= names:
+            words = name if isinstance(name, str) else value
+            at = _behind(text, at, words)
+    line_number = text.count("\n", 0, at) + 1
+    return _at(line_number, at - text.rfind("\n", 0, at))
+
+
+def _names(keys: str) -> Place:
+    """Return the names of a dotted key."""
+    found: Any = tomllib.loads(f"{keys} = 0")
+    names = []
+    while isinstance(found, dict):
+        [(name, found)] = found.items()
+        names.append(name)
+    return tuple(names)
+
+
+def _behind(text: str, at: int, words: Any) -> int:
+    """Return where a name or a plain value first stands behind a position."""
+    if isinstance(words, dict | list):
+        return at
+    said = words if isinstance(words, str) else _written(words)
+    found = re.compile(rf"[\"']?(?<![\w-]){re.escape(said)}(?![\w-])").search(
+        text, at + 1
+    )
+    return at if found is None else found.start()
 
 
 def toml_of(tables: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from riskcore.common import html
 from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.results import WithReport
 from riskcore.common.words import counted
 from riskcore.comparison import measures
 from riskcore.comparison.analyses import (
@@ -266,7 +267,7 @@ class Stratum:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(WithReport):
     """The original and the safe file side by side.
 
     It holds figures of the original, for internal use.

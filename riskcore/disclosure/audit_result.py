@@ -12,6 +12,7 @@ import numpy as np
 
 from riskcore.assessment.goals import Goal
 from riskcore.common import arguments
+from riskcore.common.results import WithPublicReport
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import with_results
@@ -42,7 +43,7 @@ _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Audit(OnASheet):
+class Audit(OnASheet, WithPublicReport):
     """What a released file tells an intruder about the people of the original.
 
     Attributes

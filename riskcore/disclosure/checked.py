@@ -9,6 +9,7 @@ from typing import Any
 
 from riskcore.assessment.assess_settings import Level
 from riskcore.assessment.goals import Goal
+from riskcore.common.results import WithPublicReport
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.text_table import aligned
 from riskcore.common.words import counted, listed, printable
@@ -32,7 +33,7 @@ _WORDS = {True: "passed", False: "FAILED", None: "not judged"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Checked(OnASheet):
+class Checked(OnASheet, WithPublicReport):
     """The result of `check`: the rules, and whether all are kept.
 
     Attributes

@@ -249,7 +249,7 @@ class AgainstOriginal:
             WEIGHTS,
             settings.method,
             settings.missing,
-            settings.alpha,
+            1.0,
         )
 
 

@@ -77,7 +77,7 @@ _FIGURES = {
 # Goals of a protection beside k and the risk.
 _MEASURED = ("min_population", "l", "t")
 # How settings say that records are counted.
-_HOW = ("level", "method", "missing", "alpha", "population", "sampling_fraction")
+_HOW = ("level", "method", "missing", "population", "sampling_fraction")
 _OF_AUDIT = (
     "max_right_claims",
     "max_claim_excess",
@@ -143,7 +143,7 @@ def check(
         As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
-    method, missing, alpha, population, sampling_fraction : optional
+    method, missing, population, sampling_fraction : optional
         As for `assess`, but ``population`` is "auto" by default, the number to believe.
     max_right_claims, max_claim_excess, max_copy_excess : float, optional
         With ``original``: limits of what `riskcore.audit` finds, see `Audit.check`.
@@ -487,7 +487,7 @@ class Request:
         measured: bool = False,
     ) -> Request:
         """Return a request; refuse what contradicts itself, and one without a rule."""
-        check_missing(how["missing"], how["alpha"])
+        check_missing(how["missing"], 1.0)
         check_population(how["population"], how["method"])
         for name in _OF_AUDIT:
             if how[name] is not None:
@@ -662,9 +662,7 @@ class _Judged:
             how["hierarchies"],
         )
         coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
-        found = diversity_of(
-            self.held, coded, names, rules, how["missing"], how["alpha"]
-        )
+        found = diversity_of(self.held, coded, names, rules, how["missing"], 1.0)
         self.counted[names], self.records = found.cells, found.cells.n
         self._note(names, found.cells)
         for variable in found.variables:
@@ -799,13 +797,11 @@ class _Judged:
         original that fits is then among those that are counted.
         """
         how = self.request.how
-        missing, alpha = how["missing"], how["alpha"]
-        if self.request.settings is not None:
-            missing, alpha = "argus", 1.0
+        missing = how["missing"] if self.request.settings is None else "argus"
         if self.coded is None:
             cells = self._assessed(names).cells
         elif how["level"] == "household":
-            counting = Counting(WEIGHTS, "exact", missing, alpha)
+            counting = Counting(WEIGHTS, "exact", missing, 1.0)
             cells = assess_households(
                 self.held, self.coded, names, self.weight, counting
             ).cells
@@ -814,7 +810,7 @@ class _Judged:
                 cells = self.counted[names]
             else:
                 kept = [name for name in names if self._there(name)]
-                cells = tabulate_coded(self.coded, kept, missing, alpha)
+                cells = tabulate_coded(self.coded, kept, missing, 1.0)
         self.counted[names], self.records = cells, cells.n
         self._note(names, cells)
         return cells
@@ -823,7 +819,7 @@ class _Judged:
         """Return the risks by a set of keys; on an engine its cells stay there."""
         how = self.request.how
         population = BOTH if how["population"] == WEIGHTS else how["population"]
-        counting = Counting(population, how["method"], how["missing"], how["alpha"])
+        counting = Counting(population, how["method"], how["missing"], 1.0)
         coded = self.coded
         if coded is None:
             engine = engine_of(self.held)

@@ -77,7 +77,7 @@ def protect(
         k-anonymous by the keys. One number for all sets of keys, or one by set, as in
         ``{("region", "sex"): 3}``. Together with a threshold, a record is unsafe if
         f < k or its risk reaches the threshold. f is counted by the rule for missing
-        keys; with ``alpha`` it is a real number.
+        keys.
     subsets : int, optional
         Replace each set of keys by all combinations of this many of its keys, each
         known to an intruder of its own; at most 300 sets in all.
@@ -98,10 +98,6 @@ def protect(
         each column with the role "sensitive" among the records of the original that
         have the keys of a record. Missing sensitive values are left out; without any
         value the goal is not met.
-    within_households : bool
-        Whether only members of unsafe households are protected: the members whose risk
-        is at least the household threshold divided by the size of the household. If
-        False, such members of safe households are protected, too; see Notes.
     recodings : mapping of column names to Recoding, rule or path, optional
         Recodings to apply first: as made by `Recoding`, as rules in the words of the
         command, such as ``{"age": "from:15,30,45"}``, or the ``.grc`` files that hold
@@ -143,13 +139,6 @@ def protect(
         of its categories after recoding: ``{"job": {"3": 500}}``; its other categories
         cost 50. Except for "fewest", ties go by the order of ``keys``. By default the
         costs in mu-Argus metadata, otherwise "fewest".
-    protect_shares : bool or iterable of column names
-        Whether to keep the shares of rare categories, of all keys or of those named.
-        The cost of a value is multiplied by 1 + 100/n, where n records of the recoded
-        file have its category: by 1 plus the per cent of the category that its blanking
-        loses. Costs, and bounds on them, are then in hundredths. More values may be
-        blanked than with "fewest" alone, which spares rare categories among equal
-        choices.
     sampling_fraction : float, optional
         The share of the population that was sampled, as for `assess`.
     population : {"auto", "weights", ...}, CellModel or frame
@@ -181,8 +170,6 @@ def protect(
         How to compute the individual risk, as for `assess`.
     missing : {"wildcard", "argus", "category"}
         What missing and blanked keys match, see `tabulate`.
-    alpha : float
-        With ``missing="wildcard"``, see `tabulate`.
     ties : {"rule", "secret"}
         How to decide between sets of keys of equal cost and number. "rule": as under
         ``cost``, the same each time; but whoever knows the rule can infer from a
@@ -232,7 +219,7 @@ def protect(
         As `assess` and `recode`. ValueError also if no threshold or k is given, if
         they contradict each other, or if a rule or a cost is invalid; or if a panel is
         combined with a household, treatments of keys, a model, ``missing="category"``,
-        ``alpha``, ``suppression="argus"`` or costs of categories. TypeError also for
+        ``suppression="argus"`` or costs of categories. TypeError also for
         data on an engine with a household column or a panel.
     RuntimeError
         If the protected data are not the data that were verified, for example because
@@ -241,8 +228,8 @@ def protect(
     Notes
     -----
     CASC (2004) deliverable 1.2-D3, sections 4 to 7. Section 5.2 calls every record with
-    r_i >= r^h*/|g| unsafe; section 7.4.1 and mu-Argus only the records "within the
-    unsafe households".
+    r_i >= r^h*/|g| unsafe; section 7.4.1 and mu-Argus, as here, only the records
+    "within the unsafe households".
 
     After suppression the frequency of a record is the number of records of the recoded
     file that agree with it in the keys it keeps; blanks stand for any value, whatever

@@ -294,22 +294,17 @@ class Protected(ProtectedRecords):
             restores all values.
         secret : str, optional
             The secret of an earlier record, for the same order and ids again.
-        verify : bool, optional
-            Read the file back. For a CSV of a million records and ten columns this
-            takes about 7 s in addition to 3 s for writing, for Parquet 2 s in addition
-            to 3 s (``bench/bench_readback.py``).
         record : str or pathlib.Path, optional
             The private record, which only its owner can read; by default ``path`` with
             ``.private.json`` added.
         public_record : str or pathlib.Path, optional
             A record for publication: methods and counts only. By default none.
-        also : mapping of paths to str, optional
-            Further texts to write, which only their owner can read, such as reports by
-            `riskcore.page.protection_pages`. A callable gets ``"examined"`` of the
-            returned dict and returns its text.
-        public : mapping of paths to str, optional
-            Further texts that everybody can read, such as a report for publication;
-            or callables as in ``also``.
+        report : str or pathlib.Path, optional
+            The report for internal use on the file as written; see `report`.
+        report_public : str or pathlib.Path, optional
+            The report for publication; see `public_report`.
+        report_title : str, optional
+            Title of the reports; by default that of the first names the input.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional
@@ -352,7 +347,8 @@ class Protected(ProtectedRecords):
             in a file that is not CSV or in the name of a column.
         """
         asked = complete(WriteSettings, options)
-        return writing.write(self, path, asked, progress, steps)
+        pages = reports().reports_with(self, asked, steps)
+        return writing.write(self, path, asked, progress, steps, pages)
 
     def summary(self) -> Summary:
         """Return the summary that ``riskcore protect`` prints, for internal use.
@@ -382,7 +378,6 @@ class Protected(ProtectedRecords):
         path: str | os.PathLike[str],
         *,
         title: str | None = None,
-        top: int = 0,
         overwrite: bool = False,
         progress: Lines | None = None,
     ) -> None:
@@ -399,8 +394,6 @@ class Protected(ProtectedRecords):
             ten sets, the worst ten get a file, with a table of all sets.
         title : str, optional
             Title of the page.
-        top : int, optional
-            Number of the riskiest combinations of the protected file to list.
         overwrite : bool
             Replace existing files.
         progress : callable, optional
@@ -413,11 +406,11 @@ class Protected(ProtectedRecords):
         OSError
             If a file exists and ``overwrite`` is False, or if it cannot be written.
         ValueError
-            If an output is the input, or ``top`` is negative.
+            If an output is the input.
 
         See Also
         --------
-        riskcore.page.public_protection_page : the report for publication.
+        public_report : the report for publication.
 
         Examples
         --------
@@ -429,7 +422,52 @@ class Protected(ProtectedRecords):
         ...
         """
         reports().report_of(
-            self, path, title=title, top=top, overwrite=overwrite, progress=progress
+            self, path, title=title, overwrite=overwrite, progress=progress
+        )
+
+    def public_report(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        drop: Iterable[Hashable] = (),
+        overwrite: bool = False,
+    ) -> None:
+        """Write the report for publication on the protected data in memory.
+
+        ``write(..., report_public=)`` writes that on a safe file. The page has classes
+        of records by risk, rounded figures, how the file was protected and about how
+        many values were suppressed, for all sets of keys: two pages together would
+        reveal what neither says.
+
+        Parameters
+        ----------
+        path : path
+            HTML file to write; everybody can read it.
+        title : str, optional
+            Title of the page, such as the name of the survey.
+        drop : iterable of column names, optional
+            The columns that `write` leaves out: the page does not name them, unless
+            they are keys.
+        overwrite : bool
+            Replace an existing file.
+
+        Raises
+        ------
+        ImportError, OSError
+            As `report`.
+
+        Examples
+        --------
+        >>> import tempfile, riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.public_report(f"{folder}/about.html", title="Survey")
+        ...
+        """
+        reports().public_report_of(
+            self, path, title=title, drop=drop, overwrite=overwrite
         )
 
     def _repr_html_(self) -> str:

@@ -26,13 +26,13 @@ from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
 from riskcore.common import arguments
 from riskcore.common.settings import (
+    FLAG,
     NAME,
     NAMES,
     NEVER,
     NUMBER,
     WHOLE,
     WORD,
-    YES,
     Kind,
     complete,
     list_of,
@@ -71,7 +71,7 @@ COSTS = ("fewest", "equal", "entropy")
 # Prefix for the type of a given model, which a record cannot hold.
 GIVEN = "given: "
 _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
-_OF_PANELS = ("person", "wave", "known_waves", "level", "alpha")
+_OF_PANELS = ("person", "wave", "known_waves", "level")
 # In place of related columns: those that are found.
 DERIVED = "derived"
 
@@ -91,17 +91,13 @@ class Settings:
     level : "record" or "household"
         What one row is of the file that is counted.
     threshold, rate, household_threshold, household_rate : float or None
-    within_households : bool
     recodings : dict of column name to Recoding
     household_keys : tuple of column names
     related : dict of column name to tuple of column names
     cost : "fewest", "equal", "entropy" or dict of column name to float
         Or, for a key, to a dict of its categories as text to float.
-    protect_shares : tuple of column names
-        The keys whose rare categories cost more.
     population : str, CellModel or frame
     suppression, method, missing : str
-    alpha : float
     ties : "rule" or "secret"
         What decides between keys of equal cost.
     against_insiders : bool
@@ -145,7 +141,6 @@ class Settings:
     rate: float | None
     household_threshold: float | None
     household_rate: float | None
-    within_households: bool
     recodings: dict[Any, Recoding]
     household_keys: Names
     related: dict[Any, Names]
@@ -154,8 +149,6 @@ class Settings:
     suppression: Suppression
     method: Method
     missing: str
-    alpha: float
-    protect_shares: Names = ()
     ties: Ties = "rule"
     against_insiders: bool = False
     cluster: Hashable | None = None
@@ -374,14 +367,14 @@ class Settings:
 
     @property
     def costs_by_category(self) -> bool:
-        """Whether the categories of a key may differ in cost."""
-        return bool(self.protect_shares or self.cost_of_categories)
+        """Whether the categories of a key differ in cost."""
+        return bool(self.cost_of_categories)
 
     def _check_rules(self) -> None:
         for name, setting in settings_of(ProtectSettings).items():
             if name in RECORDED:
                 setting.check(name, getattr(self, name))
-        check_missing(self.missing, self.alpha)
+        check_missing(self.missing, 1.0)
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
         check_fitted(self.counted_by, self.cluster)
@@ -389,11 +382,6 @@ class Settings:
             raise ValueError(
                 "ties='secret' with suppression='argus': its rules decide all ties; "
                 "use suppression='exact'"
-            )
-        if not isinstance(self.within_households, bool):
-            raise TypeError(
-                f"within_households={arguments.shown(self.within_households)}: need "
-                "True or False"
             )
 
     def _check_leaks(self) -> None:
@@ -474,7 +462,8 @@ class Settings:
     def _check_panel(self) -> None:
         """Refuse settings that do not go with persons over waves."""
         asked = {name: getattr(self, name) for name in _OF_PANELS}
-        waves = waves_of({**asked, "numeric": self.with_role("numeric")}, None)
+        asked |= {"numeric": self.with_role("numeric"), "alpha": 1.0}
+        waves = waves_of(asked, None)
         if waves is None:
             return
         check_wave_roles(waves, self.variables, self.weight)
@@ -493,9 +482,7 @@ class Settings:
             ),
             "household_keys: leave them out": bool(self.household_keys),
             "against_insiders: leave it out": self.against_insiders,
-            "costs of categories and protect_shares: give costs of keys": (
-                self.costs_by_category
-            ),
+            "costs of categories: give costs of keys": (self.costs_by_category),
             f"suppression={self.suppression!r}: use 'exact'": (
                 self.suppression != "exact"
             ),
@@ -581,8 +568,6 @@ class Settings:
             for what, one in _each_cost(name, cost):
                 if not one >= 0:
                     raise ValueError(f"{what}: {one}, need a number >= 0")
-        for name in self.protect_shares:
-            _refuse_unless_key(name, self.variables, "protect_shares")
 
     def _check_columns(self) -> None:
         """Refuse recodings and relations of columns that cannot have them."""
@@ -621,7 +606,7 @@ class Settings:
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]
         _check_kinds(weight=weight, household=household, **asked)
-        _check_cost_kinds(**asked)
+        _check_cost_kinds(cost)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -660,7 +645,6 @@ class Settings:
             "treat": _treatments_of(asked["treat"] or {}, source),
             "roles": dict(asked["roles"] or {}),
             "accept": dict(asked["accept"] or {}),
-            "protect_shares": _keys_of(asked["protect_shares"], names, goals.strata),
             "rule_files": tuple(path for path in rules if path is not None),
         }
         others = {
@@ -709,7 +693,6 @@ class Settings:
             "cost": self.cost
             if isinstance(self.cost, str)
             else {key: _as_json(one) for key, one in self.cost.items()},
-            "protect_shares": list(self.protect_shares),
             "ordered": list(self.ordered),
         }
 
@@ -744,7 +727,6 @@ class Settings:
                     "cost": cost
                     if isinstance(cost, str)
                     else {key: _as_floats(one) for key, one in cost.items()},
-                    "protect_shares": tuple(plain["protect_shares"]),
                     "ordered": tuple(plain["ordered"]),
                 }
             )
@@ -836,7 +818,7 @@ _OF_RECODING: Mapping[str, Kind] = {
     "base": NUMBER,
     "tails": Kind(lambda value: value == [], "no quantiles: a record holds bounds"),
     "words": NAME,
-    "padded": YES,
+    "padded": FLAG,
     "missing_codes": NAMES,
     "codelist": NAME,
     "source": NAME,
@@ -878,13 +860,6 @@ def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...
     return parsed_treatments(treat, source.names)
 
 
-def _keys_of(given: Any, keys: list[Any], strata: Names) -> Names:
-    """Return the keys that are named; with True all that may be blanked."""
-    if isinstance(given, bool):
-        return tuple(key for key in keys if given and key not in strata)
-    return tuple(given)
-
-
 def _check_kinds(
     *,
     weight: Any,
@@ -924,7 +899,7 @@ def _check_kinds(
         arguments.names(f"related of {key!r}", others)
 
 
-def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
+def _check_cost_kinds(cost: Any) -> None:
     """Refuse costs of the wrong kind."""
     if cost is not None and not isinstance(cost, str | Mapping):
         raise _no_cost(cost)
@@ -932,8 +907,6 @@ def _check_cost_kinds(*, cost: Any, protect_shares: Any, **_: Any) -> None:
         for key, costs in cost.items():
             for what, one in _each_cost(key, costs):
                 arguments.number(what, one)
-    if not isinstance(protect_shares, bool):
-        arguments.names("protect_shares", protect_shares)
 
 
 def _no_cost(cost: Any) -> ValueError:

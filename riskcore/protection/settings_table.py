@@ -4,12 +4,11 @@ Types that take time to load are in quotes: nobody needs them to parse a command
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
 
 from riskcore.assessment.assess_settings import (
-    ALPHA,
     CLUSTER,
     KIND_OF_L,
     KNOWN_WAVES,
@@ -24,12 +23,14 @@ from riskcore.assessment.assess_settings import (
     K,
     Level,
     Method,
+    ReportSettings,
     level,
 )
 from riskcore.common.settings import (
     COST,
     FLAG,
     FRACTION,
+    IDS,
     NAME,
     NAME_SETS,
     NAMES,
@@ -38,10 +39,8 @@ from riskcore.common.settings import (
     RECODINGS,
     RELATED,
     SEED,
-    SHARES,
     TREATMENTS,
     WORDS,
-    YES,
     Kind,
     Setting,
     settings_of,
@@ -104,18 +103,6 @@ class SafetySettings(TypedDict, total=False):
             "is found"
         ),
     ]
-    within_households: Annotated[
-        bool,
-        Setting(
-            default=True,
-            kind=YES,
-            option="households",
-            choices=("unsafe", "all"),
-            help="households in which a member is unsafe if its risk is at least the "
-            "household threshold divided by the household's size: unsafe households "
-            "(default), or all",
-        ),
-    ]
     min_population: Annotated[
         float | None,
         Setting(
@@ -157,7 +144,6 @@ class SafetySettings(TypedDict, total=False):
             "(category). A blanked key stands for any value",
         ),
     ]
-    alpha: Annotated[float, ALPHA]
     population: Annotated[Any, POPULATION]
     cluster: Annotated[Hashable | None, CLUSTER]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
@@ -210,7 +196,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             kind=RECODINGS,
             option="recode",
             metavar="VARIABLE=RULE",
-            help="recode variables before suppression, see below",
+            help="recode variables before suppression: AGE=top:85, REGION=truncate:2",
         ),
     ]
     treat: Annotated[
@@ -218,8 +204,9 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         Setting(
             kind=TREATMENTS,
             metavar="COLUMN=RULE",
-            help="treat numbers, weights and categories before suppression, see below; "
-            "a column with several rules gets them one after the other",
+            help="treat numbers, weights and categories before suppression: "
+            "INCOME=top:1%, JOB=pram:0.8; a column with several rules gets them one "
+            "after the other",
         ),
     ]
     cost: Annotated[
@@ -236,19 +223,6 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "KEY[CATEGORY]=NUMBER ...: the cost of a category after recoding, and 50 "
             "for the others of the key. The default is the costs in mu-Argus metadata, "
             "otherwise fewest",
-        ),
-    ]
-    protect_shares: Annotated[
-        bool | Iterable[Hashable],
-        Setting(
-            default=False,
-            kind=SHARES,
-            metavar="COLUMN",
-            help="keep the shares of rare categories, of all keys or of those named: a "
-            "value costs more if fewer records have its category. Its cost is "
-            "multiplied by 1 plus the per cent of the category that one record is, so "
-            "that more values may be blanked. Among equal choices --cost fewest spares "
-            "rare categories without it",
         ),
     ]
     household_keys: Annotated[
@@ -303,7 +277,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
 OUTPUT = Setting(kind=PATH, metavar="FILE", help="the safe file to write")
 
 
-class WriteSettings(TypedDict, total=False):
+class WriteSettings(ReportSettings, total=False):
     """The settings of `Protected.write`."""
 
     overwrite: Annotated[
@@ -341,10 +315,11 @@ class WriteSettings(TypedDict, total=False):
     renumber: Annotated[
         Iterable[str] | None,
         Setting(
-            kind=NAMES,
+            kind=IDS,
             metavar="COLUMN",
             help="columns that get new ids in random order (default: the --household "
-            "or --person column or the one declared by mu-Argus metadata)",
+            "or --person column or the one declared by mu-Argus metadata); without a "
+            "COLUMN all ids stay as they are",
         ),
     ]
     guard_formulas: Annotated[
@@ -358,14 +333,6 @@ class WriteSettings(TypedDict, total=False):
     ]
     secret: Annotated[
         str | None, Setting(help="the secret of an earlier record, for the same order")
-    ]
-    verify: Annotated[
-        bool,
-        Setting(
-            default=True,
-            kind=FLAG,
-            help="read the safe file back to compare and assess it",
-        ),
     ]
     record: Annotated[
         str | Path | None,
@@ -384,14 +351,6 @@ class WriteSettings(TypedDict, total=False):
             metavar="JSON",
             help="also write a record for publication: methods and counts only",
         ),
-    ]
-    also: Annotated[
-        Mapping[Any, str | Callable[[Any], str]] | None,
-        Setting(help="further texts to write, which only their owner can read"),
-    ]
-    public: Annotated[
-        Mapping[Any, str] | None,
-        Setting(help="further texts to write, which everybody can read"),
     ]
 
 

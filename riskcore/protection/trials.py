@@ -17,6 +17,7 @@ from typing import Any
 from riskcore.common import arguments, html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.progress import Lines, silent
+from riskcore.common.results import WithReport
 from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
 from riskcore.comparison.comparison import Comparison, loss_plain
@@ -124,7 +125,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trials:
+class Trials(WithReport):
     """Candidates for the protection of a file, side by side, for internal use.
 
     Attributes

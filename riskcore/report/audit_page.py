@@ -53,7 +53,9 @@ def _riskiest(found: Audit, top: int) -> Iterator[Part]:
     yield Part("Claims that are most probably right", rows=table, sides=sides)
 
 
-def public_audit_page(found: Audit, *, title: str) -> str:
+def public_audit_page(
+    found: Audit, *, title: str = "Audit of the released file"
+) -> str:
     """Return an audit as HTML for publication: the answer in rounded figures.
 
     Numbers of records of the original, exact expectations and records are left out;
@@ -62,7 +64,7 @@ def public_audit_page(found: Audit, *, title: str) -> str:
     Parameters
     ----------
     found : Audit
-    title : str
+    title : str, optional
 
     Returns
     -------

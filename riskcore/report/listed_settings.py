@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from riskcore.assessment.assess_settings import AUTO, WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.common.settings import NEVER
-from riskcore.common.words import listed, printable
+from riskcore.common.words import printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import cost_in_public
 from riskcore.protection.settings import Settings
@@ -55,8 +55,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
         return facts
     if counting.missing != "refuse":
         facts.append(("missing keys", MISSING_NAMES[counting.missing]))
-    if counting.missing == "wildcard":
-        facts.append(("alpha", f"{counting.alpha:g}"))
+    if isinstance(of, Assessment) and of.cells.missing == "wildcard":
+        facts.append(("alpha", f"{of.cells.alpha:g}"))
     return facts
 
 
@@ -94,29 +94,24 @@ def suppression_facts(
     """Return the costs of suppression and how suppressed values are chosen."""
     cost = cost_in_public(settings.cost) if public else settings.cost
     return [
-        ("costs", cost_text(cost, settings.protect_shares)),
+        ("costs", cost_text(cost)),
         ("suppression", SUPPRESSION_NAMES[settings.suppression]),
     ]
 
 
-def cost_text(cost: Any, protect_shares: Sequence[Any] = ()) -> str:
+def cost_text(cost: Any) -> str:
     """Return the cost of suppressing each key or category."""
     if isinstance(cost, str):
-        words = {
+        return {
             "fewest": "equal for all keys, ties to common categories",
             "equal": "equal for all keys, ties by their order",
             "entropy": "entropy",
         }[cost]
-    else:
-        words = ", ".join(
-            f"{name} {_one_cost(one)}"
-            for key, given in cost.items()
-            for name, one in _each_cost(key, given)
-        )
-    if protect_shares:
-        named = listed(map(label, protect_shares))
-        words += f"; times 1 + 100/n where n records have the category of {named}"
-    return words
+    return ", ".join(
+        f"{name} {_one_cost(one)}"
+        for key, given in cost.items()
+        for name, one in _each_cost(key, given)
+    )
 
 
 def _one_cost(cost: float | str) -> str:

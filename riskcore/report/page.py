@@ -54,21 +54,9 @@ from riskcore.report.protection_view import (
     treatments_view,
 )
 from riskcore.report.provenance import Provenance, now, provenance_of
-from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.summary import remarks_of, stage_figures
-from riskcore.report.templating import need_jinja, render, write_private
+from riskcore.report.templating import need_jinja, render
 from riskcore.report.utility_view import section_view, utility_of
-
-__all__ = [
-    "page",
-    "protection_page",
-    "protection_pages",
-    "public_page",
-    "public_protection_page",
-    "recoding_facts",
-    "write_page",
-]
-
 
 _OPTIONAL = Setting(help="see `page`")
 _NO_ROWS = Setting(help="see `page`", default=())
@@ -94,55 +82,6 @@ class PageSettings(TypedDict, total=False):
     utility: Annotated[Comparison | str | None, _OPTIONAL]
     labels: Annotated[Labels | None, _OPTIONAL]
     provenance: Annotated[Provenance | None, _OPTIONAL]
-
-
-@takes(PageSettings)
-def write_page(
-    path: str | os.PathLike[str],
-    stages: Mapping[str, Assessment],
-    *,
-    title: str,
-    overwrite: bool = False,
-    **settings: Unpack[PageSettings],
-) -> None:
-    """Write the report to a file that only its owner can read, whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        HTML file to write.
-    stages, title, threshold, household_threshold, suppression, riskiest, facts
-        As in `page`.
-    verdict, unsafe, k, leaks, not_examined, remarks, tiles, treated, numbers, utility
-        As in `page`.
-    labels, provenance
-        As in `page`.
-    overwrite : bool
-        Replace an existing file.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-    OSError
-        If the file exists and ``overwrite`` is false, or it cannot be written.
-    ValueError
-        As in `page`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import riskcore
-    >>> result = riskcore.assess({"sex": ["f", "m", "f"]}, ["sex"])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_page(f"{folder}/r.html", {"original": result}, title="Survey")
-    ...     Path(f"{folder}/r.html").read_text()[:15]
-    ...
-    '<!DOCTYPE html>'
-    """
-    write_private(
-        path, lambda: page(stages, title=title, **settings), overwrite=overwrite
-    )
 
 
 @takes(PageSettings)
@@ -224,7 +163,7 @@ def page(
     Examples
     --------
     >>> import riskcore
-    >>> from riskcore.page import page
+    >>> from riskcore.report.page import page
     >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
     >>> result = riskcore.assess(data, ["sex", "age"], weight="w")
     >>> text = page({"original": result}, title="Survey", threshold=0.1)
@@ -346,7 +285,6 @@ def protection_page(
     *,
     title: str,
     keys: int = 0,
-    riskiest: int = 0,
     examined: Mapping[str, Any] | None = None,
     utility: Comparison | str | None = None,
     provenance: Provenance | None = None,
@@ -360,8 +298,6 @@ def protection_page(
         Title of the page.
     keys : int
         Position of the set of keys.
-    riskiest : int
-        Number of the riskiest combinations of the protected file to list.
     examined : mapping, optional
         The verdict on the written file, its leaks, and the columns that were not
         examined: "examined" of the record that `riskcore.Protected.write` returns. By
@@ -388,7 +324,7 @@ def protection_page(
     Examples
     --------
     >>> import riskcore
-    >>> from riskcore.page import protection_page
+    >>> from riskcore.report.page import protection_page
     >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
     >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
     >>> "Values suppressed" in protection_page(result, title="Survey, protected")
@@ -409,7 +345,6 @@ def protection_page(
         threshold=finite(one.aim.threshold),
         household_threshold=finite(one.aim.household_threshold),
         suppression=_suppressed(protected),
-        riskiest=one.protected.riskiest(riskiest) or None,
         facts=_protection_facts(protected),
         verdict=examined["verdict"],
         unsafe=unsafe,
@@ -440,11 +375,10 @@ def protection_pages(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
-    top: int = 0,
     provenance: Provenance | None = None,
     progress: Lines = silent,
 ) -> dict[Path, Callable[[Any], str]]:
-    """Return the reports of a protection for `Protected.write`, as its ``also``.
+    """Return the reports to write with the safe file of a protection, by path.
 
     They tell of the file as it is written, and of the cost of protection.
 
@@ -456,8 +390,6 @@ def protection_pages(
         `Protected.report`.
     title : str, optional
         Title of the pages; by default it has the name of the input file.
-    top : int, optional
-        Number of the riskiest combinations of the protected file to list.
     provenance : Provenance, optional
         As in `page`; by default the name of the input file and the time.
     progress : callable, optional
@@ -475,16 +407,10 @@ def protection_pages(
 
     Examples
     --------
-    >>> import tempfile, riskcore
-    >>> from riskcore.page import protection_pages
+    >>> import riskcore
     >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-    >>> result = riskcore.protect(
-    ...     data, ["sex", "age"], "w", threshold=0.05, accept={"*": "an example"}
-    ... )
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     pages = protection_pages(result, f"{folder}/report.html", title="Survey")
-    ...     record = result.write(f"{folder}/safe.csv", also=pages)
-    ...     [path.name for path in pages if path.exists()]
+    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+    >>> [path.name for path in protection_pages(result, "report.html", title="Survey")]
     ['report.html']
     """
     need_jinja()
@@ -500,7 +426,6 @@ def protection_pages(
             protected,
             title=usual if title is None else title,
             keys=position,
-            riskiest=top,
             examined=examined,
             utility=utility,
             provenance=made,

@@ -91,7 +91,7 @@ def public_page(
     Examples
     --------
     >>> import riskcore
-    >>> from riskcore.page import public_page
+    >>> from riskcore.report.public_page import public_page
     >>> weights = [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]
     >>> result = riskcore.assess({"age": list(range(9)), "w": weights}, ["age"], "w")
     >>> text = public_page(result, threshold=0.2)
@@ -154,7 +154,7 @@ def public_protection_page(
     Examples
     --------
     >>> import riskcore
-    >>> from riskcore.page import public_protection_page
+    >>> from riskcore.report.public_page import public_protection_page
     >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
     >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
     >>> "fewer than 10" in public_protection_page(result)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.assess_settings import ReportSettings
 from riskcore.common.progress import Lines, Parts, silent
 from riskcore.common.settings import complete, settings_of
 from riskcore.data.files import formats
@@ -29,6 +28,7 @@ from riskcore.protection.leaks.showing import SuppressedValueShows
 from riskcore.protection.release.layout import refuse_unguardable
 from riskcore.protection.release.record import Record
 from riskcore.protection.release.writing import (
+    Reports,
     UnsafeError,
     columns_dropped,
     columns_renumbered,
@@ -46,14 +46,13 @@ Wanted = Mapping[str, Any]
 # Names that have no effect without one of some others.
 _NEEDS = {
     **dict.fromkeys(
-        ("record", "public_record", "guard_formulas", "verify", "allow_unsafe"),
+        ("record", "public_record", "guard_formulas", "allow_unsafe"),
         ("file",),
     ),
-    "report_top": ("report",),
     "report_title": ("report", "report_public"),
 }
 # What a record tells of the safe file to everybody who reads a log.
-_TOLD = ("read_back", "dropped", "shuffled", "renumbered", "formulas_guarded")
+_TOLD = ("dropped", "shuffled", "renumbered", "formulas_guarded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +93,10 @@ class ReleaseFiles:
 def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
     """Return the first name without an effect, and the names that it needs (any one).
 
-    >>> idle({"file": "safe.csv", "report_top": 5})
-    ('report_top', ('report',))
+    >>> idle({"file": "safe.csv", "report_title": "T"})
+    ('report_title', ('report', 'report_public'))
     """
-    usual = {**settings_of(WriteSettings), **settings_of(ReportSettings)}
+    usual = settings_of(WriteSettings)
     for name, needed in _NEEDS.items():
         default = usual[name].default
         lacking = all(wanted.get(one) is None for one in needed)
@@ -187,21 +186,21 @@ def write_release(
     # If a file is written, its writer examines it.
     examined = Examination() if writes else preview(result, say, **how)
     figures = facts_of(result, examined)
-    pages = _pages(result, wanted, provenance, say)
-    public = _public_page(result, wanted)
+    reports = reports_with(result, wanted, say, provenance)
     if not writes:
-        _write_texts(result, pages, public, figures, overwrite=overwrite)
-        return _without_file(figures, wanted, pages, public)
+        _write_texts(result, reports, figures, overwrite=overwrite)
+        return _without_file(figures, wanted, reports)
     try:
-        record = _write(result, wanted, how, pages, public, overwrite, before, say)
+        record = _write(result, wanted, how, reports, overwrite, before, say)
     except UnsafeError as error:
         figures |= error.figures
         if not figures["goals_met"]:
             # Only found on reading back: the reports tell of another file.
-            return _without_file(figures, wanted, {}, {})
+            return _without_file(figures, wanted, Reports())
         # There is nothing to publish.
-        _write_texts(result, pages, {}, error.figures, overwrite=overwrite)
-        return _without_file(figures, wanted, pages, {})
+        reports = Reports(_private(reports))
+        _write_texts(result, reports, error.figures, overwrite=overwrite)
+        return _without_file(figures, wanted, reports)
     figures |= record["examined"]
     figures["output"] = _names_written(wanted, record)
     return ReleaseFiles(
@@ -210,8 +209,8 @@ def write_release(
         file=Path(wanted["file"]),
         private_record=private_record_of(wanted),
         public_record=wanted.get("public_record"),
-        public_report=next(iter(public), None),
-        reports=tuple(pages),
+        public_report=reports.public,
+        reports=tuple(_private(reports)),
     )
 
 
@@ -219,27 +218,24 @@ def _write(
     result: Protected,
     wanted: Wanted,
     how: Mapping[str, Any],
-    pages: Mapping[Path, Callable[[Any], str]],
-    public: Mapping[Path, Callable[[Any], str]],
+    reports: Reports,
     overwrite: bool,
     before: Record | None,
     say: Lines,
 ) -> dict[str, Any]:
     """Write the safe file with its records and reports; return the private record."""
-    named = ("allow_unsafe", "verify", "record", "public_record")
+    named = ("allow_unsafe", "record", "public_record")
     given: Any = {
         **how,
         **{name: wanted[name] for name in named if name in wanted},
         "overwrite": overwrite,
-        "also": pages,
-        "public": public,
     }
     options = complete(WriteSettings, given)
     parts = _parts(say, f"writing {wanted['file']}")
     with warnings.catch_warnings():
         # The figures have them all.
         warnings.simplefilter("ignore", SuppressedValueShows)
-        return write(result, wanted["file"], options, parts, say, before)
+        return write(result, wanted["file"], options, parts, say, reports, before)
 
 
 def _parts(say: Lines, step: str) -> Parts:
@@ -264,22 +260,20 @@ def _refuse_inputs(
 def _without_file(
     figures: dict[str, Any],
     wanted: Wanted,
-    pages: Mapping[Path, Any],
-    public: Mapping[Path, Any],
+    reports: Reports,
 ) -> ReleaseFiles:
     """Return the outcome if there is no safe file."""
     return ReleaseFiles(
         figures,
-        public_report=next(iter(public), None),
-        reports=tuple(pages),
+        public_report=reports.public,
+        reports=tuple(_private(reports)),
         refused="" if wanted.get("file") is None else figures["verdict"],
     )
 
 
 def _write_texts(
     result: Protected,
-    pages: Mapping[Path, Callable[[Any], str]],
-    public: Mapping[Path, Callable[[Any], str]],
+    reports: Reports,
     examined: Any,
     *,
     overwrite: bool,
@@ -287,8 +281,15 @@ def _write_texts(
     """Write the reports of a file that is not written."""
     read = [*result.source.paths, *result.settings.rule_files]
     with replacing_all(overwrite, read) as create:
-        for path, text_of in {**pages, **public}.items():
-            create(path, private=path in pages).write(text_of(examined).encode())
+        for path, text_of in reports.texts.items():
+            private = path != reports.public
+            create(path, private=private).write(text_of(examined).encode())
+
+
+def _private(reports: Reports) -> dict[Path, Callable[[Any], str]]:
+    """Return the reports for internal use."""
+    texts = reports.texts.items()
+    return {path: text_of for path, text_of in texts if path != reports.public}
 
 
 def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -311,35 +312,36 @@ def _reports_of(wanted: Wanted, sets: int) -> list[Path]:
     return report_paths(Path(wanted["report"]), sets)
 
 
-def _pages(
-    result: Protected, wanted: Wanted, provenance: Provenance | None, say: Lines
-) -> dict[Path, Callable[[Any], str]]:
-    """Return a function for each report that makes its text from an examination."""
-    if wanted.get("report") is None:
-        return {}
+def reports_with(
+    result: Protected,
+    wanted: Wanted,
+    progress: Lines | None = None,
+    provenance: Provenance | None = None,
+) -> Reports:
+    """Return the reports of a release, whose texts are made from an examination."""
+    report, public = wanted.get("report"), wanted.get("report_public")
+    title = wanted.get("report_title")
+    texts: dict[Path, Callable[[Any], str]] = {}
+    if report is None and public is None:
+        return Reports()
+    # They load Jinja.
     from riskcore.report.page import protection_pages
+    from riskcore.report.public_page import public_protection_page
 
-    return protection_pages(
-        result,
-        wanted["report"],
-        title=wanted.get("report_title"),
-        top=wanted.get("report_top", 0),
-        provenance=provenance,
-        progress=say,
-    )
-
-
-def _public_page(result: Protected, wanted: Wanted) -> dict[Path, Callable[[Any], str]]:
-    """Return a function that makes the public report, one for all sets of keys."""
-    path, title = wanted.get("report_public"), wanted.get("report_title")
-    if path is None:
-        return {}
-    from riskcore.report.page import public_protection_page
-
+    if report is not None:
+        texts |= protection_pages(
+            result,
+            report,
+            title=title,
+            provenance=provenance,
+            progress=progress or silent,
+        )
+    if public is None:
+        return Reports(texts)
     titled = {} if title is None else {"title": title}
     drop = wanted.get("drop", ())
 
     def page(examined: Any) -> str:
         return public_protection_page(result, **titled, drop=drop, examined=examined)
 
-    return {Path(path): page}
+    return Reports({**texts, Path(public): page}, Path(public))

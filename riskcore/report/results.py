@@ -16,16 +16,24 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary
 from riskcore.common.sheet import OnASheet
 from riskcore.common.version import __version__
+from riskcore.comparison.comparison import Comparison
 from riskcore.data.files import replace
+from riskcore.disclosure.audit_result import Audit
+from riskcore.disclosure.checked import Checked
 from riskcore.protection.result import Protected
+from riskcore.protection.trials import Trials
 from riskcore.report import text
+from riskcore.report.audit_page import public_audit_page
 from riskcore.report.page import assessment_page, protection_pages, report_paths
 from riskcore.report.provenance import Provenance, now
+from riskcore.report.public_page import public_page, public_protection_page
+from riskcore.report.release_files import reports_with as reports_with
 from riskcore.report.sheet_charts import part_charts
-from riskcore.report.sheet_page import sheet_page
+from riskcore.report.sheet_page import public_rules_page, sheet_page
 from riskcore.report.summary import summary
-from riskcore.report.templating import write_private
+from riskcore.report.templating import write_page
 from riskcore.report.uniques_page import uniques_page
+from riskcore.report.utility_page import comparison_page, trials_page
 
 _NAME = f"riskcore {__version__}"
 StrPath = str | os.PathLike[str]
@@ -61,11 +69,36 @@ def report_of(
     if isinstance(result, Protected):
         _write_pages(result, Path(path), overwrite, **options)
         return
-    write_private(
+    write_page(
         path,
         lambda: _page_of(result, Provenance(when=now()), **options),
         overwrite=overwrite,
     )
+
+
+def public_report_of(
+    result: Any, path: StrPath, /, *, overwrite: bool, title: str | None, **options: Any
+) -> None:
+    """Write the report of a result for publication."""
+    titled = {} if title is None else {"title": title}
+    write_page(
+        path,
+        lambda: _public_page_of(result, **titled, **options),
+        overwrite=overwrite,
+        private=False,
+    )
+
+
+@singledispatch
+def _public_page_of(result: Any, /, **options: Any) -> str:
+    """Return the page of a result for publication."""
+    raise TypeError(f"{type(result).__name__} has no report for publication")
+
+
+_public_page_of.register(Assessment, public_page)
+_public_page_of.register(Protected, public_protection_page)
+_public_page_of.register(Audit, public_audit_page)
+_public_page_of.register(Checked, public_rules_page)
 
 
 @singledispatch
@@ -100,6 +133,17 @@ def _(result: UniquesEstimates, provenance: Provenance, /, *, title: str | None)
 
 
 @_page_of.register
+def _(result: Comparison, _: Provenance, /, *, title: str | None) -> str:
+    title = "Utility of the safe file" if title is None else title
+    return comparison_page(result, title=title)
+
+
+@_page_of.register
+def _(result: Trials, _: Provenance, /, *, title: str | None) -> str:
+    return trials_page(result, title="Protections tried" if title is None else title)
+
+
+@_page_of.register
 def _(result: OnASheet, provenance: Provenance, /, *, title: str | None) -> str:
     sheet = result._sheet()
     title = sheet.name if title is None else title
@@ -113,7 +157,6 @@ def _write_pages(
     overwrite: bool,
     *,
     title: str | None,
-    top: int,
     progress: Lines | None,
 ) -> None:
     """Write a page for each set of keys that has one."""
@@ -126,7 +169,6 @@ def _write_pages(
         result,
         path,
         title="Re-identification risk and protection" if title is None else title,
-        top=top,
         progress=progress or silent,
     )
     texts = {target: page_of(None) for target, page_of in pages.items()}

@@ -48,7 +48,7 @@ def sheet_page(
     )
 
 
-def public_rules_page(found: Any, *, title: str) -> str:
+def public_rules_page(found: Any, *, title: str = "Rules of the release") -> str:
     """Return the rules that a file keeps or breaks as a page of HTML for publication.
 
     The numbers found would be figures of single records, and are left out.

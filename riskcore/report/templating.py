@@ -52,15 +52,19 @@ def need_reports(*paths: Path | None) -> None:
     now()
 
 
-def write_private(
-    path: str | os.PathLike[str], make: Callable[[], str], *, overwrite: bool
+def write_page(
+    path: str | os.PathLike[str],
+    make: Callable[[], str],
+    *,
+    overwrite: bool,
+    private: bool = True,
 ) -> None:
-    """Make a page and write it whole, where only its owner can read it."""
+    """Make a page and write it whole; only the owner can read a private page."""
     target = Path(path)
     replace.refuse_existing(target, overwrite)
     page = make()
     with replace.replacing_all(overwrite) as create:
-        create(target, private=True).write(page.encode())
+        create(target, private=private).write(page.encode())
 
 
 def render(template: str, *, moving: bool = False, **values: Any) -> str:

@@ -161,8 +161,10 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         unit = settings["cluster"]
         drawn = "" if unit is None else f", by clusters of {label(unit)}"
         file["population_model"] = ", ".join(models) + drawn
-    missing = {name: settings[name] for name in ("missing", "alpha")}
-    missing["missing_values"] = record["missing_values"]
+    missing = {
+        "missing": settings["missing"],
+        "missing_values": record["missing_values"],
+    }
     facts = [
         *rows({**file, "method": settings["method"]}, "text"),
         *rows(missing, "text"),
@@ -175,8 +177,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         said = f"one row for each person; an intruder knows {waves} of a person"
         facts.append(("counted", said))
     facts.append(("recoded", _recoded(settings["recodings"])))
-    cost = cost_text(settings["cost"], settings["protect_shares"])
-    facts.append(("costs of suppression", cost))
+    facts.append(("costs of suppression", cost_text(settings["cost"])))
     parts = list(_protection_parts(record))
     return Sheet(
         "Protection",

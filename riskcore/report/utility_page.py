@@ -42,7 +42,7 @@ def comparison_page(found: Comparison, *, title: str) -> str:
     >>> import riskcore
     >>> data = {"sex": list("ffmm")}
     >>> found = riskcore.compare(data, {"sex": ["f", None, "m", "m"]}, ["sex"])
-    >>> text = riskcore.page.comparison_page(found, title="Utility of the safe file")
+    >>> text = comparison_page(found, title="Utility of the safe file")
     >>> "figures of the original" in text
     True
     """
@@ -98,7 +98,7 @@ def trials_page(tried: Trials, *, title: str) -> str:
     >>> import riskcore
     >>> data = {"sex": list("ffmff"), "age": [15, 16, 31, 32, 33]}
     >>> tried = riskcore.try_out(data, ["sex", "age"], {"a": {"threshold": 0.6}})
-    >>> "<title>Tried" in riskcore.page.trials_page(tried, title="Tried")
+    >>> "<title>Tried" in trials_page(tried, title="Tried")
     True
     """
     need_jinja()

@@ -19,7 +19,6 @@ GOALS = [
     {"k": 2, "threshold": 0.08},
     {"household_threshold": 0.1, "k": None},
     {"household_rate": 0.05, "k": 3},
-    {"household_threshold": 0.1, "within_households": True, "k": None},
 ]
 
 

@@ -182,12 +182,10 @@ def test_a_moving_slider_counts_without_a_change(bench):
 
 
 def test_ways_are_rules_without_their_defaults(bench):
-    protect.ways(bench, form(cost="equal", missing="wildcard", alpha="0.5",
-                             was_alpha="1", shares_were="no", shares="1"))  # fmt: skip
-    assert bench.table("suppress") == {"cost": "equal", "protect_shares": True}
-    assert safe(bench) == {"k": 3, "alpha": 0.5}
-    protect.ways(bench, form(cost="fewest", missing="category", alpha="0.5",
-                             was_alpha="0.5", shares_were="yes"))  # fmt: skip
+    protect.ways(bench, form(cost="equal", missing="wildcard"))  # fmt: skip
+    assert bench.table("suppress") == {"cost": "equal"}
+    assert safe(bench) == {"k": 3}
+    protect.ways(bench, form(cost="fewest", missing="category"))  # fmt: skip
     assert bench.table("suppress") == {}
     assert safe(bench) == {"k": 3, "missing": "category"}
     before = bench.history.current

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore import assess, page, protect, simulate
+from riskcore import assess, protect, simulate
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.assessment.reported_figures import FIGURES, Figure, Place, rows, table
 from riskcore.common.html import digits
+from riskcore.report.page import page
 from riskcore.report.summary import summary
 from riskcore.report.text import protection_text, text
 
@@ -78,7 +79,7 @@ def test_a_figure_added_to_the_declaration_is_in_every_report(
     assert re.search(rf"^  a new figure +{own}$", said, re.MULTILINE)
     assert re.search(rf"^    a new figure +{own}$", said, re.MULTILINE)
     assert f">{own}</td>" in result._repr_html_()
-    assert f">{own}</td>" in page.page({"original": result}, title="T")
+    assert f">{own}</td>" in page({"original": result}, title="T")
     assert re.search(
         r"^    a new figure( +\d+ new){2}$",
         protection_text(protected.to_dict(), "title"),
@@ -181,7 +182,7 @@ def test_records_and_cells_of_small_f_stand_in_every_report(protected):
         r"^  records, f below 2 / 3 / 5 +1,295 / 1,297 / 1,304$", said, re.M
     )
     assert re.search(r"^  cells, f below 2 / 3 / 5 +1,295 / 1,296 / 1,298$", said, re.M)
-    made = page.page({"original": result}, title="T")
+    made = page({"original": result}, title="T")
     for row in (
         ("2", "1,295", "1,295"),
         ("3", "1,297", "1,296"),
@@ -209,7 +210,7 @@ def test_the_model_is_shown_where_the_weights_tell_little():
     model = assess(survey, keys, "WEIGHT", population="latent-class")
     told, shown = (
         dict(rows(result.figures, "text")),
-        page.page({"a": result}, title="T"),
+        page({"a": result}, title="T"),
     )
     low, high = model.expected_reidentifications_interval()
     said = f"{model.expected_reidentifications:,.0f} (95 %: {low:,.0f} to {high:,.0f})"

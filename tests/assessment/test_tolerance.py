@@ -8,7 +8,7 @@ import pytest
 
 import riskcore
 from riskcore.models import LatentClass, LogLinear
-from riskcore.page import public_page
+from riskcore.report.public_page import public_page
 
 DATA = {
     "sex": ["f", "m", "f", "m", "f"],

@@ -1,5 +1,6 @@
 """The command ``riskcore protect``: what it writes, says and refuses."""
 
+import argparse
 import collections
 import itertools
 import json
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from riskcore import Recoding, protect, simulate
+from riskcore.cli import protect as protect_command
 from riskcore.cli.words import recoding as rule_of
 from riskcore.data.files import formats
 from riskcore.data.recoding_words import recoding_of
@@ -117,7 +119,7 @@ def sizes_of_households(data):
 @pytest.mark.parametrize("target", ["safe.csv", "safe.parquet"])
 def test_shuffled(run, target, keep_ids):
     household = "--household HOUSEHOLD --household-keys REGION --cost equal"
-    words = ["--output", target, "--shuffle", *["--keep-ids"] * keep_ids]
+    words = ["--output", target, "--shuffle", *["--renumber"] * keep_ids]
     status, out, _ = run(f"{LEAKY} {household}", *words)
     # The old numbers of the households follow the regions.
     out = " ".join(out.split())
@@ -237,11 +239,8 @@ RISKY = f"{PROTECT} --threshold 0.1"
         (f"{RISKY} --cost foo", "--cost foo: give fewest"),
         (f"{RISKY} --cost equal AGE=3", "--cost equal:"),
         (f"{PROTECT} --household-rate 1%", "needs the household column"),
-        (f"{RISKY} --report-top 3", "needs --report"),
-        (f"{RISKY} --households all", "--households needs"),
         (f"{RISKY} --output safe.xls", "safe.xls: can"),
         (f"{RISKY} --output safe.asc", "only a mu-Argus"),
-        (f"{RISKY} --keep-ids --renumber PERSON", "not allowed with"),
         (f"{RISKY} --renumber AGE", "renumber: 'AGE' is a key or related to one"),
         (f"{RISKY} --renumber PERSON --drop PERSON", "'PERSON' is left out"),
         (f"{RISKY} --renumber NIL", "no column 'NIL'"),
@@ -255,7 +254,7 @@ def test_refusals(refused, line, message):
 
 def test_options_without_effect(run, refused):
     assert run(f"{COARSE} --output safe.csv")[0] == 0
-    for name in ("--no-read-back", "--record r.json", "--record-public r.json"):
+    for name in ("--record r.json", "--record-public r.json"):
         assert f"{name.split()[0]} needs --output" in refused(f"{COARSE} {name}")
 
 
@@ -269,7 +268,7 @@ HOUSEHOLDS = f"{LEAKY} --household HOUSEHOLD --household-keys REGION --cost equa
         "--shuffle",
         "--drop HOUSEHOLD PERSON",
         "--drop INCOME CITIZENSHIP WEIGHT HOUSEHOLD PERSON --shuffle",
-        "--keep-ids --shuffle",
+        "--renumber --shuffle",
         "--renumber PERSON",
         "--role INCOME=identifier --accept WEIGHT=known",
     ],
@@ -359,8 +358,6 @@ def test_records_that_were_edited_badly(run, refused):
     run(f"{COARSE} --output safe.csv")
     for name, value in {
         "threshold": "0.03",
-        "alpha": 1.5,
-        "within_households": "no",
         "keys": "abc",
         "recodings": {"AGE": {"rules": [3]}},
         "cost": 3,
@@ -376,20 +373,39 @@ def test_records_that_were_edited_badly(run, refused):
 def test_help_teaches(run):
     status, out, _ = run("protect --help")
     assert status == 0
-    for word in ("truncate:2", "--secret", "exit status", "never", "propensity score"):
+    assert len(out.splitlines()) <= 150
+    for word in ("AGE=top:85", "--record", "exit status", "suppression  --cost"):
         assert word in out
+    assert "the entropy of the" not in out
+    topics = {"recodings": "truncate:2", "suppression": "the entropy of the"}
+    topics |= {"reports": "propensity score", "examples": "--subsets 3"}
+    for topic, word in topics.items():
+        status, out, _ = run(f"protect --help {topic}")
+        assert status == 0
+        assert word in out
+
+
+def test_the_help_lists_every_option_by_topic(run):
+    listed = run("protect --help")[1].partition("topics, each")[2]
+    parser = protect_command.add(argparse.ArgumentParser().add_subparsers())
+    for action in parser._actions:
+        for option in action.option_strings:
+            assert option in ("-h", "--help") or option in listed.split()
+
+
+def test_help_of_a_topic_that_does_not_exist(refused):
+    assert "no topic 'colour'; give columns, goals" in refused("protect --help colour")
 
 
 def test_reports(run, refused):
     sets = "--keys REGION SEX --keys SEX AGE --weight WEIGHT --threshold 0.02"
-    files = "--output safe.csv --report report.html --report-top 2"
+    files = "--output safe.csv --report report.html"
     status, out, _ = run(f"protect survey.csv {sets} {RECODE} {ACCEPT} {files}")
     assert status == 0
     assert "The report is in report.html." in out
     assert "The report is in report-2.html." in out
     text = Path("report-2.html").read_text()
     assert "survey.csv: re-identification risk and protection" in text
-    assert "Riskiest combinations" in text
     assert '<h2 id="utility-title">Utility</h2>' in text
     assert "report.html: already exists" in refused(f"{COARSE} --report report.html")
 
@@ -442,9 +458,8 @@ def test_what_is_said_of_the_file_written(run):
     assert first.null_count == then.null_count
     count = len(set(first.drop_null().to_pylist()))
     assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
-    status, out, err = run(f"{COARSE} --output b.csv --no-read-back --shuffle 3")
+    status, _, err = run(f"{COARSE} --output b.csv --shuffle 3")
     assert status == 0
-    assert "It was NOT read back" in out
     assert "seed 3 decides the order: anyone who tries seeds finds it" in err
 
 

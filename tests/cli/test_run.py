@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pyarrow import csv
 
 from riskcore import Release, simulate
-from riskcore.cli import protect, rules
+from riskcore.cli import protect
 from riskcore.cli import run as run_command
 from riskcore.cli.options import reading
 from riskcore.cli.rules import rules_of
@@ -456,8 +456,8 @@ def test_the_outcome_speaks_of_the_rules(run):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        ("verify = false", "5:1: output.verify: without an effect; also name file"),
-        ("report_top = 3", "5:1: output.report_top: without an effect; also name rep"),
+        ("record = 'r'", "5:1: output.record: without an effect; also name file"),
+        ("report_title = 'T'", "5:1: output.report_title: without an effect; also"),
         ("renumber = ['AGE']", "output.renumber.*'AGE' is a key"),
         ("drop = ['AGEE']", "5:9: output.drop"),
         ("shuffle = 3\n[suppress]\nties = 'secret'", "5:1: output.shuffle"),
@@ -514,9 +514,7 @@ OPTIONS = {
     "--threshold": SHARES.map(lambda one: [one]),
     "--rate": SHARES.map(lambda one: [one]),
     "--household-rate": SHARES.map(lambda one: [one]),
-    "--households": st.sampled_from([["unsafe"], ["all"]]),
     "--missing": st.sampled_from([["argus"], ["category"]]),
-    "--alpha": SHARES.map(lambda one: [one]),
     "--population": st.sampled_from([["weights"], ["auto"], ["latent-class"]]),
     "--cluster": st.just(["PERSON"]),
     "--sampling-fraction": SHARES.map(lambda one: [one]),
@@ -536,7 +534,6 @@ OPTIONS = {
         st.sampled_from(["round:10", "top:1%=mean", "microaggregate:3:within=SEX"]),
     ),
     "--cost": KEYED | several(CATEGORY) | st.sampled_from([["equal"], ["entropy"]]),
-    "--protect-shares": st.just([]) | several(NAMES),
     "--household-keys": several(NAMES),
     "--related": st.just(["derived"]) | by_column(NAMES, OTHERS),
     "--suppression": st.just(["argus"]),
@@ -545,15 +542,12 @@ OPTIONS = {
     "--record": st.just(["r.json"]),
     "--record-public": st.just(["p.json"]),
     "--report": st.just(["r.html"]),
-    "--report-top": WHOLES.map(lambda one: [one]),
     "--report-public": st.just(["p.html"]),
     "--report-title": st.just(["A title"]),
     "--drop": several(OTHERS),
     "--shuffle": st.sampled_from([[], ["7"], ["0"]]),
-    "--renumber": several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
-    "--keep-ids": st.just([]),
+    "--renumber": st.just([]) | several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
     "--guard-formulas": st.just([]),
-    "--no-read-back": st.just([]),
     "--allow-unsafe": st.just([]),
     "--delimiter": st.sampled_from([[","], ["tab"]]),
     "--encoding": st.just(["cp1252"]),
@@ -575,9 +569,7 @@ def lines(draw):
     k = draw(st.none() | st.lists(WHOLES, min_size=len(sets), max_size=len(sets)))
     words += [] if k is None else ["--k", *draw(st.sampled_from([k, k[:1]]))]
     for option in draw(st.lists(st.sampled_from(sorted(OPTIONS)), unique=True)):
-        other = {"--keep-ids": "--renumber", "--renumber": "--keep-ids"}.get(option)
-        if other not in words:
-            words += [option, *draw(OPTIONS[option])]
+        words += [option, *draw(OPTIONS[option])]
     return words
 
 
@@ -601,7 +593,7 @@ def test_options_and_their_rules_give_equal_settings(words):
     options.words = []
     columns = Source.of("survey.csv").names
     asked = arguments_of(options, ProtectSettings, columns=columns)
-    text = rules_of(options, asked, rules.means_of(options)).to_toml()
+    text = rules_of(options, asked, {}).to_toml()
     release = Release.parse(text, "release.toml")
     again = release.arguments()
     usual = complete(ProtectSettings, {})
@@ -627,7 +619,7 @@ def test_options_and_their_rules_give_equal_settings(words):
 
 
 OF_FILES = (
-    "file", "output", "record", "record_public", "report", "report_top",
-    "report_public", "report_title", "shuffle", "keep_ids", "guard_formulas",
-    "no_read_back", "allow_unsafe", "recode",
+    "file", "output", "record", "record_public", "report",
+    "report_public", "report_title", "shuffle", "renumber", "guard_formulas",
+"allow_unsafe", "recode",
 )  # fmt: skip

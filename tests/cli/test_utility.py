@@ -164,16 +164,16 @@ def test_candidates_side_by_side(run):
 def test_costs_are_tried_with_each_candidate(run, figures):
     first, second = f"a=--k 3 --recode AGE=from:30,60 {ACCEPT}", f"b=--k 2 {ACCEPT}"
     options = shlex.join(["--candidate", first, second, "--costs"])
-    found = figures(f"{TRY} {options} --script 'a, shares'")
-    names = ["fewest", "equal", "entropy", "shares"]
+    found = figures(f"{TRY} {options} --script 'a, entropy'")
+    names = ["fewest", "equal", "entropy"]
     assert [one["name"] for one in found["candidates"]] == [
         f"{candidate}, {cost}" for candidate in "ab" for cost in names
     ]
-    shares = found["candidates"][3]
-    assert shares["settings"]["protect_shares"] is True
-    assert "--cost fewest --protect-shares" in found["script"]["command"]
-    assert "protect_shares=True" in found["script"]["python"]
-    lost = shares["largest_loss"]
+    entropy = found["candidates"][2]
+    assert entropy["settings"]["cost"] == "entropy"
+    assert "--cost entropy" in found["script"]["command"]
+    assert "cost='entropy'" in found["script"]["python"]
+    lost = entropy["largest_loss"]
     assert lost["lost"] == 1 - lost["records_after"] / lost["records_before"] > 0
     text = run(f"{TRY} {options} --report t.html")[1]
     name = f"{100 * lost['lost']:.3g} % of {lost['key']}={lost['category']}"
@@ -236,7 +236,7 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         ("--candidate a= --script b", "no candidate has this name"),
         ("--candidate a= --output x.csv", "--output needs --script"),
         ("--candidate 'a=--cost equal' --costs", "candidate a has --cost; leave out"),
-        ("--candidate 'a=--protect-shares' --costs", "candidate a has --protect-sh"),
+        ("--candidate 'a=--cost=equal' --costs", "candidate a has --cost"),
     ],
 )
 def test_refusals_of_candidates(refused, options, message):

@@ -87,7 +87,7 @@ def test_writing_has_the_settings_of_its_table():
     for name, setting in settings_of(WriteSettings).items():
         assert named[name].default == setting.default, name
     options = protect.add(argparse.ArgumentParser().add_subparsers())._actions
-    in_python = {"secret", "verify", "also", "public"}
+    in_python = {"secret"}
     assert options_of(WriteSettings) - in_python <= {one.dest for one in options}
 
 

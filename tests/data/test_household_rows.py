@@ -15,7 +15,7 @@ from riskcore.data import household_rows
 from riskcore.data.columns import Records
 from riskcore.data.files import arrow, formats
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.page import public_page
+from riskcore.report.public_page import public_page
 from tests import needs
 
 KEYS = ["size", "region"]

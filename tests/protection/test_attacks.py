@@ -11,8 +11,9 @@ import pytest
 from pyarrow import parquet
 from scipy import optimize
 
-from riskcore import assess, page, protect, simulate
+from riskcore import assess, protect, simulate
 from riskcore.protection.release import record
+from riskcore.report.public_page import public_protection_page
 
 CATEGORIES = {"sex": "mf", "age": "0123", "job": "xyz"}
 
@@ -146,7 +147,7 @@ def published(result):
     shown = {"versions": {}, "output": done}
     return (
         record.public(figures, settings, **shown),
-        page.public_protection_page(result),
+        public_protection_page(result),
     )
 
 

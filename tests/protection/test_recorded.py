@@ -177,7 +177,6 @@ def test_rules_may_be_added_but_not_contradicted():
         {"household": "hh"},
         {"missing": "argus"},
         {"missing": "wildcard"},
-        {"alpha": 0.5},
         {"strata": ["size"]},
         {"max_rate": 0.5},
         {"level": "household"},
@@ -332,8 +331,7 @@ BROKEN = {
     "no keys": (lambda s: s.update(keys=[[]], k=[2]), "keys is empty"),
     "a word": (lambda s: s.update(missing="guess"), "missing='guess'"),
     "a risk": (lambda s: s.update(threshold=7), "threshold=7"),
-    "lacks": (lambda s: s.pop("alpha"), "not the settings of a protection: alpha"),
-    "an alpha": (lambda s: s.update(alpha=2), "alpha=2"),
+    "lacks": (lambda s: s.pop("missing"), "not the settings of a protection: missing"),
     "a column": (lambda s: s.update(keys=[["nil"]]), "no column 'nil'"),
 }
 
@@ -442,7 +440,6 @@ def test_the_command(run, refused, figures):
         "--k 3": "states k: leave out",
         "--k 3 5": "need --keys",
         "--missing wildcard": "states missing: leave out",
-        "--alpha 1": "states alpha: leave out",
         "--weight w": "states weight",
     }.items():
         assert message in refused(f"check safe.csv --record {RECORD} {options}")

@@ -14,6 +14,7 @@ from riskcore import cli
 from riskcore.data.files import formats
 from riskcore.protection.result import UnsafeError
 from riskcore.protection.settings import Settings
+from riskcore.report.public_page import public_protection_page
 from tests.made_again import made_again
 
 KEYS = ["area", "sex"]
@@ -295,7 +296,7 @@ def test_the_public_claim_is_about_the_keys(tmp_path):
     )
     said = "He may know income, too, to some precision, which these risks do not count"
     assert said in result.judgment.on_goals_in_public
-    page = riskcore.page.public_protection_page(result)
+    page = public_protection_page(result)
     assert "Safe except for accepted leaks. With the keys area x sex, " in page
     assert "no record has a risk of 0.5 or more" in page
     assert said in page

@@ -22,19 +22,14 @@ from riskcore import (
 )
 from riskcore.common.words import printable
 from riskcore.data.files.labels import Labels
-from riskcore.page import (
-    comparison_page,
-    page,
-    protection_page,
-    public_page,
-    public_protection_page,
-    recoding_facts,
-)
 from riskcore.report.audit_page import audit_page, public_audit_page
-from riskcore.report.listed_settings import role_facts
+from riskcore.report.listed_settings import recoding_facts, role_facts
+from riskcore.report.page import page, protection_page
 from riskcore.report.provenance import Provenance
+from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import public_rules_page, sheet_page
+from riskcore.report.utility_page import comparison_page
 from riskcore.report.utility_view import utility_of
 from tests.report.reading import Reader
 
@@ -180,7 +175,7 @@ PLACES = {
     ),
     "treated column": lambda text: protection_page(treated(text), title="T"),
     "public treated column": lambda text: public_protection_page(treated(text)),
-    "protection": lambda text: protection_page(named(text), title="T", riskiest=3),
+    "protection": lambda text: protection_page(named(text), title="T"),
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
     "models and tables": lambda text: studied(text),
     "why there is no utility": lambda text: plain(utility=text),

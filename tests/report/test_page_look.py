@@ -16,11 +16,12 @@ from riskcore.cli import main
 from riskcore.cli.shell import command_again
 from riskcore.common.html import all_digits, digits, readable
 from riskcore.data.files.labels import Labels
-from riskcore.page import page, protection_page, public_protection_page
 from riskcore.protection.release.record import coarse
 from riskcore.report.key_variables import KeyVariable, key_variables
+from riskcore.report.page import page, protection_page
 from riskcore.report.page_charts import bar_top
 from riskcore.report.provenance import Provenance, now
+from riskcore.report.public_page import public_protection_page
 from riskcore.report.templating import _element, _three
 from tests.report.reading import shuffled_microdata, table_of
 
@@ -41,7 +42,7 @@ def protected():
 
 @pytest.fixture(scope="module")
 def made(protected):
-    return protection_page(protected, title="T", riskiest=5)
+    return protection_page(protected, title="T")
 
 
 def visible(text):

@@ -20,13 +20,8 @@ from hypothesis import strategies as st
 
 from riskcore import Recoding, assess, individual_risk, protect, simulate
 from riskcore.cli import main
-from riskcore.page import (
-    page,
-    protection_page,
-    public_page,
-    public_protection_page,
-)
 from riskcore.protection.release.record import about, coarse
+from riskcore.report.page import page, protection_page
 from riskcore.report.public import (
     between,
     public_classes,
@@ -35,6 +30,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
+from riskcore.report.public_page import public_page, public_protection_page
 from tests import needs
 from tests.report.reading import in_browser, survey, tables_of, write_csv
 
@@ -641,15 +637,20 @@ def test_several_sets_of_keys_have_one_public_page(folder):
     assert len(columns) == 4
 
 
+def test_the_public_report_never_lists_combinations(folder, capsys):
+    words = ["assess", "secret-survey.csv", *KEYS, "--report-top", "3"]
+    for more, message in (
+        (["--report-public", "p.html"], "never lists combinations"),
+        ([], "--report-top needs --report"),
+    ):
+        assert main([*words, *more]) == 2
+        assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["assess", "protect"])
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ["--report-public", "p.html", "--report-top", "3"],
-            "never lists combinations",
-        ),
-        (["--report-top", "3"], "--report-top needs --report"),
         (["--report-title", "T"], "--report-title needs"),
         (["--report-public", "secret-survey.csv", "--overwrite"], "an input file"),
         (["--report-public", "x.html", "--report", "x.html"], "x.html"),

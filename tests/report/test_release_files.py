@@ -79,7 +79,7 @@ def test_all_files_are_written_and_named():
     assert {name: made.record[name] for name in record} == record
     assert made.figures["output"] == {
         "file": "safe.csv", "record": "mine.json", "public_record": "public.json",
-        "read_back": True, "dropped": ["INCOME"], "shuffled": True, "renumbered": [],
+        "dropped": ["INCOME"], "shuffled": True, "renumbered": [],
         "formulas_guarded": False,
     }  # fmt: skip
     assert record["output"]["secret"] not in str(made.figures)
@@ -218,11 +218,10 @@ def test_a_seed_with_a_secret_is_refused():
     ("wanted", "found"),
     [
         ({}, None),
-        ({"drop": ["A"], "shuffle": True, "verify": True, "report_top": 0}, None),
-        ({"verify": False}, "verify"),
-        ({"verify": False, "file": Path("a.csv")}, None),
+        ({"drop": ["A"], "shuffle": True}, None),
+        ({"guard_formulas": True}, "guard_formulas"),
+        ({"guard_formulas": True, "file": Path("a.csv")}, None),
         ({"record": Path("r"), "report": Path("b")}, "record"),
-        ({"report_top": 1, "report_public": Path("b")}, "report_top"),
         ({"report_title": "T", "report_public": Path("b")}, None),
         ({"report_title": "T", "file": Path("a.csv")}, "report_title"),
     ],

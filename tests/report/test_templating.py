@@ -12,7 +12,8 @@ import pytest
 
 import riskcore
 from riskcore import assess, protect
-from riskcore.page import page, protection_page, public_page, public_protection_page
+from riskcore.report.page import page, protection_page
+from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.templating import _environment
 
 FOLDER = Path(riskcore.__file__).parent / "report" / "templates"
@@ -142,7 +143,7 @@ def test_without_jinja_it_is_named_before_the_work(pages, kind, monkeypatch):
 
 LATE = """
 import sys
-import riskcore.page, riskcore.report.text, riskcore.report.templating
+import riskcore.report.page, riskcore.report.text, riskcore.report.templating
 from riskcore.cli import main
 main(["assess", "s.csv", "--keys", "k", "--quiet"])
 try:

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore.page import comparison_page, protection_page, trials_page
 from riskcore.report import utility_text, utility_view
+from riskcore.report.page import protection_page
+from riskcore.report.public_page import public_protection_page
 from riskcore.report.risk_utility_svg import nice, spots
-from riskcore.report.utility_page import MOST_CATEGORIES
+from riskcore.report.utility_page import MOST_CATEGORIES, comparison_page, trials_page
 from riskcore.report.utility_view import utility_of
 from tests import needs
 from tests.accepted import ANY_LEAK
@@ -239,7 +240,7 @@ def test_of_many_pairs_and_strata_the_report_lists_some():
 
 def test_without_a_comparison_there_is_no_section():
     assert section(protection_page(protected(), title="T")) is None
-    assert "Two-way" not in riskcore.page.public_protection_page(protected())
+    assert "Two-way" not in public_protection_page(protected())
 
 
 def test_a_file_that_is_too_large_is_not_compared(monkeypatch):

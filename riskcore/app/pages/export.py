@@ -138,8 +138,6 @@ def _output(bench: Workbench, form: Form) -> dict[str, Any]:
         if form.has(name) != (shown == "yes"):
             changes[name] = form.has(name) or None
     changes["report_title"] = form.text("report_title") or None
-    changes["report_top"] = form.whole("report_top") if form.has("report_top") else None
-    changes["report_top"] = changes["report_top"] or None
     return changes
 
 

@@ -53,10 +53,9 @@ PLANS: Mapping[str, Mapping[str, Any]] = {
     "fewest": {},
     "equal": {"cost": "equal"},
     "entropy": {"cost": "entropy"},
-    "shares": {"protect_shares": True},
     "argus": {"suppression": "argus"},
 }
-_OF_PLANS = ("cost", "suppression", "protect_shares")
+_OF_PLANS = ("cost", "suppression")
 OWN = "own"
 _AT_A_TIME = 4
 _LOSSES = 12
@@ -78,10 +77,7 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "found": _found(bench, plan) if plan.state == "done" else None,
         "unit": settings.unit,
         "ways": [_way(bench, name) for name in WAYS],
-        "shares": bool(settings.protect_shares),
-        "alpha": settings.alpha if settings.missing == "wildcard" else None,
         "fraction": settings.sampling_fraction,
-        "within": settings.within_households if settings.household else None,
         "costs": [_cost(settings, str(name), query) for name in settings.variables],
         "strata": _strata(bench),
         "household_keys": _household_keys(bench, settings),
@@ -419,29 +415,13 @@ def ways(bench: Workbench, form: Form) -> str:
             continue
         tables[table][name] = None if given == _usual(bench, name) else given
         words.append(said("protect", f"{name}_{given}"))
-    if form.has("shares-were"):
-        wanted, had = form.has("shares"), form.text("shares-were") == "yes"
-        if wanted != had:
-            tables["suppress"]["protect_shares"] = wanted or None
-            words.append(said("protect", "shares_on" if wanted else "shares_off"))
-    for name, rule in (("alpha", "alpha"), ("fraction", "sampling_fraction")):
-        if form.text(name) != form.text(f"was-{name}"):
-            value = form.fraction(name) if form.has(name) else None
-            tables["safe"][rule] = None if (name, value) == ("alpha", 1) else value
-            words.append(said("protect", f"{name}_set", value=form.text(name)))
-    if tables["safe"].get("missing"):
-        tables["safe"]["alpha"] = None
+    if form.text("fraction") != form.text("was-fraction"):
+        value = form.fraction("fraction") if form.has("fraction") else None
+        tables["safe"]["sampling_fraction"] = value
+        words.append(said("protect", "fraction_set", value=form.text("fraction")))
     told = ". ".join(words)
     bench.change(told, **{name: one for name, one in tables.items() if one})
     return told
-
-
-def within(bench: Workbench, form: Form) -> str:
-    """Choose in which households members are unsafe."""
-    on = form.has("on")
-    words = said("protect", "within_on" if on else "within_off")
-    bench.change(words, safe={"within_households": None if on else False})
-    return words
 
 
 def costs(bench: Workbench, form: Form) -> str:
@@ -541,7 +521,6 @@ PAGE = Page(
         "goal": goal,
         "slide": slide,
         "ways": ways,
-        "within": within,
         "costs": costs,
         "strata": strata,
         "household_keys": household_keys,

@@ -68,8 +68,8 @@ _THRESHOLDS = (
     "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
 )  # fmt: skip
 _METHODS = (
-    "level", "within_households", "population", "method", "missing", "alpha",
-    "suppression", "ties", "cost", "protect_shares", "household_keys",
+    "level", "population", "method", "missing",
+    "suppression", "ties", "cost", "household_keys",
     "against_insiders",
     "related", "known_waves", "cluster", "sampling_fraction",
 )  # fmt: skip

@@ -20,9 +20,10 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import Setting
 from riskcore.common.toml_text import (
     Place,
-    Places,
     RulesError,
+    holds,
     parsed,
+    position,
     read_text,
     toml_of,
 )
@@ -57,7 +58,7 @@ _GOALS = frozenset(
     {
         *("keys", "weight", "household", "k", "subsets", "strata", "level"),
         *("threshold", "rate", "household_threshold", "household_rate"),
-        *("method", "missing", "alpha", "population", "sampling_fraction"),
+        *("method", "missing", "population", "sampling_fraction"),
         *("min_population", "l", "kind", "t", "ordered", "roles", "accept"),
         *("person", "wave", "known_waves"),
     }
@@ -758,10 +759,9 @@ class Release:
         """Return an error with the file, the line and the column of a place."""
         where = str(self.path or "rules")
         if place and self.text:
-            places = Places(self.text)
             own = (TRY, str(self.candidate), *place)
-            place = own if own in places else place
-            where += f":{places.of(place)}"
+            place = own if holds(parsed(self.text, where), own) else place
+            where += f":{position(self.text, place)}"
         names = ".".join(str(one) for one in place if isinstance(one, str))
         named = f"{names}: " if names else ""
         return RulesError(f"{where}: {named}{message}")

@@ -14,7 +14,6 @@ from riskcore.assessment.assess_settings import (
     KEYS,
     WEIGHT,
     CheckSettings,
-    ReportSettings,
 )
 from riskcore.common import settings as kinds
 from riskcore.common.settings import PATH, Kind, Setting, settings_of
@@ -37,9 +36,9 @@ CONFIRMED = "confirmed"
 _IN_COLUMNS = ("person", "wave", "cluster")
 # Settings that name columns, each a table of its own.
 _BY_COLUMN = ("roles", "recodings", "treat", "accept")
-# Settings of writing that a file of rules does not hold: a decision of the moment, a
-# secret, and what only Python can give.
-LEFT_OUT = ("overwrite", "secret", "also", "public")
+# Settings of writing that a file of rules does not hold: a decision of the moment, and
+# a secret.
+LEFT_OUT = ("overwrite", "secret")
 _FILE = Setting(kind=PATH, help="the survey file")
 
 
@@ -78,7 +77,6 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
     "output": {
         "file": OUTPUT,
         **_without(WriteSettings, *LEFT_OUT),
-        **settings_of(ReportSettings),
     },
     "check": {name: _CHECK[name] for name in CHECKED},
 }
@@ -139,15 +137,15 @@ _SHAPES: Mapping[Kind, Shape] = {
     kinds.NAME: {"type": "string", "title": "the name of a column"},
     kinds.DELIMITER: {"type": "string", "title": "a character"},
     PATH: {"type": "string", "title": "the path of a file"},
-    **dict.fromkeys((kinds.FLAG, kinds.YES), _BOOLEAN),
+    kinds.FLAG: _BOOLEAN,
     kinds.SEED: _either(_BOOLEAN, _WHOLE),
     kinds.NUMBER: _NUMBER,
     kinds.FRACTION: _either(_NUMBER, _SHARE),
     kinds.WHOLE: _WHOLE,
     kinds.GOALS: _either(_K, _array(_K, "a list of whole numbers")),
     kinds.NAMES: _NAMES,
+    kinds.IDS: _NAMES,
     kinds.KEY_SETS: _either(_NAMES, _array(_NAMES, "a list of lists of names")),
-    kinds.SHARES: _either(_BOOLEAN, _NAMES),
     kinds.CODES: _either(
         _array(_TEXT, "a list of codes"),
         _table(_array(_TEXT, "a list of codes"), "a table of lists by column"),
@@ -217,8 +215,7 @@ def help_of(setting: Setting) -> str:
         for place, one in entries().items()
         if place != ("output", "file")
     }
-    text = setting.help.replace(", see below", "")
-    return _OPTION.sub(lambda found: names.get(found[1], found[1]), text)
+    return _OPTION.sub(lambda found: names.get(found[1], found[1]), setting.help)
 
 
 def _described(setting: Setting) -> Shape:

@@ -86,7 +86,7 @@ def _strata_in(rules: str | list[str]) -> Iterator[tuple[Place, str]]:
                 yield from ((() if alone else (at,), name) for name in names)
 
 
-_OF_NAMES = (kinds.NAMES, kinds.KEY_SETS, kinds.SHARES)
+_OF_NAMES = (kinds.NAMES, kinds.IDS, kinds.KEY_SETS)
 _BY_COLUMN = (
     kinds.CODES,
     kinds.COST,

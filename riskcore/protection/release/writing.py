@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -42,6 +42,17 @@ from riskcore.protection.settings import Settings
 from riskcore.protection.settings_table import WriteSettings
 
 
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """The reports to write with a safe file, as texts made from what is found in it.
+
+    All are private, except the one that is ``public``.
+    """
+
+    texts: Mapping[Path, Callable[[Any], str]] = field(default_factory=dict)
+    public: Path | None = None
+
+
 class OrderCanBeFound(UserWarning):
     """The order of the records comes from a seed, which can be found by trying."""
 
@@ -70,10 +81,12 @@ def write(
     options: WriteSettings,
     progress: Callable[[int, int], None] | None,
     steps: Lines | None,
+    reports: Reports,
     record_before: records.Record | None = None,
 ) -> dict[str, Any]:
     """Do what `Protected.write` does.
 
+    ``reports`` make their texts from what was found in the written file.
     ``record_before`` is the record of the same file made before: another file is
     refused.
     """
@@ -82,7 +95,7 @@ def write(
     path = result.source.check_writable(
         arguments.file_path("path", path), overwrite=options["overwrite"]
     )
-    texts = _Texts.of(path, options)
+    texts = _Texts.of(path, options, reports)
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
     refuse_sources([*written, *texts.paths], inputs)
@@ -99,8 +112,7 @@ def write(
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
-        if options["verify"]:
-            _read_back(result, layout, parts, say)
+        _read_back(result, layout, parts, say)
         result.source.refuse_changed()
         found = verdict_facts(result, examined, layout.dropped)
         figures |= found
@@ -110,7 +122,6 @@ def write(
         output = {
             "file": path.name,
             "sha256": sha256,
-            "read_back": options["verify"],
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
             "renumbered": list(layout.renumbered),
@@ -128,9 +139,9 @@ def write(
         if texts.public_record is not None:
             public_record = _public_record(result, figures, output)
             create(texts.public_record).write(_json(public_record))
-        for target, given in texts.made.items():
-            text = given if isinstance(given, str) else given(found)
-            create(target, private=target in texts.private).write(text.encode())
+        for target, text_of in reports.texts.items():
+            private = target != reports.public
+            create(target, private=private).write(text_of(found).encode())
     return {**record, "examined": found}
 
 
@@ -189,30 +200,27 @@ class _Texts:
 
     record: Path
     public_record: Path | None
-    private: frozenset[Path]
-    made: dict[Path, str | Callable[[Any], str]]
+    reports: tuple[Path, ...]
 
     @classmethod
-    def of(cls, path: Path, options: WriteSettings) -> _Texts:
+    def of(cls, path: Path, options: WriteSettings, reports: Reports) -> _Texts:
         """Return the files that the options ask for."""
         record = options["record"]
         record = f"{path}.private.json" if record is None else record
         public_record = options["public_record"]
-        also, public = options["also"] or {}, options["public"] or {}
         return cls(
             arguments.file_path("record", record),
             None
             if public_record is None
             else arguments.file_path("public_record", public_record),
-            frozenset(map(Path, also)),
-            {Path(target): text for target, text in {**also, **public}.items()},
+            tuple(reports.texts),
         )
 
     @property
     def paths(self) -> list[Path]:
         """The paths of all files."""
         records = [one for one in (self.record, self.public_record) if one is not None]
-        return [*records, *self.made]
+        return [*records, *self.reports]
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"

@@ -180,7 +180,7 @@ def _cells(
         rows=counts.inverse,
         weighted=coded.weight is not None,
         missing=settings.missing,
-        alpha=settings.alpha,
+        alpha=1.0,
         missing_values=tuple(one.missing for one in columns),
         record_weights=panel.weight,
     )
@@ -309,5 +309,5 @@ def _assessed(
             population=WEIGHTS,
             method=settings.method,
             missing=settings.missing,
-            alpha=settings.alpha,
+            alpha=1.0,
         )

@@ -63,7 +63,7 @@ def assess_key_sets(
             population=settings.counted_by,
             method=settings.method,
             missing=settings.missing,
-            alpha=settings.alpha,
+            alpha=1.0,
             kept=keep,
         )
         for keys, keep in zip(settings.keys, kept, strict=True)

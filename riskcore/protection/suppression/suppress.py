@@ -46,7 +46,6 @@ from riskcore.protection.suppression.plan_record import (
     entropies,
     losses_of,
     plan,
-    records_of_codes,
 )
 from riskcore.protection.suppression.plan_sets import (
     MOST_IN_SET,
@@ -55,8 +54,6 @@ from riskcore.protection.suppression.plan_sets import (
     plan_together,
 )
 
-# The cost of a value where shares are protected, before its category counts.
-_WHOLE = 100
 _LONGEST = 200
 
 Risks = NDArray[np.float64]
@@ -70,7 +67,6 @@ class Aim:
 
     threshold: float  # the risk that no record may reach; infinite if there is none
     household_threshold: float  # the same for households
-    within_households: bool  # whether members are unsafe only in unsafe households
     k: int | None = None  # the least sample frequency
     strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
     goals: tuple[MarginGoal, ...] = ()  # of people and sensitive values
@@ -94,7 +90,6 @@ class Aim:
         return cls(
             np.inf if threshold is None else float(threshold),
             np.inf if household is None else float(household),
-            settings.within_households,
             settings.k_of(assessment.cells.keys),
             settings.strata,
             tuple(_goals(assessment.cells, settings, sensitive)),
@@ -117,8 +112,7 @@ class Aim:
         if not self.of_households or groups is None:
             return limit
         member = groups.member_threshold(self.household_threshold)
-        if self.within_households:
-            member[~groups.unsafe(self.household_threshold)] = np.inf
+        member[~groups.unsafe(self.household_threshold)] = np.inf
         lower: Risks = np.minimum(limit, member[groups.inverse])
         return lower
 
@@ -430,7 +424,7 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
 def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list[Risks]:
     """Return by set of keys the cost of blanking each key, (m,), or by row, (n, m).
 
-    It is by row where categories have costs of their own or shares are protected.
+    It is by row where categories have costs of their own.
     """
     of_keys = [_costs_of_keys(one, settings) for one in assessments]
     if not settings.costs_by_category:
@@ -461,11 +455,7 @@ def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
 
 
 def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Risks:
-    """Return the cost of blanking each category of a key; a missing value costs 0.
-
-    Where shares are protected the cost is multiplied by 100 plus the hundredths of a
-    per cent of its category that one record is: whole costs stay whole.
-    """
+    """Return the cost of blanking each category of a key; a missing value costs 0."""
     key, labels = cells.keys[i], cells.categories[i]
     texts = [code_text(plain_value(one)) for one in labels if one is not None]
     given = settings.cost_of_categories.get(key, {})
@@ -478,9 +468,4 @@ def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Ri
     costs[: len(texts)] = cost
     if cost < np.inf:
         costs[: len(texts)] = [given.get(text, cost) for text in texts]
-    if key in settings.protect_shares:
-        records = np.maximum(records_of_codes(cells, i), 1)
-        costs *= _WHOLE + np.rint(_WHOLE * 100 / records)
-    elif settings.protect_shares:
-        costs *= _WHOLE
     return costs

@@ -16,7 +16,8 @@ from riskcore.data.engines import base
 from riskcore.data.engines.counting import Question
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.engines.sums import ExactSum
-from riskcore.page import page, public_page
+from riskcore.report.page import page
+from riskcore.report.public_page import public_page
 from tests import needs
 
 

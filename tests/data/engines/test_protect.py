@@ -68,7 +68,6 @@ WAYS = {
     "several sets at a rate": (SEVERAL, {"rate": 0.004, "missing": "category"}),
     "a category": (["sex", "age"], {"threshold": 0.01, "missing": "category"}),
     "as mu-Argus": (KEYS, {**ARGUS, "threshold": 0.02, "cost": "equal"}),
-    "alpha": (KEYS, {"threshold": 0.02, "alpha": 0.5}),
     "entropy": (KEYS, {"threshold": 0.02, "cost": "entropy"}),
     "costs": (KEYS, {"threshold": 0.02, "cost": {"sex": 90, "age": 50, "region": 5}}),
     "never": (KEYS, {"threshold": 0.02, "cost": NEVER}),

@@ -14,7 +14,6 @@ import pytest
 from riskcore import Recoding, protect
 from riskcore.data.files import formats
 from riskcore.disclosure.verdict import Verdict, no_role_text, tiles
-from riskcore.page import public_protection_page
 from riskcore.protection.result import SuppressedValueShows, UnsafeError
 
 N = 300
@@ -378,7 +377,7 @@ def test_the_public_record_and_page_name_no_leak(tmp_path):
     page = tmp_path / "p.html"
     result.write(
         tmp_path / "safe.csv", public_record=tmp_path / "p.json",
-        public={str(page): public_protection_page(result)},
+        report_public=page,
     )  # fmt: skip
     unsafe = protected(data)
     unsafe.write(

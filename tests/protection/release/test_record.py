@@ -19,9 +19,9 @@ import riskcore
 from riskcore import Recoding, cli, protect
 from riskcore.data.files import arrow, formats
 from riskcore.data.files.argus.metadata import read_metadata
-from riskcore.page import public_protection_page
 from riskcore.protection.release.record import coarse, method_of, read_record
 from riskcore.protection.result import OrderCanBeFound
+from riskcore.report.public_page import public_protection_page
 from tests import needs, thin
 from tests.accepted import ANY_LEAK
 
@@ -223,7 +223,7 @@ def test_the_public_record_has_what_satre_asks_of_a_released_output():
         "rate": 0.05, "k": [3, 3], "sets": [["sex"], ["age"]], "population": "weights",
     }  # fmt: skip
     assert "noise of 10 %" in public["treated"]["pay"][0]
-    assert {"suppression", "ties", "cost", "missing", "alpha"} <= set(public)
+    assert {"suppression", "ties", "cost", "missing"} <= set(public)
     assert public["versions"]["riskcore"] == riskcore.__version__
     assert public["format"] == 1
 
@@ -322,7 +322,7 @@ def test_what_is_printed_as_json_is_no_secret(capsys):
     assert record.secret not in text
     assert printed["output"] == {
         "file": "safe.csv", "record": "safe.csv.private.json",
-        "public_record": "p.json", "read_back": True, "dropped": [],
+        "public_record": "p.json", "dropped": [],
         "shuffled": True, "renumbered": ["hh"], "formulas_guarded": False,
     }  # fmt: skip
     assert printed["sets"][0]["risk"]["original"]["max_risk"] > 0
@@ -604,7 +604,7 @@ def test_members_that_lack(record):
     # What is not needed: of recodings what has a default, of files their names, and
     # single roles and reasons.
     assert {path[-1] for path in read} <= {
-        "versions", "file", "columns", "read_back", "age", "metadata", "encoding",
+        "versions", "file", "columns", "age", "metadata", "encoding",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
         "user_missing", "born", "*", "words", "base", "tails",

@@ -185,7 +185,7 @@ def test_arguments_become_rules():
         None, [["A", "B"], ["B", "C"]], "W",
         k={("C", "B"): 5}, treat={("X", "Y"): "microaggregate:3", "Z": ["round:5"]},
         cost={"A": float("inf"), "B": np.float64(2.5)}, strata=("R",),
-        protect_shares=True, ties="rule", household_keys=(), output="o.csv",
+        ties="rule", household_keys=(), output="o.csv",
         check={"max_risk": 0.1},
     )  # fmt: skip
     assert rules.tables == {
@@ -194,7 +194,7 @@ def test_arguments_become_rules():
         "safe": {"k": [1, 5], "strata": ["R"]},
         "treat": {"X+Y": "microaggregate:3", "Z": ["round:5"]},
         "suppress": {
-            "cost": {"A": "never", "B": 2.5}, "protect_shares": True,
+            "cost": {"A": "never", "B": 2.5},
             "household_keys": [],
         },
         "output": {"file": "o.csv"},

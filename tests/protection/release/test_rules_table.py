@@ -25,17 +25,17 @@ RULES = {
     "format": 1,
     "data": {"file": "s.csv", "missing_codes": {"*": ["NA"], "AGE": ["99"]}},
     "columns": {"keys": [["SEX", "AGE"], ["SEX", "JOB"]], "weight": "W"},
-    "safe": {"k": [3, 5], "rate": "0.1%", "alpha": 0.5, "within_households": False,
+    "safe": {"k": [3, 5], "rate": "0.1%",
         "l": 2, "min_population": 100},
     "roles": {"NAME": "identifier"},
     "recodings": {"AGE": "from:15,30"},
     "treat": {"PAY": ["top:1%", "round:10"], "A+B": "microaggregate:3"},
     "suppress": {
         "cost": {"SEX": "never", "AGE": 2, "JOB": {"1": 5.5}},
-        "protect_shares": ["JOB"], "related": {"JOB": ["ISCO"]},
+        "related": {"JOB": ["ISCO"]},
     },
     "accept": {"*": "the data stay here"},
-    "output": {"file": "safe.csv", "shuffle": 7, "report_top": 3, "renumber": []},
+    "output": {"file": "safe.csv", "shuffle": 7, "renumber": []},
     "check": {"max_rate": 0.01, "area": ["SEX"]},
 }  # fmt: skip
 VALID = jsonschema.Draft7Validator(schema())
@@ -134,7 +134,6 @@ def test_faults_are_those_of_the_schema(changes, more):
         ({"safe": {"zzz": 1}}, ("safe", "zzz"), "known: level, k, subsets"),
         ({"safe": {"threshold": float("nan")}}, ("safe", "threshold"), "in (0, 1]"),
         ({"safe": {"threshold": 0}}, ("safe", "threshold"), "in (0, 1]"),
-        ({"safe": {"alpha": 1.5}}, ("safe", "alpha"), "a number in [0, 1]"),
         ({"safe": {"k": True}}, ("safe", "k"), "not true"),
         ({"safe": {"method": "fast"}}, ("safe", "method"), "one of 'exact', 'series7'"),
         ({"suppress": {"cost": "dear"}}, ("suppress", "cost"), "'fewest', 'equal'"),

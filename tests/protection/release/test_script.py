@@ -32,7 +32,6 @@ household = "HOUSEHOLD"
 [safe]
 rate = "0.5%"
 household_rate = "2%"
-within_households = false
 [recodings]
 REGION = "truncate:2"
 AGE = "age.grc"
@@ -82,7 +81,6 @@ k = 3
 file = "safe.csv"
 shuffle = 7
 renumber = []
-verify = false
 guard_formulas = true
 """,
     "several sets of keys": """
@@ -99,7 +97,6 @@ REGION = "hierarchy:regions.csv:1"
 file = "safe.sav"
 shuffle = true
 report = "report.html"
-report_top = 3
 """,
     "combinations of keys": """
 [safe]
@@ -115,7 +112,6 @@ k = 3
 missing = "argus"
 [suppress]
 cost = {REGION = "never", SEX = {1 = 7, 2 = "never"}, AGE = 0.5}
-protect_shares = ["AGE"]
 related = {SEX = ["MARSTAT"]}
 [roles]
 PERSON = "identifier"

@@ -13,7 +13,6 @@ from riskcore.data.files import formats
 from riskcore.protection.settings import Settings
 from riskcore.protection.suppression import plan_record
 from riskcore.protection.suppression.plan_record import _sums
-from tests.accepted import ANY_LEAK
 from tests.fits import least_of_rows
 from tests.made_again import made_again
 
@@ -102,68 +101,31 @@ def test_each_record_loses_its_cheapest_values(seed, sets, whole):
     assert lost >= 3
 
 
+UNEVEN = {"MARSTAT": {"1": 30.0, "4": 90.0}, "SEX": 60.0}
+
+
+def prices_of(data, keys, cost):
+    """Return the cost of each value, 50 where none is given."""
+    found = np.full((len(data[keys[0]]), len(keys)), 50.0)
+    for i, key in enumerate(keys):
+        own = cost.get(key, {})
+        if not isinstance(own, dict):
+            found[:, i] = own
+            continue
+        for category, price in own.items():
+            found[data[key] == category, i] = price
+    return found
+
+
 def survey(n, seed=1):
     drawn = simulate.microdata(n, np.random.default_rng(seed))
     keys = ["AGE", "MARSTAT", "SEX"]
     return {key: np.asarray(drawn[key])[:n].astype(str) for key in keys}, keys
 
 
-def test_the_cost_of_shares_by_hand():
-    data, keys = survey(500)
-    data["SEX"][:3] = "9"
-    result = protect(data, keys, k=3, protect_shares=["AGE", "SEX"], **ANY_LEAK)
-    prices = prices_of(data, keys, shares=["AGE", "SEX"])
-    lost = np.stack([result.masks[key] for key in keys], axis=1)
-    least = least_of_rows(np.stack([data[key] for key in keys], axis=1), prices, 3)
-    assert result.safe
-    assert (prices * lost).sum(axis=1).tolist() == least.tolist()
-
-
-def prices_of(data, keys, shares):
-    """Return the cost of each value where the shares of some keys are protected."""
-    found = np.full((len(data[keys[0]]), len(keys)), 100.0)
-    for i, key in enumerate(keys):
-        if key in shares:
-            _, at, n = np.unique(data[key], return_inverse=True, return_counts=True)
-            found[:, i] += np.rint(10_000 / n)[at]
-    return found
-
-
-def test_shares_of_rare_categories_stay():
-    rng = np.random.default_rng(5)
-    n = 4_000
-    data = {
-        # of least entropy: taken first, as it used to be, it loses its rare categories
-        "job": rng.choice(4, n, p=[0.97, 0.01, 0.01, 0.01]),
-        "region": rng.choice(9, n),
-        "age": rng.choice(70, n),
-    }
-    costs = {"first": {"cost": "equal"}, "rule": {}, "dear": {"protect_shares": True}}
-    lost, values = {}, {}
-    for name, asked in costs.items():
-        result = protect(data, list(data), k=3, **asked, **ANY_LEAK)
-        assert result.safe
-        lost[name] = result.compare().largest_loss.lost
-        values[name] = sum(result.suppressed.values())
-    assert lost["first"] > 0.5
-    assert lost["rule"] < 0.1
-    assert lost["dear"] < 0.12
-    assert values["rule"] == values["first"]
-    assert values["dear"] < 1.02 * values["rule"]
-
-
-def test_no_order_matters_to_protected_shares():
-    data, keys = survey(400)
-    one = protect(data, keys, k=3, protect_shares=True)
-    order = np.random.default_rng(2).permutation(len(data["SEX"]))
-    turned = {key: data[key][order] for key in keys[::-1]}
-    other = protect(turned, keys[::-1], k=3, protect_shares=True)
-    assert one.suppressed == {key: other.suppressed[key] for key in keys}
-
-
 def test_an_engine_and_parts_of_the_costs_plan_alike(monkeypatch):
     data, keys = survey(600)
-    settings = {"k": 3, "protect_shares": True}
+    settings = {"k": 3, "cost": UNEVEN}
     memory = protect(data, keys, **settings)
     lazy = protect(pl.LazyFrame(data), keys, **settings)
     assert lazy.suppressed == memory.suppressed
@@ -240,7 +202,7 @@ def test_a_record_gives_the_same_file(folder, run):
     data, keys = survey(500)
     formats.write("survey.csv", data)
     line = (
-        "protect survey.csv --keys AGE MARSTAT SEX --k 3 --protect-shares MARSTAT AGE "
+        "protect survey.csv --keys AGE MARSTAT SEX --k 3 "
         f"--cost MARSTAT[1]=20 MARSTAT[4]=never SEX=30 {ACCEPT}"
     )
     assert run(f"{line} --output safe.csv")[0] == 0
@@ -249,15 +211,12 @@ def test_a_record_gives_the_same_file(folder, run):
         "SEX": 30.0,
         "MARSTAT": {"1": 20.0, "4": "never"},
     }
-    assert record["settings"]["protect_shares"] == ["MARSTAT", "AGE"]
     settings = Settings.from_dict(record["settings"])
     assert settings.cost["MARSTAT"] == {"1": 20.0, "4": NEVER}
     assert Settings.from_dict(settings.to_dict()) == settings
     again = made_again("survey.csv", "safe.csv.private.json", "again.csv")
     assert again == (folder / "safe.csv").read_bytes()
-    result = protect(
-        data, keys, k=3, protect_shares=["MARSTAT", "AGE"], cost=settings.cost
-    )
+    result = protect(data, keys, k=3, cost=settings.cost)
     four = data["MARSTAT"] == "4"
     assert not result.masks["MARSTAT"][four].any()
     assert result.masks["MARSTAT"].any()
@@ -290,10 +249,6 @@ def test_options_name_categories(folder, run, refused):
         ("fewest b=1", "KEY[CATEGORY]=NUMBER"),
     ):
         assert why in refused(f"{line} --cost {words}")
-    assert "'d' is not a key" in refused(f"{line} --protect-shares d")
-    assert run(f"{line} --protect-shares")[0] == 0
-    record = json.loads((folder / "safe.csv.private.json").read_text())
-    assert record["settings"]["protect_shares"] == ["a[1]", "b", "c"]
 
 
 @pytest.mark.parametrize(
@@ -302,21 +257,11 @@ def test_options_name_categories(folder, run, refused):
         ({"cost": {"a": {"1": -1}}}, ValueError, "category '1': -1.0, need a number"),
         ({"cost": {"a": {"1": math.nan}}}, ValueError, "need a number >= 0"),
         ({"cost": {"a": {"1": "x"}}}, TypeError, "category '1'='x': need a number"),
-        ({"protect_shares": ["z"]}, ValueError, "protect_shares: 'z' is not a key"),
-        ({"protect_shares": "a"}, TypeError, "protect_shares is a list"),
-        ({"protect_shares": 1}, TypeError, "protect_shares is a list"),
     ],
 )
 def test_refused(given, error, why):
     with pytest.raises(error, match=why):
         protect(small(1, 10), KEYS, k=2, **given)
-
-
-def test_strata_have_no_shares_to_protect():
-    data = small(1, 40)
-    result = protect(data, KEYS[1:], k=2, strata=["a"], protect_shares=True)
-    assert result.settings.protect_shares == ("b", "c", "d")
-    assert not result.masks["a"].any()
 
 
 def test_households_as_rows_count_once():
@@ -330,10 +275,11 @@ def test_households_as_rows_count_once():
     }
     keys = ["size", "tenure", "region"]
     settings = {"k": 3, "household": "home", "level": "household"}
-    result = protect(data, keys, protect_shares=True, **settings)
+    cost = {"size": 60.0, "tenure": {"q": 70.0, "r": 20.0}}
+    result = protect(data, keys, cost=cost, **settings)
     first = np.unique(home, return_index=True)[1]
     rows = {key: data[key][first].astype(str) for key in keys}
-    prices = prices_of(rows, keys, shares=keys)
+    prices = prices_of(rows, keys, cost)
     lost = np.stack([result.masks[key][first] for key in keys], axis=1)
     least = least_of_rows(np.stack([rows[key] for key in keys], axis=1), prices, 3)
     assert result.goals_met
@@ -344,10 +290,10 @@ def test_households_as_rows_count_once():
 @pytest.mark.parametrize("settings", [{"ties": "secret"}, {"suppression": "argus"}])
 def test_other_rules_take_the_costs_of_categories(settings):
     data, keys = survey(600)
-    result = protect(data, keys, k=3, protect_shares=True, **settings)
-    usual = protect(data, keys, k=3, protect_shares=True)
+    result = protect(data, keys, k=3, cost=UNEVEN, **settings)
+    usual = protect(data, keys, k=3, cost=UNEVEN)
     assert result.goals_met
-    prices = prices_of(data, keys, shares=keys)
+    prices = prices_of(data, keys, UNEVEN)
     spent, least = (
         sum((prices[:, i] * one.masks[key]).sum() for i, key in enumerate(keys))
         for one in (result, usual)
@@ -356,7 +302,3 @@ def test_other_rules_take_the_costs_of_categories(settings):
         assert spent == least
     else:
         assert spent >= least
-        plain = protect(data, keys, k=3, **settings)
-        found = [one.compare() for one in (result, plain)]
-        moved = [one.mean_total_variation_of_values for one in found]
-        assert moved[0] < moved[1]
