@@ -70,7 +70,7 @@ the rules with those of the candidate.
 --costs tries each candidate with the costs "fewest", "equal" and "entropy". "Largest
 loss" is the category that lost the largest share of its records.
 
---script prints how to make the safe file of one candidate, as a command and in Python.
+--script prints the command that makes the safe file of one candidate.
 Keep the results to yourself: they hold figures of FILE.
 
 The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and nothing
@@ -194,10 +194,7 @@ def run(options: argparse.Namespace) -> int:
     if options.script is not None:
         output = options.output or safe_name(source)
         again = _command(options, words[options.script], output)
-        figures["script"] = {
-            "command": shell_line(again),
-            "python": tried.script(options.script, output),
-        }
+        figures["script"] = {"command": shell_line(again)}
     if options.json:
         print_json({"file": str(options.file), **figures})
     else:
@@ -205,7 +202,7 @@ def run(options: argparse.Namespace) -> int:
         print(utility_text.trials_text(figures, title))
         print_files({"report": options.report})
         if options.script is not None:
-            print(f"\n{shell_lines(again)}\n\n{figures['script']['python']}")
+            print(f"\n{shell_lines(again)}")
     return 0 if any(one.safe for one in tried.trials) else 1
 
 

@@ -5,12 +5,11 @@ No file is written. A printed script repeats the protection that the user choose
 
 from __future__ import annotations
 
-import inspect
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -29,7 +28,6 @@ from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.protect import protect
-from riskcore.protection.release.program_text import call_text, protect_text
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings_table import ProtectSettings
@@ -136,8 +134,6 @@ class Trials(WithReport):
         The key variables, one set or several.
     trials : tuple of Trial
         In the order of the candidates.
-    layout : mapping of str to setting
-        How the file would be written.
 
     Examples
     --------
@@ -156,14 +152,13 @@ class Trials(WithReport):
     ({'sex': 1, 'age': 5}, ('low', 'high'))
     >>> sorted(tried.points("max_risk")), tried.to_dict()["keys"]
     (['high', 'low'], ['sex', 'age'])
-    >>> tried.protect("low").safe, "threshold=0.1" in tried.script("low")
-    (True, True)
+    >>> tried.protect("low").safe, tried["low"].settings["threshold"]
+    (True, 0.1)
     """
 
     source: Source
     keys: list[Any]
     trials: tuple[Trial, ...]
-    layout: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Trial:
         """Return the trial of a candidate."""
@@ -249,41 +244,6 @@ class Trials(WithReport):
             As `riskcore.protect`.
         """
         return protect(self.source, self.keys, progress=progress, **self[name].settings)
-
-    def script(self, name: str, output: str | None = None) -> str:
-        """Return a Python program that protects the file with a candidate's settings.
-
-        Parameters
-        ----------
-        name : str
-        output : str, optional
-            The safe file that the program writes; by default ``safe`` with the suffix
-            of the input, see `safe_name`.
-
-        Returns
-        -------
-        str
-            For data in memory, a program that expects them as ``data``.
-
-        Raises
-        ------
-        TypeError
-            If a setting cannot be written as text, such as a model of the population.
-        """
-        path = self.source.path
-        data = "data" if path is None else repr(str(path))
-        usual = inspect.signature(protect).parameters
-        given = {"keys": _keys(self.keys)}
-        for key, value in self[name].settings.items():
-            default = usual[key].default
-            if type(value) is not type(default) or value != default:
-                given[key] = value
-        reading = None if path is None else self.source.reading
-        lines = ["import riskcore", "", protect_text(data, given, reading)]
-        if path is not None:
-            output = safe_name(self.source) if output is None else output
-            lines.append(call_text("safe.write", [repr(output)], {**self.layout}))
-        return "\n".join(lines) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
         """Return all figures as plain data for JSON.
@@ -393,8 +353,6 @@ def try_out(
     ...
     >>> [(one.name, one.values_suppressed) for one in tried.trials]
     [('as it is', 6), ('two groups', 1)]
-    >>> print(tried.script("two groups").splitlines()[2])
-    safe = riskcore.protect(
     """
     say = progress or silent
     source = Source.of(data, reading)
@@ -416,7 +374,7 @@ def try_out(
                 layout=layout or {},
             )
         )
-    return Trials(source, list(keys), tuple(trials), layout or {})
+    return Trials(source, list(keys), tuple(trials))
 
 
 def safe_name(source: Source) -> str:
@@ -591,10 +549,6 @@ def grid(**choices: Mapping[str, Any] | Sequence[Any]) -> dict[str, dict[str, An
 
 def _short(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else shortened(value, _LONGEST_NAME)
-
-
-def _keys(keys: Any) -> Any:
-    return [list(one) if isinstance(one, tuple) else one for one in keys]
 
 
 def _plain(value: Any) -> Any:

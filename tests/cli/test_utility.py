@@ -6,7 +6,6 @@ import re
 import shlex
 import stat
 import subprocess
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -172,7 +171,6 @@ def test_costs_are_tried_with_each_candidate(run, figures):
     entropy = found["candidates"][2]
     assert entropy["settings"]["cost"] == "entropy"
     assert "--cost entropy" in found["script"]["command"]
-    assert "cost='entropy'" in found["script"]["python"]
     lost = entropy["largest_loss"]
     assert lost["lost"] == 1 - lost["records_after"] / lost["records_before"] > 0
     text = run(f"{TRY} {options} --report t.html")[1]
@@ -191,7 +189,7 @@ def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
     assert done.stdout.decode().split("\0")[:-1] == words
 
 
-def test_the_scripts_of_the_chosen_one(run, figures):
+def test_the_command_of_the_chosen_one(run, figures):
     accept = f"{ACCEPT} 'INCOME=it is known'"
     candidates = [f"{name}={words} {accept}" for name, words in CANDIDATES.items()]
     line = f"{TRY} --shuffle --script coarse --output new.csv --candidate"
@@ -200,14 +198,7 @@ def test_the_scripts_of_the_chosen_one(run, figures):
     assert words[:2] == ["riskcore", "protect"]
     at = words.index("--shuffle")
     assert run("", *words[1:at], "--shuffle", 7, *words[at + 1 :])[0] == 0
-    by_command = Path("new.csv").read_text()
-    os.remove("new.csv")
-    os.remove("new.csv.private.json")
-    program = script["python"].replace("shuffle=True", "shuffle=7")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(program, {})
-    assert Path("new.csv").read_text() == by_command
+    assert Path("new.csv").exists()
 
 
 def test_the_exit_status_is_1_if_none_is_safe(run):
