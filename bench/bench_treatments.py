@@ -26,7 +26,7 @@ from bench._common import (
     table,
     timed,
 )
-from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Treatment

@@ -36,7 +36,9 @@ WINGS = (
 MANUAL = ("howto", "tutorials", "reference", "guide.md")
 PRONOUNS = ("one", "found", "known", "each", "given")
 # Inside protection each imports from those before it.
-PROTECTION = ("settings", "suppression", "treatments", "leaks", "release")
+PROTECTION = (
+    "secret", "treatments", "settings", "suppression", "records", "leaks", "release",
+)  # fmt: skip
 
 WALK = """
 import json, sys

@@ -11,7 +11,7 @@ import json
 
 from bench._common import HERE, RESULTS, replace, table
 from riskcore.common.settings import Setting
-from riskcore.protection.release.rules_table import (
+from riskcore.protection.settings.rules_table import (
     FORMAT,
     TABLES,
     help_of,

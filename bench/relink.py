@@ -35,7 +35,7 @@ from bench._common import RESULTS, origin, replace, table
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.files import formats
 from riskcore.protection.release.record import read_record
-from riskcore.protection.release.secret import random_order
+from riskcore.protection.secret import random_order
 from tests.test_docs import Folder, blocks
 
 CATEGORIES = 50

@@ -44,7 +44,11 @@ napoleon_use_rtype = False
 # The modules whose public names all have a place in the reference.
 PUBLIC = (
     "riskcore",
-    *(f"riskcore.{name}" for name in riskcore.__all__ if name in riskcore._MODULES),
+    *(
+        f"riskcore.{n}"
+        for n in riskcore.__all__
+        if inspect.ismodule(getattr(riskcore, n))
+    ),
 )
 # Pages from outside of notes/, by their names in texts.
 ELSEWHERE = {

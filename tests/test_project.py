@@ -102,7 +102,8 @@ def test_what_must_not_differ_is_compared(tmp_path, monkeypatch):
 
 def public_names():
     """Yield (name, object) of every public name."""
-    modules = [f"riskcore.{name}" for name in sorted(riskcore._MODULES)]
+    named = {name: getattr(riskcore, name) for name in sorted(riskcore.__all__)}
+    modules = [f"riskcore.{name}" for name in named if inspect.ismodule(named[name])]
     for module in ("riskcore", *modules):
         for name in import_module(module).__all__:
             yield f"{module}.{name}", getattr(import_module(module), name)

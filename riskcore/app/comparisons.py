@@ -17,11 +17,11 @@ from riskcore.comparison.comparison import Comparison
 from riskcore.data.source import Source
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.release.rules import Release
+from riskcore.protection.records.with_original import studies_of
+from riskcore.protection.release.verdict import verdict_of
 from riskcore.protection.result import Protected
+from riskcore.protection.rules import Release
 from riskcore.protection.trials import Trial, Trials, trial_of
-from riskcore.protection.verdict import verdict_of
-from riskcore.protection.with_original import studies_of
 from riskcore.report.utility_view import MOST_RECORDS
 
 # Tables of the rules that change nothing before the file is written.

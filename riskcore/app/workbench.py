@@ -32,24 +32,24 @@ from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.prepare import (
+from riskcore.protection.protect import protected_by, with_settings
+from riskcore.protection.records.prepare import (
     Prepared,
     code_source,
     numbers_of,
     prepare,
     prepare_households,
 )
-from riskcore.protection.protect import protected_by, with_settings
-from riskcore.protection.release.rules import Release
-from riskcore.protection.release.rules_values import RAKE
-from riskcore.protection.release.secret import new_secret
+from riskcore.protection.release.verdict import by_model, verdict_of
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ANY, LAYOUT
+from riskcore.protection.rules import Release
+from riskcore.protection.secret import new_secret
+from riskcore.protection.settings.rules_values import RAKE
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import ANY, LAYOUT
 from riskcore.protection.suppression.key_sets import assess_key_sets
 from riskcore.protection.suppression.suppress import Aim
-from riskcore.protection.verdict import by_model, verdict_of
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 

@@ -91,7 +91,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment.describe import describe
-    from riskcore.protection.release.proposals import proposed_rules
+    from riskcore.protection.proposals import proposed_rules
 
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)

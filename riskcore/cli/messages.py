@@ -7,7 +7,7 @@ import re
 from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli.settings import option_of
 from riskcore.common.settings import FLAG, SEED, settings_of
-from riskcore.protection.settings_table import ProtectSettings, WriteSettings
+from riskcore.protection.settings.settings_table import ProtectSettings, WriteSettings
 
 _TABLES = (AssessSettings, CheckSettings, ProtectSettings, WriteSettings)
 _SETTINGS = {

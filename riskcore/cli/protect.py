@@ -30,7 +30,7 @@ from riskcore.cli.terminal import Progress
 from riskcore.cli.topics import HelpByTopic
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.protection.settings_table import (
+from riskcore.protection.settings.settings_table import (
     ANY,
     ORDER,
     OUTPUT,
@@ -40,8 +40,8 @@ from riskcore.protection.settings_table import (
 
 if TYPE_CHECKING:
     from riskcore.protection.release.record import Record
-    from riskcore.protection.release.rules import Release
-    from riskcore.protection.settings import Settings
+    from riskcore.protection.rules import Release
+    from riskcore.protection.settings.settings import Settings
     from riskcore.report.release_files import ReleaseFiles
 
 _PROTECT = """\
@@ -384,7 +384,7 @@ def _settings(
     source: Any, options: argparse.Namespace, release: Release | None
 ) -> Settings:
     """Return the settings from the options or from a file of rules."""
-    from riskcore.protection.settings import Settings
+    from riskcore.protection.settings.settings import Settings
     from riskcore.report.release_files import check_columns
 
     if release is not None:

@@ -10,10 +10,10 @@ from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import reading, source_of
 from riskcore.cli.settings import arguments_of, option_of
 from riskcore.cli.terminal import Progress
-from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.settings.settings_table import ProtectSettings
 
 if TYPE_CHECKING:
-    from riskcore.protection.release.rules import Release
+    from riskcore.protection.rules import Release
 
 
 def add_print_rules(command: Any) -> None:
@@ -40,7 +40,7 @@ def rules_of_protect(options: argparse.Namespace) -> Release:
 
 def files_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the values of options that ``[output]`` has a name for, by this name."""
-    from riskcore.protection.release.rules_table import TABLES
+    from riskcore.protection.settings.rules_table import TABLES
 
     known = TABLES["output"]
     assert isinstance(known, Mapping)
@@ -70,8 +70,8 @@ def rules_of(
     data: bool = True,
 ) -> Release:
     """Return the rules of some settings, with the files that the options name."""
-    from riskcore.protection.release.rules import Release
-    from riskcore.protection.release.rules_table import CHECKED
+    from riskcore.protection.rules import Release
+    from riskcore.protection.settings.rules_table import CHECKED
 
     checks = set() if data else {*CHECKED}
     return Release.of(

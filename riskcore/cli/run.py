@@ -14,7 +14,7 @@ from riskcore.cli.rules import files_of
 from riskcore.cli.settings import option_of
 
 if TYPE_CHECKING:
-    from riskcore.protection.release.rules import Release
+    from riskcore.protection.rules import Release
 
 _RUN = """\
 Make a safe file by a file of rules, as riskcore protect does by its options: protect,
@@ -106,8 +106,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.release.record import read_record
-    from riskcore.protection.release.rules import Release
-    from riskcore.protection.release.rules_table import schema
+    from riskcore.protection.rules import Release
+    from riskcore.protection.settings.rules_table import schema
 
     if options.schema:
         print_json(schema())
@@ -140,7 +140,7 @@ def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
 
 def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Namespace:
     """Return the options of ``protect`` that the rules and the options say."""
-    from riskcore.protection.release.rules_table import TABLES
+    from riskcore.protection.settings.rules_table import TABLES
 
     file = options.data or release.file("data")
     found = protect.add(argparse.ArgumentParser().add_subparsers()).parse_args(["-"])

@@ -27,7 +27,7 @@ from riskcore.cli.terminal import Progress
 from riskcore.cli.words import gathered
 from riskcore.common.shell_line import shell_line
 from riskcore.common.version import __version__
-from riskcore.protection.settings_table import (
+from riskcore.protection.settings.settings_table import (
     ColumnSettings,
     ProtectSettings,
     WriteSettings,
@@ -35,7 +35,7 @@ from riskcore.protection.settings_table import (
 
 if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
-    from riskcore.protection.release.rules import Release
+    from riskcore.protection.rules import Release
 
 _TRY = """\
 Try several protections of a file: what risk each leaves, and what it costs.
@@ -222,7 +222,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         if options.file is None or options.keys is None:
             raise ValueError("give FILE and --keys, or --rules with a file of rules")
         return None
-    from riskcore.protection.release.rules import Release
+    from riskcore.protection.rules import Release
 
     given = ("keys", "weight", "candidate", "costs", "script", "output")
     for name in (*given, *_OF_ALL, *_LAYOUT):

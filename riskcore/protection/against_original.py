@@ -41,15 +41,15 @@ from riskcore.protection.leaks.examination import (
     examine,
     of_columns,
 )
-from riskcore.protection.pairing import paired
-from riskcore.protection.prepare import (
+from riskcore.protection.records.pairing import paired
+from riskcore.protection.records.prepare import (
     Prepared,
     code_source,
     prepare,
     prepare_households,
 )
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ANY as ANY_COLUMN
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import ANY as ANY_COLUMN
 
 _HOUSEHOLDS = "households that are found"
 

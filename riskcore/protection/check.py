@@ -62,7 +62,7 @@ from riskcore.protection.release.record import (
     read_record,
     reading_of,
 )
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 
 # The figure of a record that answers a rule.
 _FIGURES = {

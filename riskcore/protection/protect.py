@@ -21,20 +21,20 @@ from riskcore.core.risk.household import Households
 from riskcore.data.coded import CodedRecords
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
-from riskcore.protection.leaks.showing import codes_before, warn_of_what_shows
-from riskcore.protection.on_engine import warn_of_unchecked
-from riskcore.protection.prepare import (
+from riskcore.protection.records.in_memory import columns_with_ids
+from riskcore.protection.records.on_engine import warn_of_unchecked
+from riskcore.protection.records.prepare import (
     Prepared,
     numbers_of,
     quiet,
 )
-from riskcore.protection.release.in_memory import columns_with_ids
-from riskcore.protection.release.secret import new_secret
+from riskcore.protection.records.showing import codes_before, warn_of_what_shows
+from riskcore.protection.records.units import unit_of
 from riskcore.protection.result import Protected
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.secret import new_secret
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import ProtectSettings
 from riskcore.protection.suppression.key_sets import KeySet, warn_of_model
-from riskcore.protection.units import unit_of
 
 
 class HouseholdKeyDiffers(UserWarning):

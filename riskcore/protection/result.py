@@ -19,21 +19,21 @@ from riskcore.comparison.comparison import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.verdict import Verdict
-from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.examination import Examination, examine
-from riskcore.protection.leaks.showing import (
+from riskcore.protection.records.in_memory import columns_with_ids
+from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
+from riskcore.protection.records.showing import (
     SuppressedValueShows,
     shown_by,
     shown_on_engine,
 )
-from riskcore.protection.protected_records import MOST_SHOWN, ProtectedRecords
+from riskcore.protection.records.with_original import comparison_of
 from riskcore.protection.release import writing
-from riskcore.protection.release.in_memory import columns_with_ids
+from riskcore.protection.release.facts import facts_of
+from riskcore.protection.release.verdict import verdict_of
 from riskcore.protection.release.writing import OrderCanBeFound, UnsafeError
-from riskcore.protection.settings_table import WriteSettings
+from riskcore.protection.settings.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
-from riskcore.protection.verdict import verdict_of
-from riskcore.protection.with_original import comparison_of
 
 __all__ = [
     "OrderCanBeFound",

@@ -28,10 +28,10 @@ from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.protect import protect
+from riskcore.protection.release.verdict import verdict_of
 from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
-from riskcore.protection.settings_table import ProtectSettings
-from riskcore.protection.verdict import verdict_of
+from riskcore.protection.settings.settings_table import ProtectSettings
 
 # Errors of settings or data; any other error is a defect.
 _FAILURES = (

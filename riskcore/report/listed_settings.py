@@ -13,7 +13,7 @@ from riskcore.common.settings import NEVER
 from riskcore.common.words import printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import cost_in_public
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]
 

@@ -31,8 +31,8 @@ from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
 from riskcore.disclosure.verdict import no_role_text, tiles
-from riskcore.protection import facts
-from riskcore.protection.protected_records import finite
+from riskcore.protection.records.protected_records import finite
+from riskcore.protection.release import facts
 from riskcore.protection.result import Protected
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
 from riskcore.report.key_variables import key_variables

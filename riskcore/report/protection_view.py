@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from riskcore.assessment.reported_figures import FIGURES
 from riskcore.common.html import all_digits, readable
-from riskcore.protection.facts import treatment_facts
+from riskcore.protection.release.facts import treatment_facts
 from riskcore.protection.result import Protected
 from riskcore.protection.suppression.key_sets import KeySet
 

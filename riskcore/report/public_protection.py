@@ -9,7 +9,7 @@ from riskcore.common.html import digits
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import COARSE, about, coarse
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.report.listed_settings import (
     k_facts,
     level_facts,

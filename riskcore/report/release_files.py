@@ -22,9 +22,9 @@ from riskcore.data.files.replace import (
     replacing_all,
 )
 from riskcore.data.source import Source
-from riskcore.protection.facts import facts_of
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.leaks.showing import SuppressedValueShows
+from riskcore.protection.records.showing import SuppressedValueShows
+from riskcore.protection.release.facts import facts_of
 from riskcore.protection.release.layout import refuse_unguardable
 from riskcore.protection.release.record import Record
 from riskcore.protection.release.writing import (
@@ -37,8 +37,8 @@ from riskcore.protection.release.writing import (
     write,
 )
 from riskcore.protection.result import Protected
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import LAYOUT, WriteSettings
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import LAYOUT, WriteSettings
 from riskcore.report.provenance import Provenance
 
 Wanted = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import Any
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import code
 from riskcore.assessment.weight_figures import weight_remarks
-from riskcore.protection.protected_records import finite
+from riskcore.protection.records.protected_records import finite
 
 # Default risks at which the summary counts the unsafe records.
 DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)

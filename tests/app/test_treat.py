@@ -11,8 +11,8 @@ from riskcore.app.pages.treat_words import FIELDS, kinds_of
 from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
 from riskcore.protection.protect import protected_by
+from riskcore.protection.records import treated as records
 from riskcore.protection.suppression import key_sets
-from riskcore.protection.treatments import records
 from riskcore.protection.treatments.rules import KINDS, Treatment
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]

@@ -175,7 +175,7 @@ def test_no_output_is_more_open_than_any_input(run, line, name, written):
 
 @needs.posix
 @pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows"
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows"
 )
 def test_rules_that_python_reads_are_inputs_too(folder):
     os.chmod("age.grc", 0o600)

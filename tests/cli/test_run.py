@@ -23,8 +23,8 @@ from riskcore.cli.settings import arguments_of
 from riskcore.common.settings import complete
 from riskcore.data.files import formats
 from riskcore.data.source import Source
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ProtectSettings
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import ProtectSettings
 
 ROOT = Path(__file__).parents[2]
 LINE = (

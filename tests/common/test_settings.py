@@ -12,8 +12,12 @@ from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli import assess, check, protect
 from riskcore.cli.settings import options_of
 from riskcore.common.settings import FRACTION, Setting, complete, settings_of, takes
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import RECORDED, ProtectSettings, WriteSettings
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import (
+    RECORDED,
+    ProtectSettings,
+    WriteSettings,
+)
 
 TABLES = {
     riskcore.assess: (AssessSettings, assess),

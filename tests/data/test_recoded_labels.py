@@ -13,7 +13,7 @@ from riskcore.protection.release.readback import ReadBackError
 from tests.accepted import ANY_LEAK
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows",
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows",
     "ignore::riskcore.data.recode.DoubtfulRules",
 )
 MARITAL = {"1": "Single", "2": "Married", "3": "Widowed", "4": "Divorced"}

@@ -10,7 +10,7 @@ from riskcore.data.files import formats
 from tests.accepted import ANY_LEAK
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows"
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows"
 )
 KEYS = ["a", "b", "c"]
 

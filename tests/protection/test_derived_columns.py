@@ -10,7 +10,7 @@ import pytest
 from riskcore import protect
 from riskcore.data.files import formats
 from riskcore.protection.result import SuppressedValueShows
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 
 KEYS = ["age", "region", "sex"]
 

@@ -5,7 +5,7 @@ import pytest
 
 import riskcore
 from riskcore.data.engines.registry import engine_of
-from riskcore.protection.on_engine import _Expected
+from riskcore.protection.records.on_engine import _Expected
 
 DATA = {"a": [1, 1, 2, 2, 3, 3], "b": ["x", "x", "y", "y", "x", "x"], "w": [2.0] * 6}
 

@@ -7,11 +7,11 @@ import pytest
 
 from riskcore import Reading, check, protect
 from riskcore.data.files import formats
-from riskcore.protection.leaks.remedies import never_blanked
+from riskcore.protection.settings.remedies import never_blanked
 from tests.accepted import ANY_LEAK
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows",
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows",
     "ignore::riskcore.data.files.excel.SheetsLeftOut",
 )
 KEYS = ["region", "sex", "age"]

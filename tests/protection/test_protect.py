@@ -20,7 +20,7 @@ from riskcore import Recoding, assess, protect
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.protection.protect import HouseholdKeyDiffers
 from riskcore.protection.result import SuppressedValueShows
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from tests import thin
 from tests.accepted import ANY_LEAK
 from tests.fits import risks_of

@@ -14,7 +14,7 @@ from tests import needs
 from tests.accepted import ANY_LEAK
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows",
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows",
     "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
 )
 KEYS = ["a", "b"]

@@ -18,7 +18,7 @@ SECRET = "5a" * 32
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked",
 )
 
 

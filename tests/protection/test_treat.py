@@ -13,7 +13,7 @@ import riskcore
 from riskcore import cli
 from riskcore.data.files import formats
 from riskcore.protection.result import UnsafeError
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.report.public_page import public_protection_page
 from tests.made_again import made_again
 

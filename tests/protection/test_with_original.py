@@ -13,7 +13,7 @@ from tests.accepted import ANY_LEAK
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked",
 )
 GROUPS = {"age": Recoding.intervals([30, 60], closed="left")}
 

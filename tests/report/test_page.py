@@ -17,7 +17,7 @@ from riskcore import Recoding, assess, protect, simulate
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
-from riskcore.protection.facts import verdict_facts
+from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.page import assessment_page, page, protection_page
 from riskcore.report.protection_view import Tile

@@ -17,7 +17,7 @@ from riskcore.common.progress import Lines
 from riskcore.common.words import counted
 from riskcore.data.files.replace import replacing_all
 from riskcore.protection.protect import with_settings
-from riskcore.protection.release.script import shell_line
+from riskcore.protection.script import shell_line
 from riskcore.protection.trials import safe_name
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (

@@ -12,8 +12,8 @@ from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.disclosure.leaks import Leak
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.release.writing import columns_dropped, columns_renumbered
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ANY, ORDER
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import ANY, ORDER
 
 # What may mend a leak, by its kind; `_FITS` says whether it fits a column.
 MENDS: Mapping[str, tuple[str, ...]] = {

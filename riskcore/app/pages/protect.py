@@ -18,11 +18,11 @@ from riskcore.common.settings import NEVER
 from riskcore.comparison.cell_losses import losses_of_cells
 from riskcore.comparison.losses import CategoryLoss
 from riskcore.data.files.labels import code_text
+from riskcore.protection.release.verdict import on_goals
 from riskcore.protection.result import Protected
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import unsafe_rows
 from riskcore.protection.trials import Trial, trial_of
-from riskcore.protection.verdict import on_goals
 
 # The goals by name: the value that a field proposes, and the ends of the slider.
 GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {

@@ -28,8 +28,8 @@ from riskcore.assessment.minimal_uniques import (
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.common.progress import Lines
 from riskcore.data.files.labels import Labels
-from riskcore.protection.protected_records import finite
-from riskcore.protection.settings import Settings
+from riskcore.protection.records.protected_records import finite
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Aim
 from riskcore.report.office_charts import HOUSEHOLDS, RECORDS, class_chart
 from riskcore.report.page_charts import column_plot

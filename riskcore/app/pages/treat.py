@@ -29,7 +29,7 @@ from riskcore.app.pages.values import code_of, label_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.comparison.measures import sums_by
-from riskcore.protection.treatments.records import Treated, table_of
+from riskcore.protection.records.treated import Treated, table_of
 from riskcore.protection.treatments.rules import Treatment
 
 Floats = NDArray[np.float64]

@@ -45,7 +45,14 @@ from riskcore.protection.leaks.people import (
     named_by_elimination,
     values_shared,
 )
-from riskcore.protection.leaks.remedies import (
+from riskcore.protection.records.numbers import (
+    alone_with_numbers,
+    codes_of,
+    known_numbers,
+)
+from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.records.showing import advice_on, too_much
+from riskcore.protection.settings.remedies import (
     accepted,
     as_key,
     coarser,
@@ -57,11 +64,8 @@ from riskcore.protection.leaks.remedies import (
     related_to,
     with_role,
 )
-from riskcore.protection.leaks.showing import advice_on, too_much
-from riskcore.protection.numbers import alone_with_numbers, codes_of, known_numbers
-from riskcore.protection.protected_records import ProtectedRecords
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import ANY
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import ANY
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12

@@ -14,15 +14,15 @@ from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.shared_values import SharedValues, in_bands, shared_values
-from riskcore.protection.leaks.remedies import (
+from riskcore.protection.records.numbers import codes_of, numbers_of
+from riskcore.protection.records.prepare import numbers_of as real_numbers_of
+from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.settings.remedies import (
     accepted,
     either,
     leave_out,
     without_key,
 )
-from riskcore.protection.numbers import codes_of, numbers_of
-from riskcore.protection.prepare import numbers_of as real_numbers_of
-from riskcore.protection.protected_records import ProtectedRecords
 
 _DIFFERENT = "ask that the people who fit a record differ, which hides some: --l 2"
 _ALL = 0.995  # of the people: the weights of a whole population may vary a little

@@ -25,8 +25,8 @@ from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
-from riskcore.protection.release.secret import check_secret
-from riskcore.protection.settings import GIVEN, Settings
+from riskcore.protection.secret import check_secret
+from riskcore.protection.settings.settings import GIVEN, Settings
 
 _PRIVATE = (
     "Do not publish this record. With it and the safe file the records, and new ids, "

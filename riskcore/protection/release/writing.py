@@ -22,24 +22,24 @@ from riskcore.data.files.digest import digest
 from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.source import Source
 from riskcore.disclosure.hidden_values import STEP
-from riskcore.protection.facts import facts_of, verdict_facts
 from riskcore.protection.leaks.examination import Examination, examine
-from riskcore.protection.leaks.showing import shown_by, warn_of_what_shows
-from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.records.in_memory import columns_with_ids
+from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.records.showing import shown_by, warn_of_what_shows
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
-from riskcore.protection.release.in_memory import columns_with_ids
+from riskcore.protection.release.facts import facts_of, verdict_facts
 from riskcore.protection.release.layout import Layout
-from riskcore.protection.release.secret import (
+from riskcore.protection.release.versions import versions
+from riskcore.protection.secret import (
     check_secret,
     new_secret,
     random_ids,
     random_order,
     secret_of_seed,
 )
-from riskcore.protection.release.versions import versions
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import WriteSettings
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import WriteSettings
 
 
 @dataclass(frozen=True, slots=True)

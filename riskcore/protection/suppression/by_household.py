@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from riskcore.data.coded import CodedRecords
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Mask, Masks, blanked_with
 
 

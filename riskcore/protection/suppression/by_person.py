@@ -39,7 +39,7 @@ from riskcore.data.count import count
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.panel import Panel
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.plan_record import Draw
 from riskcore.protection.suppression.suppress import (

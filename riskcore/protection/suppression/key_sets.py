@@ -18,7 +18,7 @@ from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Aim, Mask
 
 # The figures of the cells that are compared before and after.

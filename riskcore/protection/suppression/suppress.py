@@ -38,7 +38,7 @@ from riskcore.core.risk.anonymity import short_of
 from riskcore.data.cells import Cells
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.companions import companions
 from riskcore.protection.suppression.plan_record import (
     Draw,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.protection.release.secret import check_secret, treatment_numbers
+from riskcore.protection.secret import check_secret, treatment_numbers
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,

@@ -23,7 +23,7 @@ from .test_door import CASES
 from .test_protect import KEYS, WAYS, survey, values
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked",
     "ignore::riskcore.protection.result.SuppressedValueShows",
     "ignore::riskcore.assessment.cell_risk.PopulationBelowSample",
 )
@@ -392,6 +392,8 @@ def test_recoded_columns_of_dask():
     rules = {"k": Recoding.mapping({7654321: 2})}
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
-        warnings.simplefilter("ignore", riskcore.protection.on_engine.ColumnsNotChecked)
+        warnings.simplefilter(
+            "ignore", riskcore.protection.records.on_engine.ColumnsNotChecked
+        )
         safe = riskcore.protect(of_dask(table), ["k"], threshold=0.9, recodings=rules)
     assert safe.data.collect()["k"].to_list() == [1, 1, 2, 2]

@@ -11,7 +11,7 @@ from tests import needs
 from tests.data.engines.conftest import engines
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked",
     "ignore::riskcore.protection.result.SuppressedValueShows",
 )
 # What polars reads as a pattern, duckdb as all columns, Spark as a path or a pattern;

@@ -14,7 +14,7 @@ from riskcore import Recoding
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import DoubtfulRules
-from riskcore.protection.on_engine import ColumnsNotChecked, _coded, _Expected
+from riskcore.protection.records.on_engine import ColumnsNotChecked, _coded, _Expected
 from riskcore.protection.result import SuppressedValueShows
 from tests import needs, thin
 
@@ -24,7 +24,7 @@ from .test_door import CASES
 N = 400
 # Each protection warns that other columns were not checked.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked",
     "ignore::riskcore.protection.result.SuppressedValueShows",
     "ignore::riskcore.assessment.cell_risk.PopulationBelowSample",
 )

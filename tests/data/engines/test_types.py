@@ -15,7 +15,7 @@ from riskcore import Recoding
 from tests import needs
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked"
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked"
 )
 
 

@@ -7,7 +7,7 @@ import riskcore
 from tests import needs
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked"
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked"
 )
 
 

@@ -355,7 +355,7 @@ def survey():
 
 @pytest.mark.parametrize("target", ["safe.xlsx", "safe.csv", "safe.parquet"])
 @pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows"
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows"
 )
 def test_protect_from_a_workbook_and_to_another(target):
     formats.write("survey.xlsx", survey())
@@ -377,7 +377,7 @@ def test_protect_from_a_workbook_and_to_another(target):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.leaks.showing.SuppressedValueShows"
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows"
 )
 def test_a_damaged_safe_workbook_is_seen(monkeypatch):
     formats.write("survey.xlsx", survey())

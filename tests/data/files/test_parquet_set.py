@@ -15,7 +15,7 @@ from riskcore import Reading, assess, protect
 from riskcore.data.files import formats
 from riskcore.data.files.parquet_set import FilesPassedOver
 from riskcore.data.source import Source
-from riskcore.protection.release.secret import Key
+from riskcore.protection.secret import Key
 from tests import needs
 from tests.accepted import ANY_LEAK
 

@@ -301,7 +301,9 @@ def test_the_tile_says_when_every_column_has_a_role():
         assert tile == ("Columns without a role", *shown)
 
 
-@pytest.mark.filterwarnings("ignore::riskcore.protection.on_engine.ColumnsNotChecked")
+@pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked"
+)
 @pytest.mark.parametrize(
     "make",
     [dict, pd.DataFrame, pl.DataFrame, pa.table, lambda d: pl.DataFrame(d).lazy()],

@@ -361,7 +361,7 @@ def test_encodings(tmp_path, monkeypatch):
 
 def protect_in(encoding):
     from riskcore.data.source import Source
-    from riskcore.protection.settings import Settings
+    from riskcore.protection.settings.settings import Settings
 
     source = Source.of("s.csv", Reading(encoding.removesuffix("-sig")))
     like = protect({"Région": ["é"]}, ["Région"], threshold=1.0, **ANY_LEAK)

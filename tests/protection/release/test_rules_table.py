@@ -12,14 +12,14 @@ from bench.release_rules import PAGE, SCHEMA, schema_text, tables_text
 from riskcore.assessment.assess_settings import CheckSettings, ReportSettings
 from riskcore.common.settings import settings_of
 from riskcore.data.files.read_settings import ReadSettings
-from riskcore.protection.release.rules_table import (
+from riskcore.protection.settings.rules_table import (
     LEFT_OUT,
     entries,
     fault_of,
     schema,
     shape_of,
 )
-from riskcore.protection.settings_table import ProtectSettings, WriteSettings
+from riskcore.protection.settings.settings_table import ProtectSettings, WriteSettings
 
 RULES = {
     "format": 1,

@@ -8,7 +8,7 @@ import pytest
 
 from riskcore import Release, simulate
 from riskcore.data.files import formats
-from riskcore.protection.release.script import shell_line
+from riskcore.protection.script import shell_line
 from riskcore.report.release_files import check_release_files, write_release
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from riskcore.protection.release import secret
+from riskcore.protection import secret
 
 
 def test_secrets_are_fresh():
@@ -110,8 +110,5 @@ def test_secrets_that_are_none():
 
 
 def test_importing_is_light():
-    code = (
-        "import riskcore.protection.release.secret, sys; "
-        "assert 'numba' not in sys.modules"
-    )
+    code = "import riskcore.protection.secret, sys; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

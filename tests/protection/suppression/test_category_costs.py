@@ -10,7 +10,7 @@ import pytest
 
 from riskcore import Recoding, protect, simulate
 from riskcore.data.files import formats
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression import plan_record
 from riskcore.protection.suppression.plan_record import _sums
 from tests.fits import least_of_rows
@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
     "ignore::riskcore.protection.protect.HouseholdKeyDiffers",
-    "ignore::riskcore.protection.on_engine.ColumnsNotChecked",
+    "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked",
 )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment, parsed_treatments
 

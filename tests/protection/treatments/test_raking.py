@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize
 
 import riskcore
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.raking import (
     MOST_ROUNDS,
     Margin,

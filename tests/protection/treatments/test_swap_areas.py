@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskcore.protection.release.secret import secret_of_seed
+from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.swap_areas import swap_areas

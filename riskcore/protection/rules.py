@@ -34,7 +34,8 @@ from riskcore.data.source import Source
 from riskcore.disclosure.checked import Checked
 from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect
-from riskcore.protection.release.rules_table import (
+from riskcore.protection.result import Protected
+from riskcore.protection.settings.rules_table import (
     CONFIRMED,
     FORMAT,
     TRY,
@@ -43,10 +44,9 @@ from riskcore.protection.release.rules_table import (
     fault_of,
     merged,
 )
-from riskcore.protection.release.rules_values import argument_of, columns_in, rule_of
-from riskcore.protection.result import Protected
-from riskcore.protection.settings import Settings
-from riskcore.protection.settings_table import LAYOUT, ProtectSettings
+from riskcore.protection.settings.rules_values import argument_of, columns_in, rule_of
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.settings.settings_table import LAYOUT, ProtectSettings
 from riskcore.protection.trials import Trials, try_out
 
 # In place of a set of keys without a goal: every file has k = 1.

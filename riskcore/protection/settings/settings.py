@@ -46,7 +46,7 @@ from riskcore.data.files.labels import code_text
 from riskcore.data.recode import Recoding, with_bounds
 from riskcore.data.recoding_words import KINDS, is_rule, recoding_of, rule_file
 from riskcore.data.source import Source
-from riskcore.protection.settings_table import (
+from riskcore.protection.settings.settings_table import (
     ANY,
     ORDER,
     RECORDED,

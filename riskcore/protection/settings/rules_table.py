@@ -20,7 +20,7 @@ from riskcore.common.settings import PATH, Kind, Setting, settings_of
 from riskcore.common.toml_text import Place
 from riskcore.common.words import listed
 from riskcore.data.files.read_settings import ReadSettings
-from riskcore.protection.settings_table import (
+from riskcore.protection.settings.settings_table import (
     OUTPUT,
     ColumnSettings,
     ProtectSettings,

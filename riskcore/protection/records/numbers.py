@@ -14,8 +14,8 @@ from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
 from riskcore.disclosure.shared_columns import coded_numbers
-from riskcore.protection.leaks.showing import codes_before
-from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.records.showing import codes_before
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

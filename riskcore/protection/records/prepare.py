@@ -22,11 +22,11 @@ from riskcore.data.columns import Records, code_keys, exact_numbers, with_column
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.recode import Recoding, recoded_columns
 from riskcore.data.source import Source
-from riskcore.protection.settings import Settings
+from riskcore.protection.records.treated import Treated, treat_records
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import assess_key_sets, coded_records
 from riskcore.protection.suppression.suppress import Aim, Masks
-from riskcore.protection.treatments.records import Treated, treat_records
 
 
 @dataclass(frozen=True)

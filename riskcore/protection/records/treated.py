@@ -17,7 +17,7 @@ from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.text import is_text_column
 from riskcore.data.unsigned import Codes
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import (

@@ -17,8 +17,8 @@ from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common.words import counted, listed
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.on_engine import unchecked
-from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.records.on_engine import unchecked
+from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.suppression.key_sets import KeySet
 

@@ -11,11 +11,11 @@ import numpy as np
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.common.words import counted, printable
 from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.leaks.showing import codes_before
-from riskcore.protection.numbers import numbers_of
-from riskcore.protection.protected_records import ProtectedRecords, finite
+from riskcore.protection.records.numbers import numbers_of
+from riskcore.protection.records.protected_records import ProtectedRecords, finite
+from riskcore.protection.records.showing import codes_before
+from riskcore.protection.release.verdict import verdict_of
 from riskcore.protection.treatments.rules import Treatment
-from riskcore.protection.verdict import verdict_of
 
 
 def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from riskcore.common.shell_line import shell_line as line_of
-from riskcore.protection.release.rules import Release
+from riskcore.protection.rules import Release
 
 StrPath = str | os.PathLike[str]
 

@@ -19,7 +19,7 @@ from riskcore.comparison.study_columns import Columns
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, weights
 from riskcore.data.engines.groups import Groups
-from riskcore.protection.protected_records import ProtectedRecords
+from riskcore.protection.records.protected_records import ProtectedRecords
 
 
 def comparison_of(

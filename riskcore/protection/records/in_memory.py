@@ -23,8 +23,8 @@ from riskcore.data.columns import (
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
-from riskcore.protection.release.secret import by_appearance
-from riskcore.protection.settings import Settings
+from riskcore.protection.secret import by_appearance
+from riskcore.protection.settings.settings import Settings
 
 
 class IndexIsNew(UserWarning):

@@ -16,13 +16,13 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
-from riskcore.protection.on_engine import OnEngine
-from riskcore.protection.release.in_memory import released_records
-from riskcore.protection.settings import Settings
+from riskcore.protection.records.in_memory import released_records
+from riskcore.protection.records.on_engine import OnEngine
+from riskcore.protection.records.treated import Treated
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import KeySet, present
 from riskcore.protection.suppression.suppress import Mask, Masks
-from riskcore.protection.treatments.records import Treated
 
 # What columns tell is counted in 32 bits.
 MOST_SHOWN = 1 << 31

@@ -15,7 +15,7 @@ from riskcore.common.text_numbers import fraction
 from riskcore.common.toml_text import Place
 from riskcore.data.hierarchy import Hierarchy
 from riskcore.data.recoding_words import is_rule
-from riskcore.protection.settings_table import ANY, ORDER
+from riskcore.protection.settings.settings_table import ANY, ORDER
 from riskcore.protection.treatments.rules import Treatment
 
 RAKE = "rake:"

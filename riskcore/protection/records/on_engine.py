@@ -36,7 +36,7 @@ from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import recoded_columns
 from riskcore.data.unsigned import Codes
-from riskcore.protection.settings import Settings
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Masks
 
 Integers = NDArray[np.int64]

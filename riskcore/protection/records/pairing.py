@@ -26,12 +26,12 @@ from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.shared_columns import values_of
-from riskcore.protection.leaks.showing import shown_by
-from riskcore.protection.prepare import Prepared, numbers_of, treated_columns
-from riskcore.protection.protected_records import ProtectedRecords
-from riskcore.protection.settings import Settings
+from riskcore.protection.records.prepare import Prepared, numbers_of, treated_columns
+from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.records.showing import shown_by
+from riskcore.protection.records.treated import Treated
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.key_sets import KeySet
-from riskcore.protection.treatments.records import Treated
 
 Integers = NDArray[np.int64]
 Both = tuple[Integers, Integers]

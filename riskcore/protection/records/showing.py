@@ -21,7 +21,8 @@ from riskcore.disclosure.hidden_values import (
     what_shows,
 )
 from riskcore.disclosure.leaks import Shown
-from riskcore.protection.leaks.remedies import (
+from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.settings.remedies import (
     accepted,
     coarser_weights,
     either,
@@ -31,7 +32,6 @@ from riskcore.protection.leaks.remedies import (
     new_ids,
     related_to,
 )
-from riskcore.protection.protected_records import ProtectedRecords
 
 
 class SuppressedValueShows(UserWarning):

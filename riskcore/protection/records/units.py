@@ -20,8 +20,8 @@ from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records
 from riskcore.data.source import Source
-from riskcore.protection.on_engine import OnEngine
-from riskcore.protection.prepare import (
+from riskcore.protection.records.on_engine import OnEngine
+from riskcore.protection.records.prepare import (
     Prepared,
     blanked,
     code_source,
@@ -32,8 +32,9 @@ from riskcore.protection.prepare import (
     treated_columns,
     with_treated,
 )
-from riskcore.protection.release.secret import Draw
-from riskcore.protection.settings import Settings
+from riskcore.protection.records.treated import Treated
+from riskcore.protection.secret import Draw
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.by_person import (
     Persons,
@@ -48,7 +49,6 @@ from riskcore.protection.suppression.suppress import (
     suppress,
     with_companions,
 )
-from riskcore.protection.treatments.records import Treated
 
 Blanked = tuple[Records, CodedRecords]
 

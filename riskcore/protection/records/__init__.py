@@ -1,0 +1,1 @@
+"""Records on their way: prepared, protected, beside their originals."""

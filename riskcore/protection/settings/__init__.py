@@ -1,0 +1,1 @@
+"""Settings of a protection: their kinds, words and rules."""
