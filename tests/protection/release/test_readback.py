@@ -13,6 +13,7 @@ import pyarrow.parquet
 import pytest
 
 from riskcore import Recoding, check, protect
+from riskcore.data.columns import Records
 from riskcore.data.files import csv_writer, formats
 from riskcore.data.files.argus.metadata import read_metadata
 from riskcore.data.files.arrow import array_of
@@ -296,7 +297,7 @@ def test_a_value_that_equals_a_missing_code(tmp_path, monkeypatch, spoil):
 def test_values_that_were_not_blanked(source, monkeypatch):
     # The writer and the comparison are given the unprotected values: masks see it.
     result = source("safe.csv")
-    object.__setattr__(result, "rows", result.source.data)
+    object.__setattr__(result, "rows", Records.of(result.source.data))
     with pytest.raises(ReadBackError, match=r"'(sex|age|job)' in \d+ records"):
         result.write("safe.csv")
     assert others_than_the_source() == set()
