@@ -220,7 +220,6 @@ SECTIONS = (
         "proof_code",
         measured=True,
     ),
-    Section("gappa", PROOF, "proof_gappa"),
 )
 
 

@@ -1,5 +1,6 @@
 """Sample points, exact values and the measure of error that the tests share."""
 
+import csv
 import hashlib
 import itertools
 import json
@@ -43,6 +44,23 @@ def folder_of_the_key(tmp_path_factory):
         folder = tmp_path_factory.mktemp("config")
         patch.setenv("RISKCORE_CONFIG_DIR", str(folder / "riskcore"))
         yield
+
+
+# Tests that are too long for the default run, found by `python -m bench.costly_tests`.
+with (Path(__file__).parent / "costly.csv").open(newline="") as table:
+    COSTLY = {row["test"]: row["thorough"] for row in csv.DictReader(table)}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave the costly tests to .ci/run; of most of them one case stays."""
+    seen = set()
+    for item in items:
+        name = item.nodeid.partition("[")[0]
+        which = COSTLY.get(name)
+        if which == "all" or (which and name in seen):
+            item.add_marker(pytest.mark.thorough)
+        seen.add(name)
 
 
 def mixed_p(rng, smallest, top, n):

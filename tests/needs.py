@@ -53,10 +53,6 @@ binutils = pytest.mark.skipif(
     not all(map(shutil.which, ("as", "ld", "nm", "objdump"))),
     reason="needs the programs of GNU binutils, to read machine code",
 )
-gappa = pytest.mark.skipif(
-    not shutil.which("gappa") or not shutil.which("sollya"),
-    reason="needs Gappa and Sollya, to prove parts of the kernels once more",
-)
 qemu = pytest.mark.skipif(
     not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"),
     reason="needs qemu-aarch64 and aarch64-linux-gnu-gcc, to run code for arm64",
