@@ -231,11 +231,11 @@ def measured(root: Path) -> dict[str, int]:
     code = "from riskcore.cli import main; main(['protect', '--help'])"
     text = printed(root, "-c", code)
     walked = json.loads(printed(root, "-c", WALK, str(root)))
-    options = set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE))
+    options = set(re.findall(r"--[a-z][a-z-]*", text)) - {"--help"}
     return {
         **{f"rooms of {name}": both[0] for name, both in walked.items()},
         **{f"doors of {name}": both[1] for name, both in walked.items()},
-        "options of protect": len(options - {"--help"}),
+        "options of protect": len(options),
         "lines of protect --help": len(text.splitlines()),
     }
 
