@@ -20,7 +20,8 @@ from riskcore.models import (
     LatentClass,
     LogLinear,
 )
-from riskcore.report.page import page, public_page
+from riskcore.report.page import page
+from riskcore.report.public_page import public_page
 from riskcore.report.summary import summary
 from riskcore.report.text import protection_text, text
 from riskcore.simulate import microdata

@@ -25,7 +25,7 @@ NO_PATHS = {
 NO_FILES = {
     "C", "COLUMN", "COST", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
     "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
-    "COLUMN=RULE", "KEY=AMOUNT", "FORMULA", "KEY", "'COLUMN x COLUMN'",
+    "COLUMN=RULE", "KEY=AMOUNT", "FORMULA", "KEY", "TOPIC", "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Commands that read no file.
 READ_NOTHING = {"demo", "error-table", "simulate"}

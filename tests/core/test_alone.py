@@ -6,7 +6,7 @@ from pathlib import Path
 import riskcore
 
 PACKAGE = Path(riskcore.__file__).parent
-NEEDED = ("__init__.py", "forms.py", "embed.py", "common", "core")
+NEEDED = ("__init__.py", "__init__.pyi", "forms.py", "embed.py", "common", "core")
 
 
 def test_core_works_with_the_other_wings_taken_away(python, tmp_path):

@@ -169,7 +169,7 @@ def test_the_figures_of_the_riskiest_stand_before_their_keys():
 def test_key_variables_before_and_after(made, protected):
     rows = table_of(made, "At the stages")[1:]
     assert [row[0] for row in rows] == KEYS
-    age = np.asarray(protected.before["AGE"])
+    age = np.asarray(protected.before.column("AGE"))
     smallest = np.unique(age, return_counts=True)[1].min()
     _, categories, least, missing = rows[2]
     after = np.unique(np.digitize(age, [31, 61]), return_counts=True)[1]

@@ -81,13 +81,14 @@ def test_treated_columns_before_and_after(made, protected):
     rows = table_of(made, "How columns were treated")[1:]
     assert [row[0] for row in rows] == ["INCOME", "EDUCATION"]
     before, after = (
-        np.asarray(one["INCOME"], float) for one in (protected.before, protected.data)
+        np.asarray(values, float)
+        for values in (protected.before.column("INCOME"), protected.data["INCOME"])
     )
     present = ~np.isnan(before)
     changed = np.count_nonzero((before != after)[present])
     assert rows[0][2] == f"{readable(changed / (protected.n - 7), 2)} %"
     (row,) = table_of(made, "Weighted figures of the treated columns")[1:]
-    weight = np.asarray(protected.before["WEIGHT"], float)[present]
+    weight = np.asarray(protected.before.column("WEIGHT"), float)[present]
     for k, column in enumerate((before, after)):
         mean = np.average(column[present], weights=weight)
         sd = np.average((column[present] - mean) ** 2, weights=weight) ** 0.5

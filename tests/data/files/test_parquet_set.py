@@ -1,6 +1,5 @@
 """Parquet files that are read as one."""
 
-import itertools
 import json
 import os
 
@@ -15,7 +14,6 @@ from riskcore import Reading, assess, protect
 from riskcore.data.files import formats
 from riskcore.data.files.parquet_set import FilesPassedOver
 from riskcore.data.source import Source
-from riskcore.protection.secret import Key
 from tests import needs
 from tests.accepted import ANY_LEAK
 
@@ -321,15 +319,3 @@ def test_progress_by_file(survey):
     parts = []
     formats.read(survey, progress=lambda *one: parts.append(one))
     assert parts == [(1, 3), (2, 3), (3, 3)]
-
-
-def test_the_digest_tells_sets_apart(survey):
-    key, files = Key(bytes(32)), Source.of(survey).files
-    assert len(files) == 3
-    first = key.digest_of(files)
-    os.rename(survey / "year=2019", survey / "year=2018")
-    assert key.digest_of(Source.of(survey).files) != first
-    assert all(
-        key.digest_of(order) != first
-        for order in itertools.permutations(Source.of(survey).files)
-    )
