@@ -183,7 +183,7 @@ obj <- new("sdcMicroObj", risk = risk)
 @needs.rscript
 @pytest.mark.compiles
 def test_the_page(checked, tmp_path):
-    page = (ROOT / "notes" / "howto" / "r.md").read_text()
+    page = (ROOT / "notes" / "other_languages.md").read_text()
     (block,) = re.findall(r"```r\n(.*?)```", page, re.DOTALL)
     shown = re.search(r"individual_risk\(c.* # (.*)", block).group(1)
     end = 'cat(signif(obj@risk$individual[, "risk"], 7))'
