@@ -15,13 +15,13 @@ from riskcore.common.version import __version__ as __version__
 
 
 def _homes() -> dict[str, str]:
-    """Return the module of each public name, as the stub file lists them.
+    """Return the module of each public name, from ``__init__.pyi``.
 
     Type checkers read the same file. Each of its lines is ``from HOME import NAME as
     NAME``.
     """
-    stub = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
-    words = [line.split() for line in stub.splitlines() if line.startswith("from ")]
+    listed = Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    words = [line.split() for line in listed.splitlines() if line.startswith("from ")]
     return {name: home for _, home, _, name, *_ in words if name != "__version__"}
 
 

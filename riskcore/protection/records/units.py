@@ -77,7 +77,7 @@ class GivenBack:
 
 
 class SingleRecords:
-    """Records, each of which is planned alone."""
+    """Records that are planned one by one."""
 
     units: Units | None = None  # the units, if they are not records
 
