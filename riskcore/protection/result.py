@@ -313,9 +313,9 @@ class Protected(ProtectedRecords):
         Returns
         -------
         dict
-            The private record: the settings, the suppressions, the digest of the input,
-            the secret and the versions of all libraries. `riskcore run --secret` makes
-            the same file again by its rules and this secret.
+            The private record: the settings, the suppressions, the secret and the
+            versions of all libraries. `riskcore run --secret` makes the same file again
+            by its rules and this secret.
             ``"examined"``, which is not in the record, holds the verdict on the file
             for internal use, its leaks, and the columns that were not examined.
 

@@ -1,8 +1,8 @@
 """The records of a protection: a private one to run it again, a public one of methods.
 
-The private record holds the settings, the digest of the input and the secret of the
-order; its figures all follow from the safe file. The public record holds methods and
-rounded counts, which help nobody to check a guess at a suppressed value.
+The private record holds the settings and the secret of the order; its figures all
+follow from the safe file. The public record holds methods and rounded counts. Neither
+helps to check a guess at a suppressed value.
 """
 
 from __future__ import annotations
