@@ -16,7 +16,6 @@ from riskcore.assessment.reported_figures import text_of
 from riskcore.models import (
     CellTable,
     KnownPopulation,
-    LancasterCells,
     LatentClass,
     LogLinear,
 )
@@ -343,13 +342,6 @@ def test_missing_keys_match_any_value(sample):
     # By name it is fitted to the records that have all keys.
     fitted = riskcore.assess(data, KEYS, "w", population="latent-class").model
     assert fitted.n == len(ages) - ages.count(None)
-
-
-def test_lancasters_model_has_no_sums_over_keys(sample):
-    model = LancasterCells.fit(sample, KEYS, 0.5, weight="w")
-    assert riskcore.assess(sample, KEYS, "w", population=model).max_risk <= 1.0
-    with pytest.raises(ValueError, match="cannot sum over all values of a key"):
-        riskcore.protect(sample, KEYS, "w", threshold=0.1, population=model)
 
 
 # --- protecting ---
