@@ -10,7 +10,7 @@ import pytest
 
 from bench import _reproduce as reproduce
 from bench._reproduce import comparison, takemura, thesis
-from riskcore.common.drawing import save
+from riskcore.accuracy.plots import save
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "bench" / "results" / "reproductions.md"

@@ -194,10 +194,7 @@ class CellModel(ABC):
         """Return pi of cells with the codes of the model's sample."""
 
     def _prior_probability(self, table: CellTable) -> Floats:
-        """Return pi for the prior of cells, with less of their own records.
-
-        A cell's own records enter after the prior, and should enter only once.
-        """
+        """Return pi for the prior: a cell's own records should enter only once."""
         return self._probability(table)
 
     def _prior_probability_of(self, cells: Ints) -> Floats:
@@ -263,10 +260,7 @@ class CellModel(ABC):
         return self.sample
 
     def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with the overdispersion of other records of the sample.
-
-        Its weights are smoothed again, too.
-        """
+        """Return the model with overdispersion and smoothing of other records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
         found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
@@ -364,10 +358,9 @@ class CellModel(ABC):
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.
 
-        The gamma laws of their cells add up, and the sum is taken as gamma with the
-        same mean and variance: the shape of a cell of pi times N^(1 - b), where N is
-        the number of cells if all were alike. This is exact for b = 0 and 1, and for
-        cells that are alike; between, the shape is a little too low.
+        The sum of the gamma laws of N cells is taken as gamma of the same mean and
+        variance: N^(1 - b) times the shape of a cell of pi. This is exact for b = 0 and
+        1, and for cells that are alike; otherwise it is a little too low.
         """
         rest = 1.0 - self.overdispersion.exponent
         if rest == 0.0:
@@ -376,10 +369,7 @@ class CellModel(ABC):
         return summed
 
     def _cells_alike(self, table: CellTable) -> Floats:
-        """Return how many cells combinations of some keys stand for, if all were alike.
-
-        It is (sum pi)^2/sum pi^2.
-        """
+        """Return how many cells that are alike each stands for: (sum pi)^2/sum pi^2."""
         cells = np.ones(len(table))
         open_ = np.flatnonzero(
             np.logical_or.reduce([code == ANY for code in table.codes])
@@ -583,9 +573,8 @@ class CellModel(ABC):
     ) -> tuple[float, float]:
         """Return how far an interval of a figure reaches, for the error of the fit.
 
-        Student's law is used, as the spread is known from few groups. ``wrong`` is the
-        standard deviation, as a share of the figure, that comes from a wrong model; it
-        counts for the people outside the sample.
+        Few groups tell the spread, so it is by Student's law. ``wrong`` is a standard
+        deviation for a wrong model, as a share of the figure outside the sample.
         """
         models = self._replicates(groups)
         found = in_threads(usual_threads(), figure, [(model,) for model in models])
@@ -609,8 +598,7 @@ class CellModel(ABC):
     ) -> tuple[float, float]:
         """Return how far a figure may lie below and above that without overdispersion.
 
-        The jackknife does not leave the border; the laws that the sample allows do.
-        These are roots of mean squares over them.
+        The jackknife stays on the border, so these are over the laws that are likely.
         """
         if not self.overdispersion.poisson or self.overdispersion.kind == "none":
             return 0.0, 0.0

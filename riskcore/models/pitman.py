@@ -295,10 +295,7 @@ def _sigma_score(phi: float, sigma: float, sizes: SizeIndices) -> float:
 
 
 def _opened_squares(phi: float, sigma: float, later: int) -> tuple[float, float, float]:
-    """Return the sums of 1, i, i^2 over (theta + i sigma)^2, i = 1, ..., later.
-
-    With i = k + 1, theta + i sigma is sigma (x + k).
-    """
+    """Return the sums of 1, i, i^2 over (sigma (x + i - 1))^2 for i = 1, ..., later."""
     x = _over_sigma(phi, sigma)
     if math.isinf(x):
         first = later * (later + 1) / 2
@@ -344,10 +341,7 @@ def _uniques_and_cells(sizes: SizeIndices) -> Points:
         return _expected_cells(_phi_of_uniques(sigma, sizes), sigma, sizes.n) - sizes.u
 
     def resolved(sigma: float) -> bool:
-        """Return whether the excess on both sides of a root is above rounding error.
-
-        If nearly all records are unique, the two equations say the same.
-        """
+        """Return whether the excess beside a root is more than rounding errors."""
         below = max((x for x in _GRID if x < sigma), default=sigma)
         above = min((x for x in _GRID if x > sigma), default=sigma)
         return min(abs(excess(below)), abs(excess(above))) > _RESOLVED * sizes.u
