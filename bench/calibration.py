@@ -185,7 +185,7 @@ def fits(sizes, cells):
         "Ewens mom": Ewens.fit(sizes, "moments"),
         "Pitman": Pitman.fit(sizes),
         "Pitman mom": Pitman.fit(sizes, "moments"),
-        "s1/u": Pitman.fit(sizes, "crude"),
+        "s1/u": Pitman(0.0, sizes[1] / sizes.u),
     }
     likely = [models[name] for name in ("DM", "Ewens", "Pitman")]
     likely = [model for model in likely if model.converged]

@@ -160,7 +160,7 @@ def by_pitman(sizes, people, hit):
     model = Pitman.fit(indices)
     low, high = model.wide_tau_interval(indices, people, LEVEL)
     found = score(np.full(len(hit), model.uniqueness(indices.n, people)), hit)
-    risks = indices.n * model.correctness(people)
+    risks = indices.n * model.expected_cells(people) / people
     return found._replace(low=low, high=high, risks=risks)
 
 

@@ -10,7 +10,7 @@ import argparse
 
 from bench import _reproduce as reproduce
 from bench._common import RESULTS, command, replace
-from riskcore.common.drawing import save
+from riskcore.accuracy.plots import save
 
 CAPTIONS = {
     "mokken-figure-1": "Figure 1: the risk by the number of investigators. Circles are "

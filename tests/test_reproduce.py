@@ -10,7 +10,7 @@ import pytest
 
 from bench import _reproduce as reproduce
 from bench._reproduce import comparison, takemura, thesis
-from riskcore.common.drawing import save
+from riskcore.accuracy.plots import save
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "bench" / "results" / "reproductions.md"
@@ -179,7 +179,6 @@ def test_estimates_of_takemura(found):
         "Ewens ML": 5.49,
         "Ewens ML, not given the s1": 4.18,
         "Pitman E S1, E K": 114.81,
-        "Pitman E S1, E S2": 112.17,
         "Pitman closed form, start of ML": 111.82,
         "Pitman closed form, start of ML, not given the s1": 112.46,
         "Pitman ML, equal large cells": 118.94,

@@ -27,12 +27,7 @@ _RENORMALISED = ("885.02", "482.94", "403.46", "376.21", "362.50", "354.68")
 _NEGATIVE = ("0", "0.013", "0.193", "0.465", "0.758", "1.065")
 _EWENS, _PITMAN = "5.88", "213.96"
 
-_METHODS = {
-    "moments": "E S1, E K",
-    "moments_of_pairs": "E S1, E S2",
-    "closed_form": "closed form, start of ML",
-    "crude": "sigma = s1/u, theta = 0",
-}
+_START = "closed form, start of ML"
 
 
 def compare() -> Comparison:
@@ -89,7 +84,9 @@ def _pitman() -> list[Row]:
     exhibit = "Pitman"
     equal, giant = equal_tail(), giant_tail()
     models = {
-        text: (Pitman.fit(equal, method), equal) for method, text in _METHODS.items()
+        "E S1, E K": (Pitman.fit(equal, "moments"), equal),
+        _START: (_closed_form(equal), equal),
+        "sigma = s1/u, theta = 0": (Pitman(0.0, COUNTS[1] / equal.u), equal),
     }
     models["ML, equal large cells"] = Pitman.fit(equal), equal
     models["ML, one giant cell"] = Pitman.fit(giant), giant
@@ -99,13 +96,22 @@ def _pitman() -> list[Row]:
         why = f"theta = {model.theta:.5g}, sigma = {model.sigma:.5f}"
         rows.append(exact(exhibit, text, "", model.tau(sizes, N), why))
     for text, (model, _) in models.items():
-        if model.method in ("ml", "closed_form"):
+        if model.method == "ml" or text == _START:
             item = f"{text}, not given the s1"
             rows.append(exact(exhibit, item, "", _unconditional(model)))
     rounded = Pitman(0.0, round(COUNTS[1] / equal.u, 3))
     item = f"sigma = {rounded.sigma}, theta = 0"
     why = "s1/u rounded, a guess at what is printed, errata 4.2"
     return [*rows, exact(exhibit, item, "", rounded.tau(equal, N), why)]
+
+
+def _closed_form(sizes: SizeIndices) -> Pitman:
+    """Return the usual start of the iteration (Hoshino 2001), C = s_1 (s_1 - 1)/s_2."""
+    u, s1 = sizes.u, sizes[1]
+    c = s1 * (s1 - 1) / sizes[2]
+    above, below = n * u * c - s1 * (n - 1) * (2 * u + c), 2 * s1 * u + s1 * c - n * c
+    theta = above / below
+    return Pitman(theta, (theta * (s1 - n) + (n - 1) * s1) / (n * u))
 
 
 def _unconditional(model: Ewens | Pitman) -> float:

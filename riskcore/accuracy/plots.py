@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.accuracy.grid import SCALES, transforms
 from riskcore.accuracy.table import chosen_rows, columns_of
-from riskcore.common.drawing import new_figure
 from riskcore.common.needs import need
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ _BANDS = [10.0**k for k in range(-15, 0, 2)]
 _AXES = {
     "sample_frequency": "sample frequency f",
     "sampling_fraction": "sampling fraction p",
+}
+
+_UNDATED = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
 }
 
 
@@ -168,3 +175,38 @@ def _edges(values: Floats, scale: str) -> Floats:
     with np.errstate(over="ignore"):
         # At the ends of the doubles a border may be rounded off the scale.
         return np.asarray(back(borders)).clip(*SCALES[scale])
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure, separate from pyplot, that shows itself in notebooks."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((width, height), layout="constrained")
+    # Notebooks ask an object for its picture; matplotlib answers only with pyplot.
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
+    return figure
+
+
+def _png(figure: Figure) -> bytes:
+    file = BytesIO()
+    figure.savefig(file, format="png", dpi=100)
+    return file.getvalue()
+
+
+def save(
+    figure: Figure,
+    file: IO[bytes],
+    form: str,
+    dpi: float | Literal["figure"] = "figure",
+) -> None:
+    """Write a figure without a date: the same figure gives the same bytes.
+
+    >>> file = BytesIO()
+    >>> save(new_figure(2.0, 1.0), file, "svg")
+    >>> b"dc:date" in file.getvalue()
+    False
+    """
+    from matplotlib import rc_context
+
+    with rc_context({"svg.hashsalt": "riskcore"}):
+        figure.savefig(file, format=form, dpi=dpi, metadata=_UNDATED.get(form))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import refuse_between_branches, risk_of
 from riskcore.core.risk.household import households
-from riskcore.data.merged_cells import merged
+from riskcore.data.cells import merged
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Aim
 

@@ -26,9 +26,8 @@ from riskcore.assessment.describe import Description, describe
 from riskcore.assessment.goals import key_sets
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed, printable
-from riskcore.data.coded import CodedRecords
+from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.columns import code_column
-from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination

@@ -24,8 +24,7 @@ from riskcore.common.progress import Lines
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import refuse_missing, refuse_taken
-from riskcore.data.coded import CodedRecords
-from riskcore.data.doubtful import doubtful_codes
+from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.panel import Panel

@@ -37,9 +37,8 @@ from riskcore.data.cells import (
     tabulate_coded,
     with_results,
 )
-from riskcore.data.coded import CodedRecords
+from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.columns import CodedColumn, plain_value
-from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.hierarchy import Hierarchy

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,68 +119,6 @@ class Estimate:
         return model if model is not None and model.converged else None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class CorrectnessCurve:
-    """The share of people that one guess per cell finds, as the population grows.
-
-    Attributes
-    ----------
-    people : int64 ndarray, shape (M,)
-        Sizes of the population, rising.
-    sample : float64 ndarray, shape (M,)
-        E K_m/m in random parts of the sample, up to the whole sample; nan beyond.
-    models : dict of str to float64 ndarray, each shape (M,)
-        E K_N/N of each model that has an estimate, see `Superpopulation.correctness`
-        and `CellModel.correctness`.
-    intervals : dict of str to pair of float64 ndarrays, each shape (M,)
-        Low and high ends, for the error of the parameters; nan if it is unknown.
-    level : float
-        Probability of the intervals.
-    """
-
-    people: NDArray[np.int64]
-    sample: NDArray[np.float64]
-    models: dict[str, NDArray[np.float64]]
-    intervals: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]]
-    level: float
-
-    def __repr__(self) -> str:
-        return (
-            f"<CorrectnessCurve: {counted(len(self.models), 'model')}, "
-            f"1 to {self.people[-1]:,} people>"
-        )
-
-    def _repr_html_(self) -> str:
-        marks, rows = [], []
-        for name, share in self.models.items():
-            low, high = self.intervals[name]
-            ends = float(share[-1]), float(low[-1]), float(high[-1])
-            marks.append((name, *ends))
-            rows.append((name, *(html.known(x, ".3g") for x in ends)))
-        note = html.escape(f"of {self.people[-1]:,} people")
-        scale = "share found by one guess for each cell"
-        head = ["", "share", f"{100 * self.level:.4g} % interval from", "to"]
-        return html.figures(
-            "Share of people found", note, rows, html.intervals(marks, scale), head
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the curve as plain data for JSON; nan becomes None."""
-        return {
-            "people": self.people.tolist(),
-            "sample": _plain(self.sample.tolist()),
-            "level": self.level,
-            "models": {
-                name: {
-                    "correctness": _plain(share.tolist()),
-                    "low": _plain(self.intervals[name][0].tolist()),
-                    "high": _plain(self.intervals[name][1].tolist()),
-                }
-                for name, share in self.models.items()
-            },
-        }
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class UniquesEstimates(WithReport):
     """The estimates of all models for one sample.
@@ -212,9 +149,6 @@ class UniquesEstimates(WithReport):
     >>> sizes = found.fitted_sizes(3)
     >>> sizes["observed"], sizes["Ewens"].round(1)
     (array([ 2., 40.,  0.]), array([24.2,  8.6,  4.1]))
-    >>> curve = found.curve()
-    >>> curve.people[[0, -1]], float(curve.sample[0])
-    (array([  1, 900]), 1.0)
     >>> print(found.summary().splitlines()[1])
       records         82
     """
@@ -305,52 +239,6 @@ class UniquesEstimates(WithReport):
         """The smallest and the largest tau; None with fewer than two estimates."""
         taus = [one.tau for one in self.estimates if math.isfinite(one.tau)]
         return (min(taus), max(taus)) if len(taus) > 1 else None
-
-    def curve(self, points: int = 60) -> CorrectnessCurve:
-        """Return the share of N people that one guess per cell finds, by each model.
-
-        N runs from 1 to the population, or to ten times the sample if that is more. The
-        curve shows how successful an intruder is who knows these keys for everybody.
-        Up to the sample size it is known; beyond, models that fit the sample equally
-        well can differ widely.
-
-        Parameters
-        ----------
-        points : int
-            Number of population sizes, at equal steps of their logarithm.
-
-        Returns
-        -------
-        CorrectnessCurve
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``points`` is not a whole number of at least 2.
-        """
-        arguments.whole_from("points", points, 2, 2**20)
-        n, top = self.sizes.n, max(self.population, 10 * self.sizes.n)
-        steps = np.rint(np.geomspace(1, top, points)).astype(np.int64)
-        people = np.unique(np.concatenate([steps, [n, self.population]]))
-        sample = np.full(len(people), math.nan)
-        for i in np.flatnonzero(people <= n):
-            sample[i] = self.sizes.expected_cells(int(people[i])) / people[i]
-        models, intervals = {}, {}
-        for one in self.estimates:
-            interval: Callable[[int, float], tuple[float, float]]
-            of_sizes = one.of_sizes(self.sizes, self.cells)
-            model: Superpopulation | CellModel | None
-            if of_sizes is not None:
-                model = of_sizes
-                interval = partial(of_sizes.correctness_interval, self.sizes)
-            elif (model := self.cell_models.get(one.model)) is not None:
-                interval = model.correctness_interval
-            else:
-                continue
-            each = [model.correctness(int(N)) for N in people]
-            low, high = np.array([interval(int(N), self.level) for N in people]).T
-            models[one.model], intervals[one.model] = np.array(each), (low, high)
-        return CorrectnessCurve(people, sample, models, intervals, self.level)
 
     def summary(self) -> Summary:
         """Return the summary that ``riskcore uniques`` prints.

@@ -34,7 +34,7 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
 
 
 def without_notes(data: Any) -> Any:
-    """Return new data without the metadata of their holder, which may list values.
+    """Return data without the notes of their holder, which may list values.
 
     Those of pandas and xarray are removed in place.
     """
@@ -103,10 +103,7 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
 
 
 def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
-    """Return a pandas series with values blanked.
-
-    ``rows`` names another record whose value replaces each blanked one.
-    """
+    """Return a pandas series with values blanked, those of ``rows`` under the mask."""
     if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
         kind = native.dtype.name
         native = native.astype("boolean" if kind == "bool" else _nullable(kind))

@@ -15,7 +15,7 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.core.risk.anonymity import Below, count_below
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.coded import CodedRecords, count_records
+from riskcore.data.coded import CodedRecords, count_records, doubtful_codes
 from riskcore.data.columns import (
     CodedColumn,
     is_dataset,
@@ -24,7 +24,6 @@ from riskcore.data.columns import (
     with_columns,
 )
 from riskcore.data.count import Counts, count
-from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.files.intake import Intake
@@ -187,11 +186,7 @@ class Cells:
 
     @property
     def shared(self) -> bool:
-        """Whether records count in the cells of others, too.
-
-        Those with missing keys do, if missing matches any value, and all do if numbers
-        match within a tolerance.
-        """
+        """Whether records count in other cells, too: by missing keys or a tolerance."""
         wide = self.windows is not None and self.windows.wide
         return wide or (self.missing in WILDCARDS and any(self.missing_values))
 
@@ -491,10 +486,7 @@ def check_design(
     household: Hashable | None = None,
     weight: Hashable | None = None,
 ) -> list[Hashable]:
-    """Return the names of the strata; refuse them without clusters or households.
-
-    A cluster has no other role, but may be the household. A stratum may be a key.
-    """
+    """Return the names of strata; refuse them without clusters, and double roles."""
     names = [] if strata is None else arguments.names("strata", strata)
     arguments.column_name("cluster", cluster)
     if names and cluster is None and household is None:
@@ -586,7 +578,7 @@ def matched(
     alpha: float,
 ) -> tuple[Frequencies, NDArray[np.float64]]:
     """Return f and F of cells by the rule for missing keys."""
-    if missing not in WILDCARDS:
+    if missing not in WILDCARDS or not any(missing_values):
         return counts.frequency, counts.weight_sum
     pairs = zip(levels, missing_values, strict=True)
     return count_compatible(
@@ -596,6 +588,31 @@ def matched(
         counts.weight_sum,
         alpha,
         blank_matches_complete=missing == "argus" or len(levels) == 1,
+    )
+
+
+def merged(cells: Cells, keys: Sequence[int]) -> Cells:
+    """Return the cells of some keys, by position, without their tolerance.
+
+    They are those of the records, up to the last bit of a sum of weights.
+    """
+    codes = [cells.codes[key] for key in keys]
+    levels = [len(cells.categories[key]) for key in keys]
+    counts = count(codes, levels, cells.weight_sum).of_groups(cells.records)
+    missing = [cells.missing_values[key] for key in keys]
+    f, F = matched(counts, levels, missing, cells.missing, cells.alpha)
+    return replace(
+        cells,
+        keys=tuple(cells.keys[key] for key in keys),
+        categories=tuple(cells.categories[key] for key in keys),
+        codes=counts.codes,
+        sample_frequency=f,
+        population_frequency=F,
+        records=counts.frequency,
+        weight_sum=counts.weight_sum,
+        rows=counts.inverse[cells.rows],
+        missing_values=tuple(missing),
+        windows=None,
     )
 
 

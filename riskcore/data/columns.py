@@ -32,9 +32,9 @@ from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.count import THREADED
 from riskcore.data.engines.counting import doubles
 from riskcore.data.engines.registry import engine_of
-from riskcore.data.files.arrow import import_pyarrow, in_plain_layout
+from riskcore.data.files.arrow import import_pyarrow, in_plain_layout, is_text
 from riskcore.data.integers import code_integers, code_words
-from riskcore.data.text import is_text_column, short_text_codes, text_dictionary
+from riskcore.data.text import short_text_codes, text_dictionary
 from riskcore.data.unsigned import Codes, mark_levels, rank_levels
 
 Array = NDArray[Any]
@@ -100,10 +100,7 @@ class Records:
         changed: Iterable[Hashable],
         coded: Mapping[Hashable, CodedColumn] | None = None,
     ) -> Records:
-        """Return data that hold these columns, except for those that were changed.
-
-        ``coded`` are changed columns whose codes are known.
-        """
+        """Return data with the unchanged columns; ``coded`` has codes of others."""
         own, names = Records.of(data), frozenset(changed)
         if self.origin is not None:
             kept = {name: one for name, one in self.coded.items() if name not in names}
@@ -114,10 +111,7 @@ class Records:
         return replace(own, origin=origin, changed=names)
 
     def seen_as(self, data: Any, changed: Iterable[Hashable]) -> Records:
-        """Return other data that hold the columns of these records, as `with_data`.
-
-        These records stay in memory with them.
-        """
+        """Return other data that hold these columns; these records stay in memory."""
         return replace(Records.of(data), origin=self, changed=frozenset(changed))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -149,10 +143,9 @@ class CodedColumn:
 def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:
-    """Code the values of a column, hashable and ordered, by their rank.
+    """Code the values of a column by type name, then rank; equal values are one.
 
-    Mixed types are ordered by type name first; equal values are one category. With
-    ``ticks`` the labels of times are NumPy's, see `_code_ticks`.
+    With ``ticks`` the labels of times are NumPy's, see `_code_ticks`.
     """
     column = records.column(name)
     if ticks:
@@ -284,10 +277,7 @@ def household_codes(
 
 
 def plain_value(value: Any) -> Any:
-    """Return a NumPy scalar, unless it is a time, as a Python value.
-
-    The ``item()`` of a time in nanoseconds is an integer.
-    """
+    """Return a NumPy scalar, unless it is a time, as a Python value."""
     number = isinstance(value, np.generic) and value.dtype.kind not in "mM"
     return value.item() if number else value
 
@@ -318,6 +308,21 @@ def holds_numbers(column: Any) -> bool:
     if isinstance(column, np.ndarray):
         return column.dtype.kind in "iuf"
     return bool(column.dtype.is_numeric())
+
+
+def is_text_column(column: Any) -> bool:
+    """Return whether a column is a series of text, or of categories that are text."""
+    import narwhals.stable.v2 as nw
+
+    if not isinstance(column, nw.Series):
+        return False
+    if column.dtype not in (nw.String, nw.Categorical, nw.Enum):
+        return False
+    holder = column.implementation
+    if holder.is_pyarrow():
+        kind = column.to_native().type
+        return is_text(getattr(kind, "value_type", kind))
+    return holder.is_pandas_like() or holder.is_polars()
 
 
 def in_memory(data: Any) -> Any:
@@ -596,10 +601,7 @@ def _code_dictionary(
 
 
 def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
-    """Rank labels by type name, then value; also return them in order.
-
-    Equal labels share a rank; missing has -1.
-    """
+    """Rank labels by type name, then value, missing as -1; also return their order."""
     types: dict[str, list[Any]] = {}
     for label in labels:
         if not _is_missing(label):

@@ -40,17 +40,10 @@ _MOST_PAIRED = 60
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column that other columns determine.
+    """A column that others determine; the column of households for a household count.
 
-    Attributes
-    ----------
-    column : column name
-    of : tuple of column names
-        The columns that determine it; the household column for a count of its members.
-    kind : {"equal", "square", "function", "household count"}
-        "equal": each determines the other, whatever the values are called; "square":
-        its numbers are the squares; "household count": a function of the number of
-        records of the household, mostly this number; "function": any other.
+    Of "equal" columns each determines the other; a "square" is of numbers. A "household
+    count" is a function of the number of records of the household, mostly this number.
     """
 
     column: Hashable
@@ -164,10 +157,9 @@ def pairs_that_determine(
     hidden: Mapping[Hashable, CodedColumn],
     households: Codes | None = None,
 ) -> Iterator[Derived]:
-    """Yield pairs of columns that determine a hidden column, and neither of them does.
+    """Yield pairs of columns that determine a column hidden since, see `derived`.
 
-    ``hidden`` are the columns before. Of many columns, those with the most values are
-    tried. See `derived` for what counts.
+    Neither of them does alone. Of many columns, those with the most values are tried.
     """
     few = [
         _Column.of(one)

@@ -23,9 +23,8 @@ from riskcore.data.cells import (
     refuse_missing,
     result_row,
 )
-from riskcore.data.coded import CodedRecords
+from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
-from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.sums import ExactSum
 from riskcore.data.files.reading import DoubtfulCodes

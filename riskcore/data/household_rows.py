@@ -68,7 +68,7 @@ class HouseholdRows:
 
 
 def in_order(column: Any, order: Positions) -> Any:
-    """Return the records of a column in the given order, with the type of the column.
+    """Return a column in another order.
 
     Arrow joins the pieces of text before it takes records, and its plain types hold
     two gigabytes in a piece: so the text gets long offsets first.

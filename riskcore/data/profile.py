@@ -82,11 +82,7 @@ def profile(
     decimal: str = ".",
     labels: Any = None,
 ) -> list[ColumnProfile]:
-    """Return the profiles of columns of a frame or mapping.
-
-    ``household`` is the household of each record, ``decimal`` the decimal mark of
-    numbers in text, ``labels`` the labels of a file.
-    """
+    """Return the profiles of columns; ``decimal`` is the mark of numbers in text."""
     records = Records.of(data)
     variables = {} if labels is None else labels.variables
     asked = [

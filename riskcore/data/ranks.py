@@ -34,7 +34,7 @@ def ranked(values: Floats) -> tuple[Floats, Integers]:
 
 
 def _by_decimals(values: Floats) -> tuple[Floats, Integers] | None:
-    """Return labels and codes by the whole numbers of values in their last decimal.
+    """Return labels and codes by whole numbers of the last decimal.
 
     None if these do not tell the values apart, or a zero may be negative.
     """

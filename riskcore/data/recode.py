@@ -759,10 +759,9 @@ def column_like(
     column: CodedColumn,
     given: Any = None,
 ) -> Any:
-    """Return a column of the same holder and type as the original one.
+    """Return a column of the holder and type of the original.
 
-    ``table`` are its values by the codes of ``column``; ``given`` is the original
-    column in a mapping.
+    ``table`` are its values by the codes of ``column``.
     """
     original = records.column(name)
     if isinstance(given, list | tuple):

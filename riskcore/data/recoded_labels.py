@@ -24,14 +24,7 @@ _ENDLESS = 2**31
 
 @dataclass(frozen=True, slots=True)
 class NumberedCategories:
-    """The categories of a recoded column as numbers.
-
-    Attributes
-    ----------
-    numbers : dict of category to int or float
-    labels : dict of str to str
-        The labels of the numbers, by the number as text.
-    """
+    """The categories of a recoded column as numbers; labels are by numbers as text."""
 
     numbers: dict[Any, int | float]
     labels: dict[str, str]
@@ -137,10 +130,7 @@ def _within(number: float, ranges: Sequence[Range]) -> bool:
 def _merged(
     recoding: Recoding, labels: Mapping[str, str], missing: Sequence[Range]
 ) -> dict[str, dict[str, str]]:
-    """Return by new code the old codes that become it, with their labels.
-
-    Old codes are all that have a label, whether or not they occur in the file.
-    """
+    """Return by new code all labelled old codes that become it, with their labels."""
     found: dict[str, dict[str, str]] = {}
     for old, label in labels.items():
         number = _number(old)

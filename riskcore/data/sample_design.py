@@ -23,11 +23,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SampleDesign:
-    """The cluster and the stratum of each record.
-
-    The numbers of the clusters are arbitrary; those of the strata are in the order of
-    their names.
-    """
+    """The cluster, and the stratum in the order of names, of each record."""
 
     cluster: Numbers  # shape (n,)
     stratum: Numbers | None = None  # shape (n,); None: one stratum

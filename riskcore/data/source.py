@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from riskcore.data.files.replace import Identity, identity
 # in memory, about.
 IN_BATCHES = 1 << 24
 BYTES = 75
+_AS_USUAL = Reading()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +42,7 @@ class Source:
 
     given: Any  # a frame or mapping; None for a file
     path: Path | None = None
-    reading: Reading = field(default_factory=Reading)
+    reading: Reading = _AS_USUAL
     progress: Parts | None = None  # called while the file is read
     all_columns: bool = False  # whether `read` returns all columns of a file
 
@@ -57,7 +58,7 @@ class Source:
                 f"reading={reading!r}: give a riskcore.Reading(encoding=..., ...)"
             )
         if isinstance(data, str | os.PathLike):
-            return cls(None, Path(data), reading or Reading(), progress)
+            return cls(None, Path(data), reading or _AS_USUAL, progress)
         if reading is not None:
             raise TypeError(
                 "reading is for files, but the data are in memory: leave it out"
@@ -92,10 +93,7 @@ class Source:
     def numbers_beside(
         self, others: Mapping[Hashable, Any], data: Any = None
     ) -> dict[Hashable, Any]:
-        """Return the columns of this CSV file that are numbers, as in another file.
-
-        A column of text with another value is left out; ``data`` are by default all.
-        """
+        """Return the columns of this CSV file that are numbers, as in another one."""
         found: dict[Hashable, Any] = {}
         if self.path is not None and self.format and self.format.kind == "csv":
             file, data = (
@@ -147,10 +145,7 @@ class Source:
         return [identity(path.stat()) for path in self.paths]
 
     def refuse_changed(self) -> None:
-        """Refuse a file that has changed since it was first opened.
-
-        It is read more than once, and a private record names one file.
-        """
+        """Refuse a file that has changed since it was opened: it is read again."""
         for path, first in zip(self.paths, self._first, strict=True):
             if identity(path.stat()) != first:
                 raise ValueError(

@@ -19,16 +19,7 @@ _PERCENT = re.compile(r"[0-9]{1,2}(\.[0-9]{1,12})?%")
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The largest or smallest values of a column, by a quantile of the data.
-
-    Attributes
-    ----------
-    side : {"top", "bottom"}
-    percent : str
-        The quantile, such as "99%".
-    label : str, int, float or None
-        The new code; None is the quantile itself.
-    """
+    """The largest or smallest values of a column, by a quantile such as "99%"."""
 
     side: Side
     percent: str

@@ -26,21 +26,6 @@ Codes = NDArray[np.integer[Any]]
 Labels = Callable[[], list[Any]]
 
 
-def is_text_column(column: Any) -> bool:
-    """Return whether a column is a series of text, or of categories that are text."""
-    import narwhals.stable.v2 as nw
-
-    if not isinstance(column, nw.Series):
-        return False
-    if column.dtype not in (nw.String, nw.Categorical, nw.Enum):
-        return False
-    holder = column.implementation
-    if holder.is_pyarrow():
-        kind = column.to_native().type
-        return is_text(getattr(kind, "value_type", kind))
-    return holder.is_pandas_like() or holder.is_polars()
-
-
 def text_dictionary(series: Any) -> tuple[Codes, Labels]:
     """Return positions in a list of labels, -1 for missing, and a maker of the list.
 

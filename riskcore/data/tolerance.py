@@ -72,8 +72,7 @@ class Tolerance:
     def windows(self, values: Numbers) -> tuple[Places, Places]:
         """Return the first and last match of each of distinct, rising values.
 
-        A difference that exceeds the tolerance by a rounding error is within it: 1.1 is
-        within 0.1 of 1.
+        A difference may exceed the tolerance by a rounding error: 1.1 - 1 exceeds 0.1.
         """
         own = np.arange(len(values))
         reach = self.reach(values)

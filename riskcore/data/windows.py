@@ -29,10 +29,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Windows:
-    """Which categories of each key match: ranges of codes.
-
-    A missing value matches only missing ones.
-    """
+    """Which categories of each key match: ranges of codes, and missing only missing."""
 
     tolerance: Mapping[Hashable, Tolerance]  # by the name of the key
     key: tuple[int, ...]  # positions of the keys that have a tolerance

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from riskcore.models.ewens import Ewens as Ewens
     from riskcore.models.known_population import KnownPopulation as KnownPopulation
     from riskcore.models.lancaster import Lancaster as Lancaster
-    from riskcore.models.lancaster_cells import LancasterCells as LancasterCells
     from riskcore.models.latent_class import LatentClass as LatentClass
     from riskcore.models.log_linear import LogLinear as LogLinear
     from riskcore.models.overdispersion import Overdispersion as Overdispersion
@@ -37,7 +36,6 @@ _HOMES = {
     "Ewens": "ewens",
     "KnownPopulation": "known_population",
     "Lancaster": "lancaster",
-    "LancasterCells": "lancaster_cells",
     "LatentClass": "latent_class",
     "LogLinear": "log_linear",
     "Overdispersion": "overdispersion",

@@ -119,10 +119,7 @@ class Bands:
         return replace(clusters, cell=self.place[clusters.cell])
 
     def windows_as_bands(self, table: CellTable) -> CellTable:
-        """Return cells, coded as the sample, with the bands of their numbers.
-
-        f and W are those of their windows.
-        """
+        """Return the windows of cells, coded as the sample, by their bands."""
         codes = _codes_of(table, self.band)
         return replace(
             table,
@@ -151,8 +148,7 @@ class Bands:
     def errors(self) -> tuple[Floats, ...]:
         """By key and category, or window, the relative variance of its share.
 
-        That of a window is as much larger than with independent records as that of
-        the band in its middle.
+        Clusters raise that of a window as they raise that of the band in its middle.
         """
         clusters, n = self.sample.clusters, float(self.table.n)
         table = self.table
@@ -176,10 +172,7 @@ class Bands:
         return tuple(found)
 
     def window_mixture(self, mixture: Pair) -> Pair:
-        """Return a mixture with a row for each category of the sample.
-
-        For an ordered key a row is the probability of the window around the number.
-        """
+        """Return a mixture with a row for each category, or window, of the sample."""
         share, theta = mixture
         profiles = np.split(theta, self.table.starts[1:-1])
         pairs = zip(profiles, self._windows, strict=True)
@@ -189,14 +182,11 @@ class Bands:
     def probability_without_own(
         self, mixture: Pair, cells: Ints, part: Floats, n: int, pseudo: float
     ) -> Floats:
-        """Return pi of the windows of some cells without a part of one own record.
+        """Return pi of the windows of some cells, without ``part`` of one own record.
 
-        A record is in the window by its class and band, and by its number, which all
-        classes share. The window loses the first as far as its part of the band
-        reaches, and the second for the rest. ``mixture`` is that of `window_mixture`,
-        ``cells`` are positions in the sample, ``part`` is the part of a record that is
-        left out, ``n`` the records of the fit, ``pseudo`` the records of the prior in
-        each class.
+        The record's class and band take it off as far as the window has its band, its
+        number takes off the rest. ``mixture`` is that of `window_mixture`, ``n`` the
+        records of the fit, ``pseudo`` the records of the prior in each class.
         """
         share, theta = (np.ascontiguousarray(each) for each in mixture)
         window = np.ascontiguousarray(self.window_mixture(mixture)[1])
@@ -266,8 +256,7 @@ class Bands:
     def _smooth(self) -> Floats:
         """Return the factors that smooth windows; 1 where there is nothing to smooth.
 
-        They take the place of the records inside, less half of the own one, as far as
-        the window is not the whole band.
+        They replace the records inside as far as the window is not the whole band.
         """
         found = np.ones(self.sample.starts[-1])
         places = zip(self._margins, self._windows, self.sample.starts, strict=False)
@@ -306,8 +295,7 @@ class BandWindows:
     """Windows of one key: the share of each band that they have, shape (levels,) each.
 
     A window has ``first_part`` of its first band, ``last_part`` of its last one, 0 if
-    that is the first, and all bands between. ``own`` is the share of the band of the
-    number itself, ``records`` are those of the sample in the window.
+    that is the first, and all bands between.
     """
 
     first: Ints
@@ -319,10 +307,7 @@ class BandWindows:
 
     @classmethod
     def of(cls, band: Ints, n: Ints, low: Ints, high: Ints) -> Self:
-        """Return the windows of a key from codes ``low`` to ``high``.
-
-        All arrays have the shape (levels,): the band and the records of each code.
-        """
+        """Return the windows from ``low`` to ``high``; ``n`` are records of codes."""
         upto = np.append(0, np.cumsum(n))
         total = np.maximum(np.bincount(band, n), 1.0)
         begin = np.searchsorted(band, np.arange(len(total)))
@@ -409,8 +394,7 @@ def _merged(
 def _merge(n: Floats, tables: Sequence[Floats], free: float) -> Ints:
     """Return the group of each row of tables: neighbors whose rows hardly differ.
 
-    The pair that loses least log-likelihood is merged first, until the least loss is
-    more than ``free``, the number of parameters that a merger saves.
+    The pair that loses least log-likelihood is merged, while that is at most ``free``.
     """
     rows = [*np.hstack([*tables, n[:, np.newaxis]])]
     heights = [_height(row, len(tables)) for row in rows]

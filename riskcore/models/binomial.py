@@ -30,10 +30,7 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
 
 
 def _distribution(m: int, p: float) -> tuple[int, np.ndarray]:
-    """Return the first value that matters, and probabilities up to a common factor.
-
-    Ratios of neighbors lead from the mode to both sides.
-    """
+    """Return the first value that matters, and probabilities up to a common factor."""
     mode = min(int((m + 1) * p), m)
     spread = int(40.0 * math.sqrt(m * p * (1.0 - p))) + 60
     up = np.arange(mode, min(mode + spread, m))

@@ -9,10 +9,7 @@ from riskcore.models.codes import Ints
 
 
 def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
-    """Return the cell and the group of each record, in groups of equal size.
-
-    The numbers of the records are scattered and ranked.
-    """
+    """Return the cell and the group of each record, in groups of equal size."""
     cell = np.repeat(np.arange(len(records)), records)
     order = np.argsort(scattered(np.arange(len(cell), dtype=np.uint64)), kind="stable")
     rank = np.empty(len(cell), np.int64)

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from riskcore.common import arguments, html
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted
-from riskcore.core.risk import prior
 from riskcore.core.special.gamma.functions import exp, log, log1p
 from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_table import ANY, SAME, CellTable
@@ -150,10 +149,6 @@ class CellModel(ABC):
     >>> found = model.interval(None, lambda prior: np.exp(-prior.mu), groups=0)
     >>> [round(each, 4) for each in found]
     [0.204, 0.204, 0.204]
-    >>> [round(model.correctness(N), 3) for N in (1, 10, 1000)]
-    [1.0, 0.494, 0.006]
-    >>> [round(end, 3) for end in model.correctness_interval(100)]
-    [0.0, 0.427]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
     >>> noisy = LogLinear.fit([[0, 0, 1, 1]], weight_sum=[5.0, 9.0, 12.0, 14.0])
@@ -199,10 +194,7 @@ class CellModel(ABC):
         """Return pi of cells with the codes of the model's sample."""
 
     def _prior_probability(self, table: CellTable) -> Floats:
-        """Return pi for the prior of cells, with less of their own records.
-
-        A cell's own records enter after the prior, and should enter only once.
-        """
+        """Return pi for the prior: a cell's own records should enter only once."""
         return self._probability(table)
 
     def _prior_probability_of(self, cells: Ints) -> Floats:
@@ -268,10 +260,7 @@ class CellModel(ABC):
         return self.sample
 
     def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with the overdispersion of other records of the sample.
-
-        Its weights are smoothed again, too.
-        """
+        """Return the model with overdispersion and smoothing of other records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
         found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
@@ -369,10 +358,9 @@ class CellModel(ABC):
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.
 
-        The gamma laws of their cells add up, and the sum is taken as gamma with the
-        same mean and variance: the shape of a cell of pi times N^(1 - b), where N is
-        the number of cells if all were alike. This is exact for b = 0 and 1, and for
-        cells that are alike; between, the shape is a little too low.
+        The sum of the gamma laws of N cells is taken as gamma of the same mean and
+        variance: N^(1 - b) times the shape of a cell of pi. This is exact for b = 0 and
+        1, and for cells that are alike; otherwise it is a little too low.
         """
         rest = 1.0 - self.overdispersion.exponent
         if rest == 0.0:
@@ -381,10 +369,7 @@ class CellModel(ABC):
         return summed
 
     def _cells_alike(self, table: CellTable) -> Floats:
-        """Return how many cells combinations of some keys stand for, if all were alike.
-
-        It is (sum pi)^2/sum pi^2.
-        """
+        """Return how many cells that are alike each stands for: (sum pi)^2/sum pi^2."""
         cells = np.ones(len(table))
         open_ = np.flatnonzero(
             np.logical_or.reduce([code == ANY for code in table.codes])
@@ -579,90 +564,17 @@ class CellModel(ABC):
             below, above = math.hypot(below, spread), math.hypot(above, spread)
         return found, max(found - below, 0.0), found + above
 
-    def correctness(self, N: int) -> float:
-        """Return the share of N people whom one guess per cell finds.
-
-        It is the mean of E[1/F] over the records, where F - 1 counts the other people
-        of N in the record's cell: `Superpopulation.correctness`, from the keys.
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, from 1 to 2^53.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If N is not a whole number in this range.
-        """
-        N = arguments.whole_from("N", N, 1, 2**53)
-        if not self.converged:
-            return math.nan
-        pi, one = self._prior_probability(self.sample), np.ones(len(self.sample))
-        others = (N - 1) * pi
-        if self.overdispersion.poisson:
-            risk = prior.individual_risk_poisson(one, others)
-        else:
-            # A person is likelier to be in a large cell: the shape is one more.
-            expected = self.n * pi
-            shape = self.overdispersion.shape(expected)
-            # Divided by pi: for cells of probability 0, which replicates may have.
-            odds = (N - 1) / self.n / self.overdispersion.evenness(expected)
-            with np.errstate(invalid="ignore"):
-                p = np.where(pi > 0.0, shape / (shape + others), 1.0 / (1.0 + odds))
-            risk = prior.individual_risk_with_prior(one, shape + 1.0, p)
-        return math.fsum((self.sample.records * risk).tolist()) / self.n
-
-    def correctness_interval(
-        self, N: int, level: float = 0.95, *, groups: int = GROUPS
-    ) -> tuple[float, float]:
-        """Return an interval for `correctness`, by the error of the fit.
-
-        Parameters
-        ----------
-        N : int
-            As in `correctness`.
-        level : float
-            Probability of the interval, in (0, 1).
-        groups : int
-            Number of groups, as in `tau_interval`, from 2 on.
-
-        Returns
-        -------
-        low, high : float
-            nan if there is no estimate.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `correctness`; or if level or groups are out of range.
-        """
-        level = arguments.number_in("level", level, "(0, 1)")
-        arguments.whole_from("groups", groups, 2, 2**31)
-        refuse_shared(self.sample)
-        share, groups = self.correctness(N), self._as_groups(groups)
-        if not self.converged or not groups:
-            return math.nan, math.nan
-        below, above = self._error(lambda model: model.correctness(N), level, groups)
-        return max(share - below, 0.0), min(share + above, 1.0)
-
     def _error(
         self,
         figure: Callable[[CellModel], float],
         level: float,
         groups: int,
-        wrong: float = 0.0,
+        wrong: float,
     ) -> tuple[float, float]:
         """Return how far an interval of a figure reaches, for the error of the fit.
 
-        Student's law is used, as the spread is known from few groups. ``wrong`` is the
-        standard deviation, as a share of the figure, that comes from a wrong model; it
-        counts for the people outside the sample.
+        Few groups tell the spread, so it is by Student's law. ``wrong`` is a standard
+        deviation for a wrong model, as a share of the figure outside the sample.
         """
         models = self._replicates(groups)
         found = in_threads(usual_threads(), figure, [(model,) for model in models])
@@ -686,8 +598,7 @@ class CellModel(ABC):
     ) -> tuple[float, float]:
         """Return how far a figure may lie below and above that without overdispersion.
 
-        The jackknife does not leave the border; the laws that the sample allows do.
-        These are roots of mean squares over them.
+        The jackknife stays on the border, so these are over the laws that are likely.
         """
         if not self.overdispersion.poisson or self.overdispersion.kind == "none":
             return 0.0, 0.0

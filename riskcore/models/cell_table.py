@@ -32,10 +32,7 @@ SAME = 2.0**-40  # relative differences of weights that are rounding errors
 
 
 class Rows(NamedTuple):
-    """The rows that were counted: the cell, the records and the weights of each.
-
-    The records of a row have one weight. Without records each row is one.
-    """
+    """The rows that were counted: cell, weights, and records of equal weight or one."""
 
     cell: NDArray[Any]
     weight_sum: Floats
@@ -446,10 +443,7 @@ class CellTable:
 
     @cached_property
     def positions(self) -> Positions:
-        """Positions of each cell's categories in one row of all, shape (K, keys).
-
-        The end of the row stands for any value.
-        """
+        """Positions in one row of all categories, (K, keys); its end is any value."""
         columns = zip(self.codes, self.starts[:-1], strict=True)
         moved = [
             np.where(column == ANY, self.starts[-1], column + start).astype(np.int32)
@@ -466,10 +460,9 @@ class CellTable:
 
     @cached_property
     def weight_spread(self) -> Floats | None:
-        """The sum of (w f/W - 1)^2 over the records of each cell, shape (K,).
+        """The sum of (w f/W - 1)^2 over the records of each cell, in any order.
 
-        None if the weights of records are not known. The order of the records does not
-        matter.
+        None if the weights w of records are not known.
         """
         if self.rows is None:
             return None
@@ -636,13 +629,8 @@ class CellTable:
         ValueError
             If the keys differ.
         """
-        found = np.zeros(len(self), np.int64)
-        for cells, there, theirs, mine in self._matching(other):
-            size = int(max(theirs.max(initial=0), mine.max(initial=0))) + 1
-            matches = np.zeros(size, np.int64)
-            np.add.at(matches, theirs, other.records[there])
-            found[cells] += matches[mine]
-        return found
+        matches: Ints = self._sums_in(other, other.records)[0].astype(np.int64)
+        return matches
 
     def means_in(self, other: CellTable, values: Floats) -> Floats:
         """Return the mean of a value over the matching records of another table.
@@ -663,15 +651,20 @@ class CellTable:
         ValueError
             If the keys differ.
         """
-        matches, sums = np.zeros((2, len(self)))
-        for cells, there, theirs, mine in self._matching(other):
-            size = int(max(theirs.max(initial=0), mine.max(initial=0))) + 1
-            records = other.records[there]
-            matches[cells] += np.bincount(theirs, records, size)[mine]
-            sums[cells] += np.bincount(theirs, records * values[there], size)[mine]
+        records = other.records
+        matches, sums = self._sums_in(other, records, records * values)
         mean: Floats = np.full(len(self), math.nan)
         np.divide(sums, matches, out=mean, where=matches > 0)
         return mean
+
+    def _sums_in(self, other: CellTable, *values: NDArray[Any]) -> Floats:
+        """Return the sums of values over the matching cells of another table."""
+        sums = np.zeros((len(values), len(self)))
+        for cells, there, theirs, mine in self._matching(other):
+            size = int(max(theirs.max(initial=0), mine.max(initial=0))) + 1
+            for total, value in zip(sums, values, strict=True):
+                total[cells] += np.bincount(theirs, value[there], size)[mine]
+        return sums
 
     def range_in(self, other: CellTable, values: Ints) -> tuple[Ints, Ints]:
         """Return the least and largest value of the matching cells of another table.
@@ -704,10 +697,9 @@ class CellTable:
         return least, most
 
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Yield cells, cells of another table, and numbers that agree where they match.
+        """Yield positions of cells here and there, and their numbers, there and here.
 
-        That is the positions of both and their numbers: first those of the other table.
-        Cells match that agree in all keys of which neither has any value.
+        Cells match where the numbers agree: in all keys of which neither has any value.
         """
         columns = self._columns_of(other)
         pairs = product(self.patterns(), [*other.patterns()])

@@ -89,10 +89,7 @@ class Clusters:
         return len(self.stratum)
 
     def groups(self, groups: int) -> Ints:
-        """Return the group of each cluster, shape (M,).
-
-        Groups have equally many clusters, in all and of each stratum, or one more.
-        """
+        """Return the group of each cluster: as many of each stratum, or one more."""
         return np.arange(len(self)) % groups
 
     def without(self, group: int, groups: int) -> Self:

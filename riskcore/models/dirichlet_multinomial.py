@@ -195,10 +195,9 @@ def crowded(alpha: float, sizes: SizeIndices) -> bool:
 
 
 def _score(alpha: float, K: int, sizes: SizeIndices) -> float:
-    """Return the derivative of the log-likelihood.
+    """Return the derivative; 1/alpha for each cell, or n/alpha, cancels in both terms.
 
-    It is sum_j s_j (psi(alpha+j) - psi(alpha)) - K (psi(K alpha + n) - psi(K alpha)),
-    where 1/alpha for each cell, or n/alpha, is taken off both terms.
+    It is sum_j s_j (psi(alpha+j) - psi(alpha)) - K (psi(K alpha + n) - psi(K alpha)).
     """
     if crowded(alpha, sizes):
         later = sizes.total(digamma_difference(alpha + 1.0, sizes.sizes - 1.0))

@@ -150,8 +150,7 @@ def _theta_of_cells(n: int, u: int) -> float:
 def _variance(theta: float, n: int, method: str) -> float:
     """Return the asymptotic variance of theta.
 
-    For "ml" 1/information, where information = sum of i/(theta (theta+i)^2); for
-    moments Var S_1 over the square of the derivative of E S_1.
+    For "ml" 1/sum of i/(theta (theta+i)^2); for moments Var S_1/(d E S_1/d theta)^2.
     """
     if method == "ml":
         spread = float(trigamma_deficit(theta, n)) * theta

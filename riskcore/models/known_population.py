@@ -16,7 +16,6 @@ from riskcore.data.cells import tabulate
 from riskcore.models.cell_model import CellModel, CellPrior, refuse_windows
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
-from riskcore.models.size_indices import SizeIndices
 
 Floats = NDArray[np.float64]
 
@@ -61,8 +60,8 @@ class KnownPopulation(CellModel):
     >>> sample = CellTable.of({"sex": ["f", "m"], "age": [31, 40]}, ["sex", "age"])
     >>> known.unique_probability(sample), known.probability(sample).round(4)
     (array([1., 0.]), array([0.0714, 0.6429]))
-    >>> known.tau_interval(sample), round(known.correctness(14), 4)
-    ((1, 1), 0.2143)
+    >>> known.tau_interval(sample)
+    (1, 1)
     """
 
     label: ClassVar[str] = "known-population"
@@ -128,28 +127,6 @@ class KnownPopulation(CellModel):
             "keys of both in the same way, or say by KnownPopulation(lacking=...) what "
             "to do with them"
         )
-
-    def correctness(self, N: int) -> float:
-        """Return the share of N people whom one guess per cell finds.
-
-        Parameters
-        ----------
-        N : int
-            Size of a random part of the population.
-
-        Returns
-        -------
-        float
-            E K_N/N, exact.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If N is not a whole number from 1 to the size of the population.
-        """
-        N = arguments.whole_from("N", N, 1, self.n)
-        sizes = SizeIndices.from_frequencies(self.sample.records)
-        return sizes.expected_cells(N) / N
 
     def _table(self, cells: Any) -> CellTable:
         if cells is None:

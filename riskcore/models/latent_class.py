@@ -98,8 +98,7 @@ class Mixture(NamedTuple):
 class Ascent(NamedTuple):
     """The result of maximizing the penalized likelihood.
 
-    ``log_likelihood`` is without the prior; ``heights`` are the penalized
-    log-likelihoods at the start of each cycle and at the end.
+    ``log_likelihood`` is without the prior, ``heights``, of each cycle, are with it.
     """
 
     mixture: Mixture
@@ -298,10 +297,7 @@ class LatentClass(CellModel):
 
     @property
     def profiles(self) -> tuple[Floats, ...]:
-        """Shares of the categories in each class, for each key an array (levels, C).
-
-        Of a key with an order, shares of its bands.
-        """
+        """Shares of categories, or bands, in the classes: for each key (levels, C)."""
         starts = self._weighed.starts[1:-1]
         return tuple(np.split(self.mixture.theta, starts))
 
@@ -427,10 +423,7 @@ class LatentClass(CellModel):
         return found
 
     def _window_prior_of(self, bands: Bands, cells: Ints) -> Floats:
-        """Return pi of windows without half of an own record, or of the own cluster.
-
-        What the other records of the cluster take from pi is found for cells of bands.
-        """
+        """Return pi of windows without half of an own record, or of the own cluster."""
         gone, own = self._own_part(cells)
         n, clusters = self.sample.n - gone, self.sample.clusters
         if clusters is not None:
@@ -490,10 +483,7 @@ class LatentClass(CellModel):
 
 
 class Half(NamedTuple):
-    """The distinct combinations of half of the keys.
-
-    ``positions`` are their rows of theta, ``place`` is the combination of each cell.
-    """
+    """The distinct combinations of half of the keys, and that of each cell."""
 
     positions: Positions
     place: Positions
@@ -501,13 +491,11 @@ class Half(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Cells as the kernels take them, and the prior.
+    """Cells as pairs of combinations of half of the keys, which are far fewer.
 
-    A cell is a pair of combinations, one of each half of the keys, and there are far
-    fewer combinations than cells. The cells are sorted by their first combination;
-    ``begins`` has the first cell of each, ``order`` the place of each cell in the
-    table. ``prior`` has the records of the prior in each category, ``occurs`` the
-    categories with records; ``parts`` are ranges of first combinations that are summed
+    Cells are sorted by their first combination; ``begins`` has the first cell of each,
+    ``order`` the place of each cell in the table. ``prior`` has the records of the
+    prior in each category. ``parts`` are ranges of first combinations that are summed
     separately, which depend on the cells alone.
     """
 
@@ -586,8 +574,7 @@ def _prior(table: CellTable) -> Floats:
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
     """Raise the penalized likelihood until a cycle gains less than the tolerance.
 
-    A cycle is two steps of EM and one step from where they point to; if that is lower,
-    the next cycle starts from the second EM step.
+    A cycle is two steps of EM and one from where they point to, unless that is lower.
     """
     least = TOLERANCE * sample.table.n
     heights: list[float] = []
@@ -616,10 +603,7 @@ def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
 
 
 def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
-    """Return the mixture after a step of EM, and two heights of the mixture before it.
-
-    These are the log-likelihood without and with the logarithm of the prior.
-    """
+    """Return the mixture after a step of EM, and the heights without and with prior."""
     table, classes = sample.table, len(mixture.share)
     share, theta = _padded(mixture)
     wide = len(share)
@@ -715,10 +699,7 @@ def _extrapolated(
 
 
 def probability(table: CellTable, mixture: Mixture) -> Floats:
-    """Return pi of cells that are coded as the rows of a mixture.
-
-    A last row of ones stands for any value of a key.
-    """
+    """Return pi of cells that are coded as the rows of a mixture."""
     found = np.empty(len(table))
     share, theta = (np.ascontiguousarray(each) for each in mixture)
     theta = np.vstack([theta, np.ones(len(share))])

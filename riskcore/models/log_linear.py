@@ -323,10 +323,7 @@ class LogLinear(CellModel):
         )
 
     def _support(self, wanted: Mapping[Term, Floats]) -> list[NDArray[Any]]:
-        """Return the codes of the combinations that no margin and no zero excludes.
-
-        In a sparse table they are few; all others stay 0.
-        """
+        """Return the codes of the combinations that no margin and no zero excludes."""
         levels = self.sample.levels
         possible = np.ones(levels, np.bool_)
         masks = [(term, margin > 0.0) for term, margin in wanted.items()]

@@ -144,10 +144,7 @@ def part_of(records: Ints, kind: str) -> Ints:
 
 @lru_cache(maxsize=2)
 def _in_part(cells: int) -> NDArray[np.bool_]:
-    """Return a mask of a random part of the cells, by their places alone.
-
-    So they are the same cells if some records are left out.
-    """
+    """Return a mask of a random part of the cells, by their places alone."""
     _, place = groups_of(np.ones(cells, np.int64), cells)
     return place < _CELLS
 
@@ -193,8 +190,7 @@ def fit_between_clusters(
 ) -> Overdispersion:
     """Return the most likely law of the shape from records of different clusters.
 
-    ``clusters`` counts the clusters that have each cell. Of the records of a cluster in
-    a cell one is counted: the others come with it, and tell nothing of other clusters.
+    ``clusters`` counts the clusters of each cell: each counts as one record there.
     """
     share, expected = _between(probability, records, clusters)
     cells = part_of(clusters, kind)
@@ -213,10 +209,7 @@ def fit_between_clusters(
 def likely_laws(
     probability: Floats, records: Ints, kind: str, n: int
 ) -> list[tuple[Overdispersion, float]]:
-    """Return laws of the shape that a sample of n records allows, and their chances.
-
-    Before the sample 1/(1 + a) is uniform in (0, 1).
-    """
+    """Return laws that n records allow, with chances; 1/(1 + a) is uniform before."""
     seen = records > 0
     m, f = n * np.maximum(probability[seen], _NONE), records[seen].astype(np.float64)
     cells = _Cells(m, f)
@@ -260,10 +253,7 @@ def by_record(law: Overdispersion, share: float) -> Overdispersion:
 
 
 def clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
-    """Return how many clusters a record stands for, in cells of like probability.
-
-    Common cells have several records of a cluster by chance, rare ones hardly.
-    """
+    """Return clusters per record in cells of like probability: least in common ones."""
     order = np.argsort(probability, kind="stable")
     before = np.cumsum(records[order]) - records[order]
     part = np.empty(len(order), np.int64)
@@ -337,10 +327,7 @@ def likeliest(
 
 
 class _Cells:
-    """Likelihood of the frequencies of cells, given that they are seen.
-
-    The law is negative binomial, of means m and shapes a times ``each``.
-    """
+    """Likelihood of seen cells: negative binomial, means m, shapes a times ``each``."""
 
     def __init__(self, m: Floats, f: Floats) -> None:
         self.m, self.f, self.log_m = m, f, log(m)

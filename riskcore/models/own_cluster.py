@@ -26,9 +26,7 @@ def probability_without_cluster(
 ) -> Floats:
     """Return pi of the cells of a sample, each without a part of its own cluster.
 
-    A cell of several clusters gets the mean over its records; a cell without records
-    of a kept cluster gets nan. ``part``, ``pseudo`` and ``prior`` are as for
-    `write_without`.
+    A cell of several clusters gets the mean over its records, one of none nan.
     """
     share, theta = (np.ascontiguousarray(each) for each in mixture)
     records = clusters.records.astype(np.float64)

@@ -97,12 +97,8 @@ class Pitman(PolyaUrn):
         ----------
         sizes : SizeIndices
             The sample.
-        method : {"ml", "moments", "moments_of_pairs", "closed_form", "crude"}
-            - "ml": maximum likelihood, sigma >= 0;
-            - "moments": E S_1 = s_1 and E K = u;
-            - "moments_of_pairs": E S_1 = s_1 and E S_2 = s_2;
-            - "closed_form": the usual start of the iteration for "ml", see Notes;
-            - "crude": sigma = s_1/u and theta = 0.
+        method : {"ml", "moments"}
+            Maximum likelihood with sigma >= 0; or E S_1 = s_1 and E K = u.
 
         Returns
         -------
@@ -122,10 +118,7 @@ class Pitman(PolyaUrn):
         points all stationary points with sigma between 0 and 1 are found on a grid and
         refined, and the most likely is taken. If the likelihood falls from sigma = 0
         on, the estimate is the Ewens model, and the Dirichlet-multinomial model may fit
-        better. Closed form, with C = s_1 (s_1 - 1)/s_2 (Hoshino 2001):
-
-            theta = (n u C - s_1 (n-1)(2u + C))/(2 s_1 u + s_1 C - n C)
-            sigma = (theta (s_1 - n) + (n-1) s_1)/(n u)
+        better.
 
         Examples
         --------
@@ -302,10 +295,7 @@ def _sigma_score(phi: float, sigma: float, sizes: SizeIndices) -> float:
 
 
 def _opened_squares(phi: float, sigma: float, later: int) -> tuple[float, float, float]:
-    """Return the sums of 1, i, i^2 over (theta + i sigma)^2, i = 1, ..., later.
-
-    With i = k + 1, theta + i sigma is sigma (x + k).
-    """
+    """Return the sums of 1, i, i^2 over (sigma (x + i - 1))^2 for i = 1, ..., later."""
     x = _over_sigma(phi, sigma)
     if math.isinf(x):
         first = later * (later + 1) / 2
@@ -351,58 +341,13 @@ def _uniques_and_cells(sizes: SizeIndices) -> Points:
         return _expected_cells(_phi_of_uniques(sigma, sizes), sigma, sizes.n) - sizes.u
 
     def resolved(sigma: float) -> bool:
-        """Return whether the excess on both sides of a root is above rounding error.
-
-        If nearly all records are unique, the two equations say the same.
-        """
+        """Return whether the excess beside a root is more than rounding errors."""
         below = max((x for x in _GRID if x < sigma), default=sigma)
         above = min((x for x in _GRID if x > sigma), default=sigma)
         return min(abs(excess(below)), abs(excess(above))) > _RESOLVED * sizes.u
 
     sigmas = filter(resolved, all_roots(excess, _GRID) if sizes[1] else [])
     return [(_phi_of_uniques(sigma, sizes), sigma) for sigma in sigmas]
-
-
-def _uniques_and_pairs(sizes: SizeIndices) -> Points:
-    """Return the points where E S_1 = s_1 and E S_2 = s_2.
-
-    phi follows from 2 E S_2/E S_1 = (n-1)(1-sigma)/(phi + n-2).
-    """
-    n, s1, s2 = sizes.n, sizes[1], sizes[2]
-    if not (s1 and s2):
-        return []
-    slope = (n - 1) * s1 / (2 * s2)
-    largest = 1.0 - (n - 2) / slope
-
-    def phi_of(sigma: float) -> float:
-        return slope * (largest - sigma)
-
-    def excess(sigma: float) -> float:
-        return _expected_uniques(phi_of(sigma), sigma, n) - s1
-
-    if largest <= 0.0:
-        return []
-    sigmas = all_roots(excess, [largest * share for share in _GRID])
-    return [(phi_of(sigma), sigma) for sigma in sigmas]
-
-
-def _closed_form(sizes: SizeIndices) -> Points:
-    n, u, s1, s2 = sizes.n, sizes.u, sizes[1], sizes[2]
-    if s2 == 0:
-        return []
-    # All times s_2, in whole numbers.
-    c = s1 * (s1 - 1)
-    below = 2 * s1 * u * s2 + s1 * c - n * c
-    if below == 0:
-        return []
-    theta = (n * u * c - s1 * (n - 1) * (2 * u * s2 + c)) / below
-    sigma = (theta * (s1 - n) + (n - 1) * s1) / (n * u)
-    return [(theta + sigma, sigma)]
-
-
-def _crude(sizes: SizeIndices) -> Points:
-    sigma = sizes[1] / sizes.u
-    return [(sigma, sigma)]
 
 
 def _phi_of_uniques(sigma: float, sizes: SizeIndices) -> float:
@@ -433,15 +378,9 @@ def _over_sigma(phi: float, sigma: float) -> float:
 _METHODS: dict[str, Callable[[SizeIndices], Points]] = {
     "ml": _most_likely,
     "moments": _uniques_and_cells,
-    "moments_of_pairs": _uniques_and_pairs,
-    "closed_form": _closed_form,
-    "crude": _crude,
 }
 _ONE_CELL = "all records are in one cell: theta falls to -sigma"
 _NO_SOLUTION = {
     "ml": "the equations have no solution in doubles",
     "moments": "no theta and sigma have E S_1 = s_1 and E K = u",
-    "moments_of_pairs": "no theta and sigma have E S_1 = s_1 and E S_2 = s_2",
-    "closed_form": "theta and sigma are outside the model, or s_2 = 0",
-    "crude": "sigma = s_1/u must lie between 0 and 1",
 }

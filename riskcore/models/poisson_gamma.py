@@ -191,10 +191,7 @@ class PoissonGamma(Superpopulation):
 
 
 def _beta_of_variance(sizes: SizeIndices, K: int) -> float:
-    """Return the beta at which the variance is as expected; 0 if it is negative.
-
-    The expected variance is m + n m beta, where m = n/K.
-    """
+    """Return the beta with the variance m + n m beta, m = n/K; 0 if it is negative."""
     n = sizes.n
     squares = Fraction(K * (sizes.same_cell + n) - n * n, K)
     return max(float((squares - n) / (n * n)), 0.0)

@@ -51,11 +51,7 @@ class PolyaUrn(Superpopulation):
 
     @abstractmethod
     def _weights(self) -> tuple[Fraction, Fraction]:
-        """Return theta + sigma and 1 - sigma, exactly.
-
-        After the first person has come, these are the weights of all other cells and of
-        this person's cell.
-        """
+        """Return theta + sigma and 1 - sigma, exactly: weights after one person."""
 
     def _pairs(self, n: int) -> tuple[DoubleDouble, DoubleDouble]:
         """Return the weights of all but a unique, and of the unique, after n people."""

@@ -81,10 +81,7 @@ def true_spread(pi: Floats, error: Floats, records: NDArray[np.int64]) -> float:
 
 
 def distance_from_one(mu: Floats, records: NDArray[np.int64]) -> float:
-    """Return the square of the mean of log mu over records.
-
-    The pull is to 1, and the spread that it is measured by is one about 1.
-    """
+    """Return the square of the mean of log mu over records: the pull is to 1."""
     some = mu > 0.0
     f = records[some].astype(np.float64)
     if not len(f):

@@ -11,11 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.words import counted
-from riskcore.core.special.gamma.functions import (
-    expm1,
-    log_gamma_ratio,
-    log_rising_factorial,
-)
+from riskcore.core.special.gamma.functions import log_rising_factorial
 
 Ints = NDArray[np.int64]
 
@@ -64,8 +60,6 @@ class SizeIndices:
     <SizeIndices: 10 records in 7 cells, 4 sample uniques>
     >>> sizes[1], sizes[3], sizes.total([1.0, 0.5])
     (4, 0, 5.5)
-    >>> [round(sizes.expected_cells(m), 3) for m in (1, 2, 5, 10)]
-    [1.0, 1.933, 4.333, 7.0]
     >>> round(sizes.log_arrangements(), 6)
     8.055158
     """
@@ -149,34 +143,6 @@ class SizeIndices:
         float
         """
         return math.fsum((self.counts * values).tolist())
-
-    def expected_cells(self, records: int) -> float:
-        """Return the expected number of cells in a random part of the sample.
-
-        A cell of j records is missed with probability C(n-j, m)/C(n, m).
-
-        Parameters
-        ----------
-        records : int
-            m, from 1 to n.
-
-        Returns
-        -------
-        float
-
-        Raises
-        ------
-        TypeError, ValueError
-            If ``records`` is not a whole number from 1 to n.
-        """
-        m = arguments.whole_from("records", records, 1, self.n)
-        left = self.n - self.sizes - m + 1
-        missed = np.where(
-            left > 0,
-            log_gamma_ratio(np.maximum(left, 1).astype(np.float64), m, self.sizes),
-            -np.inf,
-        )
-        return -self.total(expm1(missed))
 
     def log_arrangements(self) -> float:
         """Return the logarithm of the ways to divide n records into such cells.

@@ -50,10 +50,7 @@ def root(
 
 
 def _next_share(a: float, b: float, c: float, fa: float, fb: float, fc: float) -> float:
-    """Return where between a and b to look next: 1/2 unless interpolation is safe.
-
-    It is safe if the inverse of the function is monotone through the three points.
-    """
+    """Return where to look next: 1/2 unless the inverse is monotone in three points."""
     across = (a - b) / (c - b)
     level = (fa - fb) / (fc - fb)
     if not (level * level < across and (1.0 - level) ** 2 < 1.0 - across):
@@ -94,10 +91,7 @@ def positive_root(function: Function, start: float, tolerance: float = EXACT) ->
 
 
 def all_roots(function: Function, points: Sequence[float]) -> list[float]:
-    """Return a root between any two neighbors of rising points with a change of sign.
-
-    Points where the function is nan are skipped.
-    """
+    """Return a root between any two neighbors of opposite sign, without nan."""
     values = [(x, function(x)) for x in points]
     known = [(x, y) for x, y in values if not math.isnan(y)]
     return [

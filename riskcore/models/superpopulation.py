@@ -49,10 +49,6 @@ class Superpopulation(ABC):
     (0.105, 57.12)
     >>> model.tau_interval(sizes, 10_000), model.wide_tau_interval(sizes, 10_000)
     ((44, 70), (19, 95))
-    >>> round(model.correctness(10_000), 4)
-    0.2243
-    >>> [round(end, 4) for end in model.correctness_interval(sizes, 10_000)]
-    [0.1639, 0.3071]
     >>> Ewens.none("ml", "all records are unique")
     <Ewens: no estimate by ml, all records are unique>
     """
@@ -207,26 +203,6 @@ class Superpopulation(ABC):
     def _expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
         """Return E S_j of n records, j = 1, ..., most."""
 
-    def correctness(self, N: int) -> float:
-        """Return the share of N people whom one guess per cell finds, E K_N/N.
-
-        An intruder who knows the keys of everybody, and names one person for each cell,
-        is right once in each occupied cell. The share is the mean of 1/F over the
-        people and falls as the population grows (Rocher, Hendrickx and de Montjoye
-        2025, for Pitman's model).
-
-        Parameters
-        ----------
-        N : int
-            Size of the population, from 1 to 2^53.
-
-        Returns
-        -------
-        float
-            nan if there is no estimate.
-        """
-        return self.expected_cells(N) / N
-
     def uniqueness(self, n: int, N: int) -> float:
         """Return P(F = 1 | f = 1): a sample unique is unique among the N people.
 
@@ -349,39 +325,6 @@ class Superpopulation(ABC):
             max(math.floor(tau - math.hypot(tau - low, error)), 0),
             min(math.ceil(tau + math.hypot(high - tau, error)), sizes[1]),
         )
-
-    def correctness_interval(
-        self, sizes: SizeIndices, N: int, level: float = 0.95
-    ) -> tuple[float, float]:
-        """Return an interval for `correctness`, by the errors of the parameters.
-
-        It is found by the delta method for the logarithm of the share.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-            The sample to which the model was fitted.
-        N : int
-            Size of the population, from 1 to 2^53.
-        level : float
-            Probability of the interval, in (0, 1).
-
-        Returns
-        -------
-        low, high : float
-            nan if there is no estimate, or it has no standard errors.
-
-        Raises
-        ------
-        ValueError
-            If N or the level is out of range.
-        """
-        level = arguments.number_in("level", level, "(0, 1)")
-        share = self.correctness(N)
-        if not self.standard_errors or math.isnan(share):
-            return math.nan, math.nan
-        error = self._error(lambda model: math.log(model.correctness(N)), sizes, level)
-        return share * math.exp(-error), min(share * math.exp(error), 1.0)
 
     def _error(
         self, figure: Callable[[Self], float], sizes: SizeIndices, level: float

@@ -35,8 +35,7 @@ _EMPTY = 0.5  # records that a ring counts besides its own
 class Margin(NamedTuple):
     """What each window of a key expects besides the record in the middle.
 
-    ``others`` is the expected number of other records of a sample, ``error`` its
-    relative variance, ``own`` how much one record more inside would add.
+    ``own`` is what one record more inside would add, ``error`` a relative variance.
     """
 
     others: Floats
@@ -45,11 +44,7 @@ class Margin(NamedTuple):
 
 
 def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
-    """Return the margin of rising numbers, each with ``n`` records.
-
-    A window has the numbers within ``reach`` of its own. A number may have no record
-    left; it does not count then.
-    """
+    """Return the margin of rising numbers, each with ``n`` records, which may be 0."""
     step = float(np.diff(values).min(initial=np.inf))
     half = reach + (step / 2.0 if np.isfinite(step) else 0.5)
     line = _Line(values, np.append(0, np.cumsum(n)).astype(np.float64), half)
@@ -87,9 +82,8 @@ class _Line(NamedTuple):
     def rings(self, least: Sequence[float]) -> list[tuple[Floats, Floats]]:
         """Return the records of the ring of each window, and the window's share of it.
 
-        Rings are as wide as the window on both sides, twice, four times, ..., until
-        they have ``least`` records, for each of these numbers, which rise. They end
-        where the numbers do.
+        Rings double their width until they have ``least`` records, for each of these
+        numbers, which rise, or reach the ends.
         """
         v, half = self.values, self.half
         end = v[0] - half[0], v[-1] + half[-1]

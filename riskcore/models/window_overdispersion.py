@@ -51,10 +51,7 @@ _NONE = 2.0**-100  # practically no probability
 def fit_in_windows(
     sample: CellTable, probability: Callable[[Ints], Floats], kind: str = "power"
 ) -> Overdispersion:
-    """Return the likeliest law of the shape, from the windows of a sample.
-
-    ``probability`` gives pi of the windows of some cells, by their positions.
-    """
+    """Return the likeliest law of the shape; ``probability`` gives pi of windows."""
     kind = kind_of(kind)
     cells = part_of(sample.records, "power")
     if kind == "none":
@@ -77,10 +74,7 @@ def fit_in_windows(
 
 
 class _Windows:
-    """Likelihood of the other records of windows, given the one in the middle.
-
-    ``r`` records are in the middle of each. Means are m, shapes a times ``each``.
-    """
+    """Likelihood of records around ``r`` in the middle; shapes a times ``each``."""
 
     def __init__(self, m: Floats, f: Floats, r: Floats) -> None:
         self.m, self.f, self.r, self.log_m = m, f, r, log(m)

@@ -16,7 +16,6 @@ from riskcore.assessment.reported_figures import text_of
 from riskcore.models import (
     CellTable,
     KnownPopulation,
-    LancasterCells,
     LatentClass,
     LogLinear,
 )
@@ -245,25 +244,6 @@ def test_households(sample):
     np.testing.assert_array_equal(np.unique(found.household_risk), np.unique(want))
 
 
-def test_whom_one_guess_finds_in_a_larger_population():
-    rng = np.random.default_rng(13)
-    everybody = microdata(50_000, rng, fraction=1.0)
-    keys = ["REGION", "SEX", "AGE", "MARSTAT"]
-    everybody["REGION"] //= 100
-    truth = len(riskcore.tabulate(everybody, keys)) / len(everybody["AGE"])
-    taken = rng.choice(50_000, 2_500, replace=False)
-    data = {key: everybody[key][taken] for key in keys}
-    for more in ("none", "power"):
-        model = LatentClass.fit(data, keys, overdispersion=more)
-        share = model.correctness(50_000)
-        assert 0.9 < share / truth < 1.1
-        low, high = model.correctness_interval(50_000)
-        assert low < share < high
-        assert model.correctness(1) == 1.0
-    with pytest.raises(ValueError, match="groups"):
-        model.correctness_interval(100, groups=0)
-
-
 # --- how sure ---
 
 
@@ -362,13 +342,6 @@ def test_missing_keys_match_any_value(sample):
     # By name it is fitted to the records that have all keys.
     fitted = riskcore.assess(data, KEYS, "w", population="latent-class").model
     assert fitted.n == len(ages) - ages.count(None)
-
-
-def test_lancasters_model_has_no_sums_over_keys(sample):
-    model = LancasterCells.fit(sample, KEYS, 0.5, weight="w")
-    assert riskcore.assess(sample, KEYS, "w", population=model).max_risk <= 1.0
-    with pytest.raises(ValueError, match="cannot sum over all values of a key"):
-        riskcore.protect(sample, KEYS, "w", threshold=0.1, population=model)
 
 
 # --- protecting ---

@@ -166,7 +166,7 @@ def test_the_metadata_of_the_variable_are_respected(tmp_path):
 def test_every_demo_file(file, name, categories):
     metadata = read_metadata(needs.DEMODATA / "Demodata.rda")
     variable = next(v for v in metadata.variables if v.name == name)
-    data = reader.read_data(needs.DEMODATA / "Demodata.asc", metadata, [name])
+    data = reader.read_counted(needs.DEMODATA / "Demodata.asc", metadata, [name])[0]
     result = recode(data, {name: read_recoding(needs.DEMODATA / file, variable)})[name]
     assert len(np.unique(result.compressed())) == categories
     assert np.array_equal(result.mask, data[name].mask)
@@ -179,7 +179,7 @@ def test_every_demo_file(file, name, categories):
 )
 def test_demodata_recoded_as_in_2004(method, rate, unsafe):
     # CASC (2004) 1.2-D3, section 7: 0.125 %, less than 400 unsafe at 0.00125.
-    data = reader.read_data(needs.DEMODATA / "Demodata.asc")
+    data = reader.read_counted(needs.DEMODATA / "Demodata.asc")[0]
     files = {"REGION": "Region.grc", "AGE": "Age.grc"}
     recodings = {
         name: read_recoding(needs.DEMODATA / file) for name, file in files.items()

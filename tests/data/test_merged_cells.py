@@ -5,8 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from riskcore.data.cells import tabulate
-from riskcore.data.merged_cells import merged
+from riskcore.data.cells import merged, tabulate
 
 RULES = [("wildcard", 1.0), ("wildcard", 0.5), ("argus", 1.0), ("category", 1.0)]
 KEYS = ["a", "b", "c", "d"]

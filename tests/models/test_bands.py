@@ -255,7 +255,6 @@ def test_intervals_need_cells_that_share_nothing():
         wide.tau_interval,
         wide.tau_law,
         lambda: wide.interval(None, lambda prior: prior.records),
-        lambda: wide.correctness_interval(100),
     ):
         with pytest.raises(
             ValueError, match=r"age 2, income 10%.*cannot be an interval"
@@ -273,9 +272,6 @@ def test_intervals_need_cells_that_share_nothing():
     sparse = LatentClass.fit(table, classes=2)
     low, high = sparse.tau_interval()
     assert 0 < low < sparse.tau() < high
-    low, high = narrow.correctness_interval(1000)
-    assert 0.0 < low < narrow.correctness(1000) < high
-    assert low > 0.5 * narrow.correctness(1000)
 
 
 def test_models_refuse_what_they_do_not_take(model):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from riskcore import tabulate
-from riskcore.models import CellTable, Lancaster, LancasterCells, LatentClass, LogLinear
+from riskcore.models import CellTable, LatentClass, LogLinear
 from riskcore.simulate import microdata
 
 KEYS = ["SEX", "AGE", "MARSTAT", "HHSIZE"]
@@ -15,7 +15,6 @@ FITS = {
     "independence": lambda cells, **more: LatentClass.fit(cells, classes=1, **more),
     "main effects": LogLinear.fit,
     "pairs": lambda cells, **more: LogLinear.fit(cells, terms="all two-way", **more),
-    "Lancaster": LancasterCells.fit,
 }
 
 
@@ -70,31 +69,11 @@ def test_without_overdispersion_frequencies_are_poisson(cells):
 
 def test_independence_is_one_model(cells):
     one, two = (FITS[name](cells) for name in ("independence", "main effects"))
-    three = LancasterCells.fit(cells, shrinkage=0.0)
-    for other in (two, three):
-        assert other.probability() == pytest.approx(one.probability(), rel=1e-10)
-        # Of one class the prior leaves out half of each cell's own record.
-        assert one.tau() > other.tau() == pytest.approx(two.tau(), rel=1e-9)
-        assert other.parameters == one.parameters
-        assert other.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-10)
-
-
-def test_lancaster_is_that_of_its_own_class(cells):
-    model = LancasterCells.fit(cells, shrinkage=1.0)
-    table = CellTable.of(cells)
-    plain = Lancaster.fit(table.codes, table.levels, table.records)
-    right = plain.corrected_probability(table.codes, 1.0)
-    assert model.probability() == pytest.approx(right, rel=1e-14)
-    assert model.parameters == LogLinear.fit(cells).parameters + sum(
-        (a - 1) * (b - 1)
-        for i, a in enumerate(table.levels)
-        for b in table.levels[i + 1 :]
-    )
-    negative = plain.probability(table.codes, 1.0) < 0.0
-    assert (model.probability()[negative] == 0.0).all()
-    assert math.isinf(model.log_likelihood) == bool(negative.any())
-    with pytest.raises(ValueError, match="shrinkage"):
-        LancasterCells.fit(cells, shrinkage=1.5)
+    assert two.probability() == pytest.approx(one.probability(), rel=1e-10)
+    # Of one class the prior leaves out half of each cell's own record.
+    assert one.tau() > two.tau()
+    assert two.parameters == one.parameters
+    assert two.log_likelihood == pytest.approx(one.log_likelihood, rel=1e-10)
 
 
 def test_the_pairs_fit_better_than_independence(cells):

@@ -8,7 +8,7 @@ import pytest
 
 from riskcore.assessment.population import risk_by
 from riskcore.data.sample_design import SampleDesign
-from riskcore.models import CellTable, LancasterCells, LatentClass, LogLinear
+from riskcore.models import CellTable, LatentClass, LogLinear
 from riskcore.models.cell_model import student
 from riskcore.models.clusters import Clusters
 from riskcore.simulate import microdata
@@ -182,7 +182,7 @@ def test_a_file_of_twins_says_what_half_of_it_says():
     assert LogLinear.fit(twins).overdispersion.scale < double.overdispersion.scale / 2
 
 
-@pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit, LancasterCells.fit])
+@pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit])
 def test_each_fit_of_the_jackknife_leaves_out_whole_clusters(fit):
     keys, cluster = columns(400)
     model = fit(keys, cluster=cluster, weight_sum=np.full(400, 4.0))

@@ -8,7 +8,7 @@ import pytest
 
 import riskcore
 from riskcore import tabulate
-from riskcore.models import CellTable, LancasterCells, LatentClass, LogLinear
+from riskcore.models import CellTable, LatentClass, LogLinear
 from riskcore.models.cell_table import ANY
 from riskcore.models.smoothed_weights import SmoothedWeights, _Weights
 
@@ -127,7 +127,7 @@ def test_what_a_cell_keeps_of_its_own_mean():
     assert smoothed.mean_weight(table).tolist() == pytest.approx([12.0, 19.5, 25.0])
 
 
-@pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit, LancasterCells.fit])
+@pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit])
 def test_weights_that_are_constant_within_cells_change_nothing(fit):
     keys, _ = columns(600)
     weights = np.where((keys[0] + keys[1]) % 2, 0.1, 0.7) * 31.0
@@ -142,7 +142,7 @@ def test_weights_that_are_constant_within_cells_change_nothing(fit):
     assert "smoothed" not in model.fit_in_words
 
 
-@pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit, LancasterCells.fit])
+@pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit])
 def test_one_word_switches_it_off(fit):
     keys, rng = columns(600)
     weights = effects(keys) * noise(rng, 600)

@@ -41,7 +41,6 @@ def results(data):
         "assessment": assessment,
         "protected": protect(data, KEYS, "WEIGHT", threshold=0.02),
         "uniques": uniques,
-        "curve": uniques.curve(5),
         "sizes": sizes,
         "model": Pitman.fit(sizes),
         "cell model": LatentClass.fit(assessment.cells),

@@ -100,10 +100,7 @@ class Engine(ABC):
 
     @abstractmethod
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
-        """Return data, to which lookups were joined, with columns recoded and blanked.
-
-        The columns of the lookups are dropped.
-        """
+        """Return data with columns recoded and blanked; drop those of the lookups."""
 
     def change(self, lookups: Sequence[Lookup], changes: Changes, blank: Blank) -> Any:
         """Return the data with columns recoded and blanked."""

@@ -65,10 +65,7 @@ class WholeSums:
         return cls(bits, power, max(pieces, 1))
 
     def cut(self, weight: Any) -> list[Any]:
-        """Return the pieces of a weight: an array, or an expression with ``floor``.
-
-        Each step is exact: a product with a power of two, a whole part, a remainder.
-        """
+        """Return the exact pieces of a weight, an array or an expression."""
         cut = []
         rest = weight * 2.0 ** (self.bits - self.power)
         for _ in range(self.pieces):

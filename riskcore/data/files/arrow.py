@@ -90,10 +90,7 @@ class ArrowFormat(FileFormat):
     def write_tables(
         cls, tables: Iterator[Any], file: IO[bytes], path: Path, how: Writing
     ) -> None:
-        """Write the parts of a table into an open file, for messages at the path.
-
-        There are several only if the format streams their schema.
-        """
+        """Write a table into a file, in several parts if the format streams it."""
         raise NotImplementedError
 
 

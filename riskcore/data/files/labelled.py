@@ -275,11 +275,7 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
-        """Write a file; see `riskcore.data.files.formats.write`.
-
-        Codes of columns that were recoded or renumbered lose their labels: new codes
-        mean something else.
-        """
+        """Write a file; codes of recoded or renumbered columns lose their labels."""
         like = how.like
         labels = Labels() if like is None or like.labels is None else like.labels
         labels = labels.without_codes_of({*(how.recodings or ()), *how.renumbered})

@@ -331,10 +331,7 @@ def _entered(folder: Path, above: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 def _names_in(folder: Path) -> list[str]:
-    """Return the names in a folder; refuse tables with a log, and empty partitions.
-
-    A program that writes partitions makes no empty ones.
-    """
+    """Return the names in a folder; refuse tables with a log, and empty partitions."""
     names = sorted(os.listdir(folder))
     log = next((name for name in names if name in _LOGS), None)
     if log is not None:

@@ -441,10 +441,7 @@ def _stated_after_labels(file: _Bytes) -> int | None:
 def _transport_records(
     file: _Bytes, width: int, stated: int | None, *, blank: bool
 ) -> RecordCount:
-    """Count the records, which blanks follow up to the end of a line.
-
-    A record can be blank only if all variables are text.
-    """
+    """Count the records, which blanks follow up to the end of a line."""
     size = file.left
     if size % _LINE:
         file.refuse(f"its {file.size:,} bytes are not lines of {_LINE} bytes")

@@ -58,10 +58,7 @@ def written_files() -> Iterator[list[Path]]:
 
 
 def abandon() -> bool:
-    """Remove the hidden files of this process, which is to end at once.
-
-    Return False if they replace their targets just now.
-    """
+    """Remove the hidden files of this process; return False while they take places."""
     if _placing:
         return False
     for path in [*_waiting]:
@@ -84,10 +81,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
-    """Raise if a file to be written is a source, or two are the same.
-
-    Names that differ only in case are the same on some file systems.
-    """
+    """Refuse files to be written that are sources, or the same but for case."""
     read = [source for source in sources if source.exists()]
     seen: set[str] = set()
     for target in targets:

@@ -12,10 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    is_text_column,
+    plain_value,
+)
 from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
-from riskcore.data.text import is_text_column
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns

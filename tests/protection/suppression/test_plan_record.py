@@ -587,7 +587,7 @@ THRESHOLD = 0.00125
 @pytest.fixture(scope="module")
 def demo():
     """Return the demo file as it is, and recoded as in 2004."""
-    data = reader.read_data(needs.DEMODATA / "Demodata.asc")
+    data = reader.read_counted(needs.DEMODATA / "Demodata.asc")[0]
     grc = {"REGION": "Region.grc", "AGE": "Age.grc"}
     rules = {name: read_recoding(needs.DEMODATA / file) for name, file in grc.items()}
     return {"raw": data, "recoded": recode(data, rules)}

@@ -112,10 +112,7 @@ class DuckDB(base.Engine):
         return list(dict(kind.children)["values"]) if kind.id == "enum" else None
 
     def compute_results(self, question: Question, compute: Compute) -> Any:
-        """Return the data with results; duckdb counts again, within its memory limit.
-
-        The results come from a function that its connection is given.
-        """
+        """Return the data with results of a function, within the memory limit."""
         added = base.result_types(compute, {"i": "BIGINT", "f": "DOUBLE"})
         keys = ", ".join(question.key_columns)
         counted = ", ".join([RECORDS, *question.sum_columns])

@@ -119,10 +119,7 @@ class Ibis(base.Engine):
         return self.native.select(**columns)
 
     def send(self, table: Any) -> Any:
-        """Return an eager narwhals frame as a table in memory that is never shown.
-
-        ibis prints a query with the first and last rows of its tables in memory.
-        """
+        """Return a frame as a table in memory, of which ibis does not print rows."""
         given = import_module("ibis").memtable(table.to_arrow())
         node = given.op()
         kind = type(node.data)

@@ -40,10 +40,7 @@ class LargeFile(Polars):
     def of(
         cls, file: RecordBatches, keys: Sequence[Hashable], weight: Hashable | None
     ) -> LargeFile | None:
-        """Return a file as an engine; None if its cells might differ from memory.
-
-        A file with faulty weights is returned: it is refused when it is counted.
-        """
+        """Return a file as an engine; None if its cells might differ from memory."""
         kinds = [file.schema.field(key).type for key in keys]
         if not all(_is_one_of(_decoded(kind), _KEYS) for kind in kinds):
             return None

@@ -10,10 +10,7 @@ from riskcore.data.files.arrow import import_pyarrow
 
 
 def scan(schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
-    """Return a lazy frame of tables of Arrow.
-
-    ``tables`` yields them with the columns and types of the schema it is given.
-    """
+    """Return a lazy frame of tables of Arrow, which ``tables`` yields for a schema."""
     polars = import_module("polars")
     schema = _plain_schema(schema)
 

@@ -89,10 +89,7 @@ class Spark(base.Engine):
             yield np.frombuffer(row[0], np.int64), np.frombuffer(row[1], np.float64)
 
     def compute_results(self, question: Question, compute: Compute) -> Any:
-        """Return the data with results, which the executors compute.
-
-        They count again, in whole numbers, and so get the same bits.
-        """
+        """Return the data with results, which executors compute to the same bits."""
         types = import_module("pyspark.sql.types")
         kinds = {"i": types.LongType(), "f": types.DoubleType()}
         added = base.result_types(compute, kinds)

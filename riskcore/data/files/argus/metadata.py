@@ -88,8 +88,8 @@ class Metadata:
 def metadata_beside(path: str | Path) -> Path | None:
     """Return the metadata of the same name next to a data file, in any case.
 
-    They are the ``.rda``; for ``.asc`` and ``.dat`` otherwise the ``.rds``, which
-    mu-Argus writes for safe files; for a safe file, ``.saf``, first the ``.rds``.
+    They are the ``.rda``, else, of ``.asc`` and ``.dat``, the ``.rds`` of a safe file;
+    of a safe file, ``.saf``, first the ``.rds``.
     """
     path = Path(path)
     suffixes = _METADATA.get(path.suffix.lower(), (".rda",))

@@ -30,33 +30,6 @@ _NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
 _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
 
-def read_data(
-    path: str | Path,
-    metadata: Metadata | str | Path | None = None,
-    columns: Sequence[str] | None = None,
-    *,
-    numeric: Iterable[str] = (),
-    text: bool = False,
-    progress: Parts | None = None,
-) -> dict[str, Array]:
-    r"""Read a mu-Argus data file, in fixed or free format.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.asc"
-    ...     _ = path.write_text("112.50\n9 8.00\n")
-    ...     metadata = path.with_suffix(".rda")
-    ...     _ = metadata.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\n")
-    ...     data = read_data(path)
-    >>> data["SEX"].tolist(), data["W"].tolist()
-    (['1', None], [12.5, 8.0])
-    """
-    data, _ = read_counted(
-        path, metadata, columns, numeric=numeric, text=text, progress=progress
-    )
-    return data
-
-
 def read_counted(
     path: str | Path,
     metadata: Metadata | str | Path | None = None,
@@ -66,7 +39,18 @@ def read_counted(
     text: bool = False,
     progress: Parts | None = None,
 ) -> tuple[dict[str, Array], Intake]:
-    """Return the data as `read_data` does, and the account of the file's lines."""
+    r"""Read a mu-Argus data file, and account for its lines.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "survey.asc"
+    ...     _ = path.write_text("112.50\n9 8.00\n")
+    ...     metadata = path.with_suffix(".rda")
+    ...     _ = metadata.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\n")
+    ...     data, _ = read_counted(path)
+    >>> data["SEX"].tolist(), data["W"].tolist()
+    (['1', None], [12.5, 8.0])
+    """
     path = Path(path)
     metadata = metadata_of(path, metadata)
     if metadata.spss:
@@ -104,10 +88,7 @@ def fields_of(
     variables: Sequence[Variable],
     progress: Parts | None,
 ) -> Iterator[tuple[Array, Iterable[Array]]]:
-    """Yield records part by part: their lines, and the text of each variable.
-
-    The text includes the blanks around it, as in the file; see `stripped`.
-    """
+    """Yield records part by part: their lines, and the text and blanks of variables."""
     split: _Fixed | _Free = _Fixed(path, variables)
     first_line = 1
     if metadata.separator is not None:
