@@ -94,13 +94,6 @@ def docs(session):
 
 
 @nox.session
-def mutate(session):
-    """Change the source and see a test fail: `-- --modules core/risk`."""
-    install(session, "-e", ".[test]")
-    run(session, "bench.mutation", *session.posargs)
-
-
-@nox.session
 def objects(session):
     """Make the machine code of the wheel of this platform; some minutes.
 

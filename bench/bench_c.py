@@ -13,11 +13,11 @@ import tempfile
 import time
 from pathlib import Path
 
+import flint as python_flint
 import numpy as np
 from scipy.special import hyp2f1
 
 import riskcore
-from bench import other_libraries
 from bench._common import HERE, given, interleaved, origin, publish, table
 
 FOLDER = HERE.parent / "bindings" / "c"
@@ -56,6 +56,7 @@ FREQUENCIES = {
     "real f": lambda rng, n: rng.uniform(0.1, 16, n),
 }
 FLINT_CALLS = 300
+CORRECT_ROUNDING = 2  # FPWRAP_CORRECT_ROUNDING of arb_fpwrap.h
 
 
 def built(build, more, folder):
@@ -78,9 +79,28 @@ def on(call, f, p, out):
     return lambda: call(*places, ctypes.c_int64(len(f)))
 
 
+def gauss_of_flint():
+    """Return (f, p) -> G = 2F1(1, 1; f+1; 1-p), correctly rounded.
+
+    The library is that of the wheel of python-flint.
+    """
+    place = Path(python_flint.__file__).parents[1] / "python_flint.libs"
+    (path,) = place.glob("libflint*")
+    double, whole = ctypes.c_double, ctypes.c_int
+    call = ctypes.CDLL(str(path)).arb_fpwrap_double_hypgeom_2f1
+    out = double()
+    call.argtypes = [ctypes.POINTER(double), *[double] * 4, whole, whole]
+
+    def gauss(f, p):
+        call(ctypes.byref(out), 1.0, 1.0, f + 1, 1 - p, 0, CORRECT_ROUNDING)
+        return out.value
+
+    return gauss
+
+
 def flint(f, p):
     """Return FLINT's seconds a cell, correctly rounded."""
-    gauss = other_libraries.gauss_of_flint()
+    gauss = gauss_of_flint()
     start = time.perf_counter()
     for cell in zip(f[:FLINT_CALLS].tolist(), p[:FLINT_CALLS].tolist(), strict=True):
         gauss(*cell)

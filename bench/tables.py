@@ -69,8 +69,6 @@ class Section(NamedTuple):
 
 PAGE = "bench/results/benches.md"
 ROUNDING = "bench/results/correct_rounding.md"
-CELLS = "bench/results/cell_models.md"
-MEASURES = "bench/results/audit_measures.md"
 PROOF = "bench/results/proof_of_rounding.md"
 # Of functions that bench/search.py measures together.
 GROUPS = (
@@ -81,11 +79,8 @@ SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
     Section("bench_assess", PAGE, "assess", measured=True),
-    Section("bench_reading", PAGE, "reading", measured=True),
     Section("engines", PAGE, "engines", measured=True),
     Section("bench_protect", PAGE, "protect", measured=True),
-    Section("bench_wildcard", PAGE, "wildcard", measured=True),
-    Section("bench_diversity", PAGE, "diversity", measured=True),
     Section("bench_treatments", PAGE, "treatments", measured=True),
     Section("bench_treatments", "bench/results/treatments.md", "treat"),
     Section(
@@ -96,19 +91,13 @@ SECTIONS = (
     ),
     # The secrets of the files are drawn anew.
     Section("relink", "bench/results/attacks.md", "relink", measured=True),
-    # They have rows of files and of a package that are not part of the project.
+    # They have rows of files that are not part of the project.
     *(
         Section(script, f"bench/results/{script}.md", measured=True)
-        for script in ("attackers", "after_truth", "blanks")
+        for script in ("attackers", "after_truth")
     ),
-    Section("bench_check", PAGE, "check", measured=True),
-    Section("bench_lancaster", PAGE, "lancaster", measured=True),
-    Section("bench_cell_models", PAGE, "cell_models", measured=True),
     Section("bench_startup", PAGE, "startup", measured=True),
-    *(
-        Section(script, "bench/results/app_times.md", script, measured=True)
-        for script in ("app_times", "app_clicks", "app_monkey")
-    ),
+    Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
     Section("bench_c", PAGE, "c_speed", measured=True),
     *(
@@ -118,12 +107,6 @@ SECTIONS = (
     ),
     Section("bench_kernel", PAGE, "function_speed", measured=True),
     Section("continued_fraction", PAGE, "fraction"),
-    Section(
-        "other_libraries",
-        ROUNDING,
-        "other_libraries",
-        measured=True,
-    ),
     Section("rounding_rates", ROUNDING, "rounding_rates"),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
@@ -133,7 +116,6 @@ SECTIONS = (
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
     Section("correct_rounding", PAGE, "correct_rounding"),
     Section("directed_rounding", PAGE, "directed_rounding"),
-    Section("finite_population", PAGE, "finite_population"),
     Section("atlas", "bench/results/accuracy.md", "figure"),
     Section("atlas", "bench/results/accuracy.md", "rule"),
     Section("atlas", "bench/results/accuracy.md", "maps"),
@@ -145,60 +127,8 @@ SECTIONS = (
     Section("guide", "bench/results/guide.md", "guide"),
     Section("guide", "bench/results/guide.md", "guide_times", measured=True),
     Section("guide", "bench/results/guide.md", "guide_peer", measured=True),
-    Section("whole_job", "bench/results/whole_job.md", "whole_job", measured=True),
     Section("calibration", "bench/results/calibration.md"),
-    # It has rows of a file that is not part of the project.
-    Section(
-        "calibration_cells", "bench/results/calibration_of_cells.md", measured=True
-    ),
-    Section(
-        "calibration_cells",
-        CELLS,
-        "calibration_cells",
-        measured=True,
-    ),
-    Section("calibration_weights", CELLS, "calibration_weights"),
-    # It has rows of a file that is not part of the project.
-    Section(
-        "calibration_numeric",
-        CELLS,
-        "calibration_numeric",
-        measured=True,
-    ),
     Section("calibration_waves", "bench/results/waves.md", "calibration_waves"),
-    Section("bench_waves", "bench/results/waves.md", "bench_waves", measured=True),
-    # It has rows of packages that are not part of the project.
-    Section(
-        "known_measures",
-        MEASURES,
-        "known_measures",
-        measured=True,
-    ),
-    Section(
-        "known_measures",
-        MEASURES,
-        "known_adult",
-        measured=True,
-    ),
-    Section(
-        "known_measures",
-        MEASURES,
-        "known_times",
-        measured=True,
-    ),
-    Section("known_measures", MEASURES, "known_examples"),
-    # It has rows of files and packages that are not part of the project.
-    *(
-        Section("audit_truth", "bench/results/audit_truth.md", name, measured=True)
-        for name in (
-            "truth_goals",
-            "truth_claims",
-            "truth_leaks",
-            "truth_claims_by_kind",
-            "truth_leaks_by_kind",
-        )
-    ),
-    Section("mutation", "bench/mutation.md", measured=True),
     Section("prove", PROOF, "proof"),
     Section("prove", PROOF, "proof_lemmas"),
     Section(

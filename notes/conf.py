@@ -55,7 +55,6 @@ ELSEWHERE = {
     "bench/README.md": "reference/benches",
     "bench/results/benches.md": "reference/measurements",
     "bench/accuracy.md": "reference/accuracy_by_region",
-    "bench/mutation.md": "reference/mutation",
 }
 
 logger = logging.getLogger(__name__)
@@ -160,8 +159,7 @@ def page_from_elsewhere(app, page, source):
             text = path.read_text()
             # Links to scripts, data and results lead nowhere; pages have other places.
             text = re.sub(r"\[([^]]*)\]\((?!(?!results/)\S*\.md\))[^)]*\)", r"\1", text)
-            text = re.sub(r"\((?:\.\./)?(accuracy|mutation)\.md\)", r"(\1.md)", text)
-            text = text.replace("(accuracy.md)", "(accuracy_by_region.md)")
+            text = re.sub(r"\((\.\./)?accuracy\.md\)", "(accuracy_by_region.md)", text)
             source[0] = re.sub(r"\((?:\.\./)+notes/", "(../", text)
 
 

@@ -72,20 +72,6 @@ sdcmicro = pytest.mark.skipif(
     reason="needs R with Rcpp and data.table, and in RISKCORE_SDCMICRO a copy of "
     "sdcMicro's repository",
 )
-synthpop = pytest.mark.skipif(
-    not os.environ.get("RISKCORE_SYNTHPOP") or not shutil.which("Rscript"),
-    reason="needs R with stringr, and in RISKCORE_SYNTHPOP a copy of synthpop's "
-    "repository",
-)
-riskutility = pytest.mark.skipif(
-    not os.environ.get("RISKCORE_RISKUTILITY") or not shutil.which("Rscript"),
-    reason="needs R with data.table and VIM, and in RISKCORE_RISKUTILITY a folder with "
-    "the sources of riskutility",
-)
-anonymeter = pytest.mark.skipif(
-    not os.environ.get("RISKCORE_PEERS"),
-    reason="needs in RISKCORE_PEERS a Python with Anonymeter",
-)
 sdv = pytest.mark.skipif(
     importlib.util.find_spec("sdv") is None or version("sdv").split(".")[0] != "2",
     reason="needs the synthesizer SDV 2, with scikit-learn and pandas",

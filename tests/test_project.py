@@ -291,8 +291,7 @@ def test_pages_and_sections_that_are_named_exist(folder):
     for name in of_folder:
         text = one_line((ROOT / name).read_text())
         for page in re.findall(r"\b(?:notes|bench)/[\w/]*\w\.md\b", text):
-            made = page == "bench/mutation.md"  # by a run of hours
-            assert made or (ROOT / page).exists(), f"{name}: {page}"
+            assert (ROOT / page).exists(), f"{name}: {page}"
         for page, *numbers in SECTION.findall(text):
             path = ROOT / page if "/" in page else ROOT / "notes" / page
             assert {number for number in numbers if number} <= sections(path), (
@@ -330,7 +329,7 @@ FILE = re.compile(r"`((?:[\w.]+/)+(?:\w+\.(?:py|md|csv|js|html))?)`")
 @pytest.mark.parametrize("page", PAGES)
 def test_files_that_are_named_exist(page):
     for name in FILE.findall(text_of(page)):
-        made = name in {"bench/mutation.md", "dist/", ".mutation/", "build/docs/html/"}
+        made = name in {"dist/", "build/docs/html/"}
         places = (ROOT, ROOT / "riskcore", (ROOT / page).parent)
         assert made or any((place / name).exists() for place in places), name
 

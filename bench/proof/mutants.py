@@ -18,8 +18,8 @@ import types
 from typing import NamedTuple
 
 from bench._common import replace, table
-from bench.mutation import ROOT, another_program, mutants
 from bench.proof import claims, parts, prover, reflection, ways
+from bench.proof.source_mutants import ROOT, another_program, mutants
 from riskcore.core.special.gauss import rounding_test as rounding
 
 # In the order of their imports.

@@ -534,8 +534,8 @@ def test_theorems_are_those_of_the_source(monkeypatch):
 MUTANTS = """
 import json, sys, warnings
 warnings.simplefilter("ignore")
-from bench.mutation import ROOT, Mutant
 from bench.proof import mutants
+from bench.proof.source_mutants import ROOT, Mutant
 before = mutants.unmutated()
 given, numbers = json.load(sys.stdin)
 tried = []

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import known_measures as bench
 from riskcore.disclosure import gower
 from riskcore.disclosure import known_measures as measures
 from riskcore.disclosure.known_measures import NOTES, OF_TARGETS, known_measures
 from riskcore.disclosure.shared_columns import SharedColumn
+from tests.disclosure import measured_files as bench
 
 PAGE = Path(__file__).parents[2] / "notes" / "audit.md"
 RISKS = {"singling out, risk", "linkability, risk"}
