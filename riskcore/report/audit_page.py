@@ -60,27 +60,6 @@ def public_audit_page(
 
     Numbers of records of the original, exact expectations and records are left out;
     of few claims, guesses or records all is, as it would be about single people.
-
-    Parameters
-    ----------
-    found : Audit
-    title : str, optional
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> found = riskcore.audit({"age": [31, 47]}, {"age": [47, 50]}, ["age"])
-    >>> "Our file" in public_audit_page(found, title="Our file")
-    True
     """
     need_jinja()
     facts = [

@@ -61,23 +61,7 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
 
 
 def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
-    """Return the rules of recodings, for the settings of a report.
-
-    Parameters
-    ----------
-    recodings : mapping of column names to Recoding
-
-    Returns
-    -------
-    list of (str, str)
-        A name and the rules of each recoding, one rule on each line.
-
-    Examples
-    --------
-    >>> from riskcore import Recoding
-    >>> recoding_facts({"age": Recoding.top_bottom(top=85)})
-    [('recoding of age', '[85, inf) \u2192 85')]
-    """
+    """Return the name and the rules of each recoding, one rule on each line."""
     return [
         (f"recoding of {printable(str(name))}", _with_arrows(str(recoding)))
         for name, recoding in recodings.items()

@@ -17,7 +17,7 @@ from collections.abc import (
     Sequence,
 )
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, Unpack
+from typing import Any
 
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.assessment import Assessment
@@ -25,15 +25,16 @@ from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.exact_matches import part_of_numbers
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.progress import Lines, silent
-from riskcore.common.settings import Setting, complete, takes
 from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
 from riskcore.disclosure.verdict import no_role_text, tiles
 from riskcore.protection.records.protected_records import finite
-from riskcore.protection.release import facts
+from riskcore.protection.release.facts import remarks_of as protection_remarks
+from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import Protected
+from riskcore.protection.settings.settings import Settings
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
@@ -58,130 +59,48 @@ from riskcore.report.summary import remarks_of, stage_figures
 from riskcore.report.templating import need_jinja, render
 from riskcore.report.utility_view import section_view, utility_of
 
-_OPTIONAL = Setting(help="see `page`")
-_NO_ROWS = Setting(help="see `page`", default=())
 
-
-class PageSettings(TypedDict, total=False):
-    """What a page shows besides the risk of the stages; see `page`."""
-
-    threshold: Annotated[float | None, _OPTIONAL]
-    household_threshold: Annotated[float | None, _OPTIONAL]
-    suppression: Annotated[Mapping[str, Any] | None, _OPTIONAL]
-    riskiest: Annotated[Sequence[Mapping[Hashable, Any]] | None, _OPTIONAL]
-    facts: Annotated[Pairs, _NO_ROWS]
-    verdict: Annotated[str, Setting(help="see `page`", default="")]
-    unsafe: Annotated[Mapping[str, int] | None, _OPTIONAL]
-    k: Annotated[int | None, _OPTIONAL]
-    leaks: Annotated[Sequence[Mapping[str, Any]], _NO_ROWS]
-    not_examined: Annotated[Sequence[str], _NO_ROWS]
-    remarks: Annotated[Sequence[str], _NO_ROWS]
-    tiles: Annotated[Sequence[Tile], _NO_ROWS]
-    treated: Annotated[Mapping[str, Any] | None, _OPTIONAL]
-    numbers: Annotated[Part | None, _OPTIONAL]
-    utility: Annotated[Comparison | str | None, _OPTIONAL]
-    labels: Annotated[Labels | None, _OPTIONAL]
-    provenance: Annotated[Provenance | None, _OPTIONAL]
-
-
-@takes(PageSettings)
 def page(
     stages: Mapping[str, Assessment],
     *,
     title: str,
+    threshold: float | None = None,
+    household_threshold: float | None = None,
+    suppressed: Mapping[Any, int] | None = None,
+    riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
+    facts: Pairs = (),
+    verdict: str = "",
+    unsafe: Mapping[str, int] | None = None,
+    k: int | None = None,
+    leaks: Sequence[Mapping[str, Any]] = (),
+    not_examined: Sequence[str] = (),
+    remarks: Sequence[str] = (),
+    tiles: Sequence[Tile] = (),
+    treated: Mapping[str, Any] | None = None,
+    numbers: Part | None = None,
+    utility: Comparison | str | None = None,
+    labels: Labels | None = None,
+    provenance: Provenance | None = None,
     sets: Mapping[str, Any] | None = None,
-    **settings: Unpack[PageSettings],
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML.
 
-    Parameters
-    ----------
-    stages : mapping of str to Assessment
-        Assessments of the same records by name, in order: "original", "recoded",
-        "protected", or one alone. The last one is shown first.
-    title : str
-        Title of the page.
-    threshold, household_threshold : float, optional
-        Thresholds of the tables and the start of the chart. By default the chart starts
-        at the smallest risk that at most 1 % of the records reach, and the tables count
-        no unsafe records.
-    suppression : mapping, optional
-        ``"variables"``: for each variable ``{"suppressed": count, "share": fraction of
-        the records}``.
-    riskiest : sequence of mappings, optional
-        Rows of `Assessment.riskiest` to list; otherwise the page has no values of keys.
-    facts : iterable of (str, value), optional
-        Settings to list.
-    verdict : str, optional
-        Verdict on the file, shown at the top.
-    unsafe : mapping of str to int, optional
-        Number of unsafe records by stage, as `protect` counts them: by the risk of the
-        record or of its household, or by k.
-    k : int, optional
-        Smallest sample frequency allowed; records below it are counted.
-    leaks, not_examined : sequence of mappings, of str, optional
-        The leaks of the file and the columns without a role, as in
-        `riskcore.Protected.to_dict`.
-    remarks : sequence of str, optional
-        Sentences on the weights of the file.
-    tiles : sequence of Tile, optional
-        Figures at the head of the page, from `riskcore.report.protection_view`. With
-        them all other sections are folded.
-    treated : mapping, optional
-        The treated columns, from `riskcore.report.protection_view.treatments_view`.
-    numbers : Part, optional
-        The risk from numbers, from `riskcore.assessment.exact_matches`.
-    utility : Comparison or str, optional
-        The cost of the protection, or why it is unknown, for a section of the page.
-    labels : Labels, optional
-        Labels that follow the names of columns and the codes of the riskiest
-        combinations; by default the labels of the assessed file.
-    provenance : Provenance, optional
-        The file, the time and the command to repeat the report, see
-        `riskcore.report.provenance`.
-    sets : mapping, optional
-        All sets of keys of a protection, from `riskcore.report.key_sets.sets_view`.
-
-    Returns
-    -------
-    str
-        A page that needs no network. The same arguments give the same text.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-    ValueError
-        If there are no stages, their numbers of records differ, only some have
-        households, a threshold is nan or negative, a household threshold is given
-        without households, or a risk is 0.
-
-    See Also
-    --------
-    riskcore.core.risk.threshold.RiskDistribution : defines the numbers shown.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> from riskcore.report.page import page
-    >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
-    >>> result = riskcore.assess(data, ["sex", "age"], weight="w")
-    >>> text = page({"original": result}, title="Survey", threshold=0.1)
-    >>> '<b data-slot="threshold">0.1</b>' in text
-    True
+    ``stages`` are assessments of the same records by name, in order; the last one is
+    shown first. Without thresholds the chart starts at the smallest risk that at most
+    1 % of the records reach. ``suppressed`` counts values by variable, ``unsafe`` the
+    records by stage, by any goal. With ``tiles`` all other sections are folded.
+    Without ``riskiest`` the page has no values of keys. The same arguments give the
+    same text.
     """
     need_jinja()
-    given = complete(PageSettings, settings)
-    thresholds = given["threshold"], given["household_threshold"]
+    thresholds = threshold, household_threshold
     _check(stages, thresholds)
     views = chart_views(stages, *thresholds)
     file = list(stages.values())[-1]
-    labels = given["labels"] or file.cells.labels
-    provenance = given["provenance"] or Provenance()
-    unsafe, riskiest, utility = given["unsafe"], given["riskiest"], given["utility"]
-    suppression = given["suppression"]
+    labels = labels or file.cells.labels
+    provenance = provenance or Provenance()
     by_stage = [
-        stage_figures(one, *thresholds, (unsafe or {}).get(name), given["k"])
+        stage_figures(one, *thresholds, (unsafe or {}).get(name), k)
         for name, one in stages.items()
     ]
     return render(
@@ -189,7 +108,7 @@ def page(
         moving=True,
         title=title,
         file=file,
-        verdict=given["verdict"],
+        verdict=verdict,
         sets=sets,
         names=list(stages),
         of_households=file.households is not None,
@@ -203,18 +122,18 @@ def page(
         ],
         below=_below(by_stage),
         key_variables=_key_variables(stages),
-        suppression=_suppression(suppression) if suppression else None,
+        suppression=_suppression(suppressed, file.cells.n) if suppressed else None,
         utility=None if utility is None else section_view(utility),
-        open=[one for one in given["leaks"] if one["accepted"] is None],
-        accepted=[one for one in given["leaks"] if one["accepted"] is not None],
-        not_examined=given["not_examined"] and no_role_text(given["not_examined"]),
-        remarks=given["remarks"],
-        tiles=given["tiles"],
-        treated=given["treated"],
-        numbers=given["numbers"],
+        open=[one for one in leaks if one["accepted"] is None],
+        accepted=[one for one in leaks if one["accepted"] is not None],
+        not_examined=not_examined and no_role_text(not_examined),
+        remarks=remarks,
+        tiles=tiles,
+        treated=treated,
+        numbers=numbers,
         said=labels.variables if labels else {},
         riskiest=riskiest_view(riskiest, labels) if riskiest else None,
-        facts=[(name, str(x)) for name, x in [*provenance.facts(), *given["facts"]]],
+        facts=[(name, str(x)) for name, x in [*provenance.facts(), *facts]],
         command=provenance.shown_command,
         curves=[view.data() for view in views],
     )
@@ -289,50 +208,14 @@ def protection_page(
     utility: Comparison | str | None = None,
     provenance: Provenance | None = None,
 ) -> str:
-    """Return the report of a protection as HTML, see `page`.
+    """Return the report of a protection by a set of keys as HTML, see `page`.
 
-    Parameters
-    ----------
-    protected : Protected
-    title : str
-        Title of the page.
-    keys : int
-        Position of the set of keys.
-    examined : mapping, optional
-        The verdict on the written file, its leaks, and the columns that were not
-        examined: "examined" of the record that `riskcore.Protected.write` returns. By
-        default those of the data in memory.
-    utility : Comparison or str, optional
-        The result of `riskcore.Protected.compare`, or why it is missing, for a section
-        on the cost of protection; by default the page has no such section.
-    provenance : Provenance, optional
-        As in `page`; by default the name of the input file.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-    IndexError
-        If the set of keys does not exist.
-    ValueError
-        As `page`.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> from riskcore.report.page import protection_page
-    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-    >>> "Values suppressed" in protection_page(result, title="Survey, protected")
-    True
+    ``examined`` is the verdict on the written file, as `verdict_facts` returns it; by
+    default that on the data in memory. Without ``utility`` no cost is shown.
     """
     one = protected.sets[keys]
     if examined is None:
-        examined = facts.verdict_facts(protected, protected.examination)
+        examined = verdict_facts(protected, protected.examination)
     if len(protected.sets) > 1:
         title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
     unsafe = None
@@ -344,8 +227,8 @@ def protection_page(
         title=title,
         threshold=finite(one.aim.threshold),
         household_threshold=finite(one.aim.household_threshold),
-        suppression=_suppressed(protected),
-        facts=_protection_facts(protected),
+        suppressed=protected.suppressed,
+        facts=_protection_facts(protected.settings),
         verdict=examined["verdict"],
         unsafe=unsafe,
         k=one.aim.k,
@@ -354,7 +237,7 @@ def protection_page(
         not_examined=()
         if examined["state"] == "not examined"
         else examined["not_examined"],
-        remarks=facts.remarks_of(protected),
+        remarks=protection_remarks(protected),
         tiles=[*tiles_of(protected, one), *_of_verdict(examined)],
         treated=treatments_view(protected),
         utility=utility,
@@ -380,38 +263,7 @@ def protection_pages(
 ) -> dict[Path, Callable[[Any], str]]:
     """Return the reports to write with the safe file of a protection, by path.
 
-    They tell of the file as it is written, and of the cost of protection.
-
-    Parameters
-    ----------
-    protected : Protected
-    path : path
-        The report; with several sets of keys there is one for each, as for
-        `Protected.report`.
-    title : str, optional
-        Title of the pages; by default it has the name of the input file.
-    provenance : Provenance, optional
-        As in `page`; by default the name of the input file and the time.
-    progress : callable, optional
-        Called with a line of text at each step.
-
-    Returns
-    -------
-    dict of pathlib.Path to callable
-        Each takes what was found in the written file, and returns the text.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-    >>> [path.name for path in protection_pages(result, "report.html", title="Survey")]
-    ['report.html']
+    Each takes the verdict on the written file, and returns the text.
     """
     need_jinja()
     file = protected.source.path
@@ -436,9 +288,8 @@ def protection_pages(
     return {one: maker(at) for one, at in zip(paths, positions, strict=True)}
 
 
-def _protection_facts(protected: Protected) -> list[tuple[str, str]]:
+def _protection_facts(settings: Settings) -> list[tuple[str, str]]:
     """Return the settings."""
-    settings = protected.settings
     return [
         *role_facts(settings.weight, settings.household),
         *method_facts(settings),
@@ -448,16 +299,6 @@ def _protection_facts(protected: Protected) -> list[tuple[str, str]]:
         *threshold_facts(settings),
         *related_facts(settings),
     ]
-
-
-def _suppressed(protected: Protected) -> dict[str, Any]:
-    """Return the suppressed values by variable."""
-    return {
-        "variables": {
-            name: {"suppressed": count, "share": count / protected.n}
-            for name, count in protected.suppressed.items()
-        },
-    }
 
 
 def _check(
@@ -478,13 +319,13 @@ def _check(
             as_threshold(threshold)
 
 
-def _suppression(suppression: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rows of the suppressed values."""
-    variables = suppression.get("variables", {})
+def _suppression(suppressed: Mapping[Any, int], n: int) -> dict[str, Any]:
+    """Return the rows of the suppressed values of n records."""
+    shares = [count / n for count in suppressed.values()]
     return {
-        "variables": [{**row, "name": name} for name, row in variables.items()],
-        "total": sum(row["suppressed"] for row in variables.values()),
-        "top": bar_top([row["share"] for row in variables.values()]),
+        "variables": [*zip(suppressed, suppressed.values(), shares, strict=True)],
+        "total": sum(suppressed.values()),
+        "top": bar_top(shares),
     }
 
 

@@ -61,42 +61,9 @@ def public_page(
 ) -> str:
     """Return a report of a file that may be published, as HTML.
 
-    Parameters
-    ----------
-    assessment : Assessment
-        The file that users get, or a file that no one gets. Next to another version of
-        the file, such as a protected one, this report would reveal what was suppressed
-        there: see `public_protection_page`.
-    title : str, optional
-        Title of the page, such as the name of the survey, printed as given. What the
-        page is stands below it.
-    threshold, household_threshold : float, optional
-        Risks at which to count the records. Only whole classes are counted, so that a
-        threshold inside a class gives a range.
-
-    Returns
-    -------
-    str
-        A page that needs no network and holds only the numbers it shows: classes of
-        records by risk and rounded figures, by the rules of `riskcore.report.public`.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-    ValueError
-        If a threshold is nan or negative, a household threshold is given without
-        households, or a risk is 0.
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> from riskcore.report.public_page import public_page
-    >>> weights = [2.5, 3, 3.5, 4, 20, 30, 40, 50, 60]
-    >>> result = riskcore.assess({"age": list(range(9)), "w": weights}, ["age"], "w")
-    >>> text = public_page(result, threshold=0.2)
-    >>> "For publication" in text and "3 to 6" in text
-    True
+    The file is one that users get, or that no one gets: beside another version of it
+    the page would reveal what was suppressed there, see `public_protection_page`. Only
+    whole classes are counted, so that a threshold inside a class gives a range.
     """
     need_jinja()
     if household_threshold is not None and assessment.households is None:
@@ -126,39 +93,9 @@ def public_protection_page(
 ) -> str:
     """Return a report of a protection that may be published, as HTML.
 
-    Parameters
-    ----------
-    protected : Protected
-    title : str, optional
-        Title of the page, such as the name of the survey, printed as given. What the
-        page is stands below it.
-    drop : iterable of column names, optional
-        The columns that `Protected.write` leaves out: the page does not name them,
-        unless they are keys.
-    examined : mapping, optional
-        The verdict on the written file, as for `protection_page`; by default that on
-        the data in memory.
-
-    Returns
-    -------
-    str
-        As `public_page`, for the protected file, with how it was protected and about
-        how many values were suppressed. All sets of keys are on one page: two pages
-        together would reveal what neither says.
-
-    Raises
-    ------
-    ImportError
-        If Jinja2 is not installed (``pip install jinja2``).
-
-    Examples
-    --------
-    >>> import riskcore
-    >>> from riskcore.report.public_page import public_protection_page
-    >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-    >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-    >>> "fewer than 10" in public_protection_page(result)
-    True
+    Columns to ``drop`` are not named unless they are keys. ``examined`` is as for
+    `protection_page`. All sets of keys are on one page: two pages together would
+    reveal what neither says.
     """
     need_jinja()
     left_out = arguments.names("drop", drop)

@@ -41,12 +41,6 @@ class RiskCurve:
         Number of records.
     max_risk, rate : float
         Largest risk and re-identification rate.
-
-    Examples
-    --------
-    >>> curve = risk_curve(RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3]))
-    >>> curve.complete, curve.n, curve.safe_rate
-    (True, 8, array([0.     , 0.0625 , 0.15625]))
     """
 
     threshold: Risks
@@ -70,45 +64,14 @@ def risk_curve(
     include: Iterable[float] = (),
     edges: ArrayLike | None = None,
 ) -> RiskCurve:
-    """Return a distribution of risk at no more than a given number of thresholds.
+    """Return a distribution of risk, exact at ``most`` thresholds or fewer.
 
-    Parameters
-    ----------
-    distribution : RiskDistribution
-    most : int
-        Largest number of thresholds, 4 or more.
-    include : iterable of float
-        Further thresholds, unless all distinct risks are thresholds.
-    edges : array_like, optional
-        Rising bounds of the classes; by default the bounds of `log_edges`.
-
-    Returns
-    -------
-    RiskCurve
-        Exact at each of its thresholds.
-
-    Raises
-    ------
-    ValueError
-        If ``most`` is below 4, or a risk is 0 and no edges are given.
-
-    Notes
-    -----
     The thresholds are all distinct risks if there are at most ``most``. Otherwise they
     are even over three scales: over log risk, the decimal numbers of two digits within
     the range (of one digit, or powers of ten, if those are more than ``most``/2); over
     the riskiest, the ``most``/4 largest risks; over records, the observed risks at even
-    steps from the smallest to the largest.
-
-    CASC (2004) deliverable 1.2-D3, sections 4 and 7.3.
-
-    Examples
-    --------
-    >>> curve = risk_curve(RiskDistribution([0.5, 0.125, 0.25], frequency=[1, 4, 3]))
-    >>> curve.threshold, curve.unsafe
-    (array([0.125, 0.25 , 0.5  ]), array([8, 4, 1]))
-    >>> curve.capped_rate
-    array([0.125  , 0.1875 , 0.21875])
+    steps from the smallest to the largest. ``include`` are further ones. CASC (2004)
+    deliverable 1.2-D3, sections 4 and 7.3.
     """
     if most < 4:
         raise ValueError(f"most={most}: need 4 thresholds or more")
@@ -165,25 +128,7 @@ def _round_numbers(low: float, high: float, most: int) -> Risks:
 
 
 def shared_edges(distributions: Iterable[RiskDistribution]) -> Risks:
-    """Return bounds of classes for the risks of several distributions.
-
-    Parameters
-    ----------
-    distributions : iterable of RiskDistribution
-        At least one, without risks of 0.
-
-    Returns
-    -------
-    ndarray of float64
-        Rising.
-
-    Examples
-    --------
-    >>> one, other = RiskDistribution([0.02, 0.03]), RiskDistribution([0.5])
-    >>> edges = shared_edges([one, other])
-    >>> float(edges[0]) <= 0.02, float(edges[-1]) >= 0.5
-    (True, True)
-    """
+    """Return bounds of classes for the risks, above 0, of several distributions."""
     files = list(distributions)
     return log_edges(
         min(float(file.risk[0]) for file in files), max(file.max_risk for file in files)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from riskcore.assessment.reported_figures import whole_label
 from riskcore.common.progress import Lines, silent
-from riskcore.comparison.compare import Comparison
+from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.protection.result import Protected
 from riskcore.report import utility_text
 
 # Largest file that a report compares; a million records take about 2 s.
 MOST_RECORDS = 5_000_000
-# Longer tables of users show the cells that have changed most.
-MOST_CELLS = 40
+# Longer tables show the cells, or the categories, that have changed most.
+MOST_CELLS = MOST_CATEGORIES = 40
 # Numbers of pairs of keys and of strata in the report of a protection.
 _PAIRS, _STRATA = 5, 20
 
@@ -36,10 +37,22 @@ def utility_view(
 ) -> dict[str, Any]:
     """Return the values that every page of a comparison shows."""
     figures = found.to_dict()
+    named = partial(utility_text.with_label, labels=figures["labels"], form=whole_label)
     ranked = utility_text.most_changed(figures["pairs"])
     by_stratum = utility_text.stratum_rows(figures, whole_label)
     listed = by_stratum if strata is None else by_stratum[: strata + 1]
     return {
+        "keys": utility_text.key_rows(figures["keys"], named),
+        "distances": utility_text.distance_rows(figures["keys"], name=whole_label),
+        "tables": [
+            {**_table_of_key(one), "name": named(one.key)}
+            for one in found.keys
+            if one.table
+        ],
+        "numbers": utility_text.number_rows(figures, named),
+        "correlations": utility_text.correlation_rows(
+            figures["correlations"], whole_label
+        ),
         "pairs": utility_text.pair_rows(ranked[:pairs], whole_label),
         "more_pairs": len(ranked) - len(ranked[:pairs]),
         "mean": utility_text.number(found.mean_total_variation),
@@ -53,6 +66,18 @@ def utility_view(
         "propensity": [
             one.rstrip(".") for one in utility_text.propensity_lines(figures)
         ],
+    }
+
+
+def _table_of_key(one: KeyComparison) -> dict[str, Any]:
+    """Return the categories whose share changed most, in the order of the table."""
+    moved = [abs(row.share_after - row.share_before) for row in one.table]
+    ranked = sorted(range(len(moved)), key=lambda i: (-moved[i], i))
+    rows = [one.table[i] for i in sorted(ranked[:MOST_CATEGORIES])]
+    return {
+        "rows": rows,
+        "more": len(one.table) - len(rows),
+        "most": max(max(row.share_before, row.share_after) for row in rows),
     }
 
 
@@ -111,6 +136,6 @@ def section_view(utility: Comparison | str) -> dict[str, Any]:
         "why_not": "",
         "missing": utility_text.whole(utility.newly_missing),
         "lost": utility_text.percent(utility.share_lost),
-        "keys": utility_text.distance_rows(keys, entropy=True, name=whole_label),
         **utility_view(utility, _PAIRS, _STRATA),
+        "distances": utility_text.distance_rows(keys, entropy=True, name=whole_label),
     }

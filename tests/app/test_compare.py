@@ -77,10 +77,10 @@ def test_figures_are_those_of_the_package(chosen, survey):
     expected = result.compare()
     assert found["missing"] == expected.newly_missing
     assert found["lost"] == pytest.approx(expected.share_lost)
-    rows = {row[0]: row for row in found["distances_rows"][1:]}
+    rows = {row[0]: row for row in found["view"]["distances"][1:]}
     for one in expected.keys:
         assert rows[one.key][1] == f"{one.suppressed:,}"
-    assert len(found["tables"]) == len(KEYS)
+    assert len(found["view"]["tables"]) == len(KEYS)
 
 
 def test_a_plan_alone_gives_figures(chosen):
@@ -260,7 +260,7 @@ def test_an_added_analysis_does_not_compare_again(chosen, monkeypatch):
 def test_a_column_of_numbers(chosen):
     compare.number(chosen, form(column=at(chosen, "INCOME")))
     found = seen(chosen)
-    assert found["moments"][1][0] == "INCOME"
+    assert found["view"]["numbers"][1][0] == "INCOME"
 
 
 @pytest.mark.parametrize("name", ["SEX", "WEIGHT"])
@@ -275,7 +275,7 @@ def test_a_column_that_became_a_key_is_left_out(chosen):
     chosen.set_roles({"HHSIZE": "key"}, "roles")
     found = seen(chosen)
     assert found["work"] == "done"
-    assert [row[0] for row in found["moments"] if row[0]] == ["INCOME"]
+    assert [row[0] for row in found["view"]["numbers"] if row[0]] == ["INCOME"]
     assert comparisons.choices(chosen)["numbers"] == ["HHSIZE", "INCOME"]
 
 
@@ -403,13 +403,15 @@ def test_the_picture_has_the_newest_of_many_versions(chosen):
 
 def test_figures_are_written_as_the_reader_writes(chosen):
     english, german = seen(chosen), seen(chosen, "de")
-    for a, b in zip(
-        english["distances_rows"][1:], german["distances_rows"][1:], strict=True
-    ):
+    rows = (one["view"]["distances"][1:] for one in (english, german))
+    for a, b in zip(*rows, strict=True):
         assert a[0] == b[0]
         for x, y in zip(a[1:], b[1:], strict=True):
             assert y == x.translate(str.maketrans(",.", ".,"))
     assert german["percent"](0.125) == "12,5 %"
+    mean = english["view"]["mean"]
+    assert 0.0 < float(mean) < 1.0
+    assert german["view"]["mean"] == mean.replace(".", ",")
 
 
 def test_names_with_digits_stay_as_they_are():

@@ -372,9 +372,7 @@ def hostile():
         "stages": dict.fromkeys(HOSTILE, result),
         "title": " ".join(HOSTILE),
         "riskiest": result.riskiest(4),
-        "suppression": {
-            "variables": {key: {"suppressed": 1, "share": 0.1} for key in keys},
-        },
+        "suppressed": dict.fromkeys(keys, 1),
         "facts": list(zip(HOSTILE, HOSTILE[::-1], strict=True)),
     }
 
@@ -588,24 +586,20 @@ def test_classes_add_up_to_the_file(small):
     assert sum(counts) == 2 * small.cells.n  # of records, then of households
 
 
-def test_suppression_and_settings_are_listed(small):
+def test_suppression_and_settings_are_listed():
+    data = {"age": list(range(1600)), "region": [1] * 1600, "w": [7.0] * 1600}
     made = page(
-        {"original": small},
+        {"original": assess(data, ["age", "region"], "w")},
         title="T",
-        suppression={
-            "variables": {
-                "age": {"suppressed": 1200, "share": 0.25},
-                "region": {"suppressed": 300, "share": 0.0625},
-            },
-        },
+        suppressed={"age": 400, "region": 1_000},
         facts=[("seed", 2004)],
     )
     rows = rows_of(made)
-    assert ["age", "1,200", "25 %", ""] in rows
-    assert ["all variables", "1,500", "", ""] in rows
+    assert ["age", "400", "25 %", ""] in rows
+    assert ["all variables", "1,400", "", ""] in rows
     assert ["seed", "2004"] in rows
     # Of all records, not of the largest.
-    assert re.findall(r'<rect width="([\d.]+)%"', made) == ["25.000", "6.250"]
+    assert re.findall(r'<rect width="([\d.]+)%"', made) == ["25.000", "62.500"]
     assert "0 to 100 % of the records" in made
 
 

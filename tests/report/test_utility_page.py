@@ -10,7 +10,7 @@ from riskcore.report import utility_text, utility_view
 from riskcore.report.page import protection_page
 from riskcore.report.public_page import public_protection_page
 from riskcore.report.risk_utility_svg import nice, spots
-from riskcore.report.utility_page import MOST_CATEGORIES, comparison_page, trials_page
+from riskcore.report.utility_page import comparison_page, trials_page
 from riskcore.report.utility_view import utility_of
 from tests import needs
 from tests.accepted import ANY_LEAK
@@ -125,7 +125,10 @@ def test_of_many_categories_those_that_have_changed_most():
     safe = {"code": np.ma.MaskedArray(original["code"], original["code"] < 3)}
     one = riskcore.compare(original, safe, ["code"])
     page = comparison_page(one, title="Many")
-    assert f"The {MOST_CATEGORIES} of 201 categories that changed most" in page
+    assert (
+        f"The {utility_view.MOST_CATEGORIES} of 201 categories that changed most"
+        in page
+    )
 
 
 def test_keys_that_cannot_be_compared():

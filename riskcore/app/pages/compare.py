@@ -12,19 +12,27 @@ from riskcore.app.forms import Form, NumberFormat, axes_in_format, in_format
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.assessment.reported_figures import whole_label
 from riskcore.comparison.analyses import TableComparison
 from riskcore.comparison.compare import numbers_of
 from riskcore.comparison.formula import formulas, table_columns
 from riskcore.protection.trials import Trial
 from riskcore.report import utility_text
 from riskcore.report.risk_utility_svg import spots
-from riskcore.report.utility_page import table_view
 from riskcore.report.utility_view import studies_view, utility_view
 
 # Larger tables show only the cells that changed most.
 MOST_CELLS = 600
 _PAIRS, _STRATA = 10, 20
+# Columns of text in each table of the comparison; figures follow.
+_TEXTS = {
+    "keys": 2,
+    "distances": 1,
+    "numbers": 2,
+    "correlations": 1,
+    "pairs": 1,
+    "losses": 2,
+    "strata": 1,
+}
 _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
 
@@ -61,27 +69,15 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
     found = result.found
     if found is None:
         return {"why": result.reason, "work": "failed"}
-    figures = found.to_dict()
     view = utility_view(found, _PAIRS, _STRATA)
-    for name, texts in (("pairs", 1), ("losses", 2), ("strata", 1)):
+    for name, texts in _TEXTS.items():
         view[name] = _rewritten(view[name], texts, numbers)
-    for name in ("mean", "propensity"):
-        view[name] = [in_format(one, numbers) for one in view[name]]
-    keys = utility_text.key_rows(figures["keys"], whole_label)
-    distances = utility_text.distance_rows(
-        figures["keys"], entropy=False, name=whole_label
-    )
-    moments = utility_text.number_rows(figures, whole_label)
-    correlations = utility_text.correlation_rows(figures["correlations"], whole_label)
+    view["mean"] = in_format(view["mean"], numbers)
+    view["propensity"] = [in_format(one, numbers) for one in view["propensity"]]
     return {
         "view": view,
         "missing": found.newly_missing,
         "lost": found.share_lost,
-        "keys": _rewritten(keys, 2, numbers),
-        "distances_rows": _rewritten(distances, 1, numbers),
-        "tables": [table_view(one) for one in found.keys if one.table],
-        "moments": _rewritten(moments, 2, numbers),
-        "correlations": _rewritten(correlations, 1, numbers),
         "percent": lambda share: in_format(utility_text.percent(share), numbers),
         "studies": _studies(result.studies, numbers),
     }
