@@ -33,7 +33,6 @@ from riskcore.disclosure.audit_settings import AuditSettings
 from riskcore.disclosure.claims import IdentityClaims, identity_claims
 from riskcore.disclosure.copies import copies
 from riskcore.disclosure.known_measures import known_measures
-from riskcore.disclosure.linkage import link
 from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.shared_columns import (
@@ -127,12 +126,10 @@ def audit(
     comparison is with people of equal keys whose target is drawn from a latent-class
     model of keys and target: what a model teaches about everybody is not a leak.
 
-    With numbers, each released record is linked to the person of the original, or of
-    the holdout, that fits best by keys and numbers together. And each person is linked
-    to the released records that fit the keys and have the nearest numbers, see
-    `Audit.number_links`: right is what these tell of the person in other columns. With
-    a holdout, the distance to the closest released record tells whether somebody was in
-    the original.
+    With numbers, each person is linked to the released records that fit the keys and
+    have the nearest numbers, see `Audit.number_links`: right is what these tell of the
+    person in other columns. With a holdout, the distance to the closest released record
+    tells whether somebody was in the original.
 
     Examples
     --------
@@ -262,8 +259,7 @@ def _of_records(
     found["attributes"] = tuple(guesses)
     values = [*numbers.values()]
     if values:
-        say("linking records by keys and numbers")
-        found["linkage"] = link(keys, values, [*files.keys, *numbers], own)
+        say("linking people by keys and numbers")
         known = _known(files, targets, numbers, own, missing)
         found["number_links"] = number_links(known)
     if HOLDOUT in files.coded:
