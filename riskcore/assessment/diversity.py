@@ -42,6 +42,7 @@ from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.doubtful import doubtful_codes
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.frame_types import DataT, DataT_co, OfData, frame
 from riskcore.data.hierarchy import Hierarchy
 from riskcore.data.source import Source
 
@@ -61,7 +62,7 @@ Tree = Hierarchy | Sequence[Mapping[Any, Hashable]]
 
 
 def diversity(
-    data: Any,
+    data: DataT,
     keys: Iterable[Hashable],
     sensitive: Hashable | Sequence[Hashable],
     *,
@@ -72,7 +73,7 @@ def diversity(
     ordered: Sequence[Hashable] = (),
     hierarchies: Mapping[Hashable, Tree] | None = None,
     reading: Reading | None = None,
-) -> Diversity:
+) -> Diversity[DataT]:
     r"""Measure l-diversity and t-closeness of the cells of a file.
 
     Parameters
@@ -552,7 +553,7 @@ def _most(numbers: NDArray[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diversity(OnASheet):
+class Diversity(OnASheet, OfData[DataT_co]):
     """The l-diversity and t-closeness of a file.
 
     Attributes
@@ -667,7 +668,7 @@ class Diversity(OnASheet):
             rows.append(row)
         return rows
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with four more columns for each sensitive variable.
 

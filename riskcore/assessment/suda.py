@@ -30,6 +30,7 @@ from riskcore.data.cells import Cells, check_names, tabulate_coded, with_results
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import plain_value
 from riskcore.data.files.reading import Reading
+from riskcore.data.frame_types import DataT, DataT_co, OfData, frame
 from riskcore.data.source import Source
 
 SCORINGS = ("elliot", "powers")
@@ -43,7 +44,7 @@ Numbers = NDArray[np.int64]
 
 
 def suda(
-    data: Any,
+    data: DataT,
     keys: Iterable[Hashable],
     max_size: int | None = None,
     *,
@@ -53,7 +54,7 @@ def suda(
     missing: str = "refuse",
     reading: Reading | None = None,
     progress: Lines | None = None,
-) -> SpecialUniques:
+) -> SpecialUniques[DataT]:
     """Find and score the minimal sample uniques of a file (SUDA).
 
     Parameters
@@ -181,7 +182,7 @@ def score_of_sizes(m: int, M: int, scoring: str = "elliot") -> list[float]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpecialUniques(OnASheet):
+class SpecialUniques(OnASheet, OfData[DataT_co]):
     """The minimal sample uniques of a file and the scores of its records.
 
     Attributes
@@ -264,7 +265,7 @@ class SpecialUniques(OnASheet):
         scores: Reals = self.score * (self.dis * self.uniques / total)
         return scores
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 

@@ -16,6 +16,7 @@ from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import Records, code_column, key_names
 from riskcore.data.files.reading import Reading
+from riskcore.data.frame_types import DataT
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
@@ -48,7 +49,7 @@ __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 @takes(AuditSettings)
 def audit(
     original: Any,
-    released: Any,
+    released: DataT,
     keys: Iterable[Hashable],
     weight: Hashable | None = None,
     *,
@@ -58,7 +59,7 @@ def audit(
     released_reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[AuditSettings],
-) -> Audit:
+) -> Audit[DataT]:
     """Audit a released file of any origin: synthetic, perturbed, swapped or sampled.
 
     Parameters
@@ -148,9 +149,10 @@ def audit(
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:
         arguments.column_name("record_by", asked["record_by"])
-    if released_reading is not None:
-        released = Source.of(released, released_reading)
-    given = {ORIGINAL: original, RELEASED: released, HOLDOUT: holdout}
+    leaving = (
+        released if released_reading is None else Source.of(released, released_reading)
+    )
+    given = {ORIGINAL: original, RELEASED: leaving, HOLDOUT: holdout}
     sources = Source.several({**given, EARLIER: earlier}, reading)
     before = sources.pop(EARLIER, None)
     _refuse_same(sources)

@@ -17,6 +17,7 @@ from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
+from riskcore.data.frame_types import DataT_co, OfData, frame
 from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.claims import IdentityClaims
@@ -42,7 +43,7 @@ _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Audit(OnASheet, WithPublicReport):
+class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     """What a released file tells an intruder about the people of the original.
 
     Attributes
@@ -277,7 +278,7 @@ class Audit(OnASheet, WithPublicReport):
                 )
         return Checked(self.records[1], tuple(rules))
 
-    @property
+    @frame
     def released_records(self) -> Any:
         """The released records with three columns added, same type and order.
 
