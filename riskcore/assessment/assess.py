@@ -45,6 +45,7 @@ from riskcore.data.engines.base import Counted
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
+from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
@@ -54,7 +55,7 @@ from riskcore.data.wildcard import WILDCARDS
 
 @takes(AssessSettings)
 def assess(
-    data: Any,
+    data: DataT,
     keys: Iterable[Hashable],
     weight: Hashable | None = None,
     household: Hashable | None = None,
@@ -62,7 +63,7 @@ def assess(
     reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[AssessSettings],
-) -> Assessment:
+) -> Assessment[DataT]:
     """Assess the re-identification risk of a file of survey microdata.
 
     Parameters
@@ -156,7 +157,9 @@ def assess(
     -------
     Assessment
         With ``level="household"`` a `HouseholdAssessment`, with ``person`` and ``wave``
-        a `WaveAssessment`.
+        a `WaveAssessment`. A type checker knows the type of ``records`` from the data:
+        ``Assessment[pandas.DataFrame]`` has a data frame of pandas, the assessment of a
+        path a table of pyarrow.
 
     Warns
     -----

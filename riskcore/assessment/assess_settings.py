@@ -18,13 +18,11 @@ from riskcore.common.settings import (
     NUMBER,
     PATH,
     TOLERANCES,
-    TREES,
     WHOLE,
     Setting,
 )
 
 if TYPE_CHECKING:
-    from riskcore.assessment.diversity import Tree
     from riskcore.assessment.goals import KOfSets
 
 Method: TypeAlias = Literal["exact", "series7", "franconi"]
@@ -127,13 +125,6 @@ ORDERED = Setting(
     metavar="COLUMN",
     help="sensitive variables of numbers; closeness takes their order into account. "
     "Otherwise all values are equally far from each other",
-)
-HIERARCHIES = Setting(
-    kind=TREES,
-    option="hierarchy",
-    metavar="COLUMN=FILE",
-    help="sensitive variables whose values form a tree: the distance of two values is "
-    "how far up they meet. FILE has a line for each value: value;group;...;all",
 )
 MISSING_SENSITIVE = Setting(
     default="refuse",
@@ -352,7 +343,6 @@ class CheckSettings(TypedDict, total=False):
         ),
     ]
     ordered: Annotated[Iterable[Hashable], ORDERED]
-    hierarchies: Annotated["Mapping[Hashable, Tree] | None", HIERARCHIES]
     missing_sensitive: Annotated[str, MISSING_SENSITIVE]
     missing: Annotated[str, MISSING]
     population: Annotated[Any, POPULATION]

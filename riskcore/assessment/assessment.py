@@ -37,6 +37,7 @@ from riskcore.data.cells import Cells, incomplete_of, refuse_taken, with_results
 from riskcore.data.cells_to_records import spread
 from riskcore.data.engine_cells import MANY_CELLS, HeldCells, riskiest, tally
 from riskcore.data.engines.base import Counted
+from riskcore.data.frame_types import DataT_co, OfData, frame
 from riskcore.data.household_rows import HouseholdRows
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _BESIDE = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assessment(UnitRisk):
+class Assessment(UnitRisk, OfData[DataT_co]):
     """The risk of a file: of its cells, records and households, and in total.
 
     Attributes
@@ -352,7 +353,7 @@ class Assessment(UnitRisk):
             raise ValueError("no household risks: give assess(..., household=column)")
         return self.households
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
@@ -603,7 +604,7 @@ class Assessment(UnitRisk):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HouseholdAssessment(Assessment):
+class HouseholdAssessment(Assessment[DataT_co]):
     """The risk of a file in which each household counts as one record.
 
     The records of `Assessment` are households here: ``individual_risk`` has one element
@@ -668,7 +669,7 @@ class HouseholdAssessment(Assessment):
         told = {"level": "household", "records": len(self.members.of)}
         return {**super().counts, "counted": told}
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
@@ -695,7 +696,7 @@ class HouseholdAssessment(Assessment):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeldAssessment(Assessment):
+class HeldAssessment(Assessment[DataT_co]):
     """The risk of data on an engine, whose cells stay on the engine.
 
     The figures of the file were computed from the numbers of all cells as they streamed

@@ -9,7 +9,7 @@ their distribution in the file.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.distributions import Distributions, distributions
+from riskcore.assessment.distributions import distributions
 from riskcore.assessment.diversity_of_cells import (
     diverse,
     equal_distance,
@@ -41,7 +41,7 @@ from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DoubtfulCodes, Reading
-from riskcore.data.hierarchy import Hierarchy
+from riskcore.data.frame_types import DataT, DataT_co, OfData, frame
 from riskcore.data.source import Source
 
 MISSING_SENSITIVE = ("refuse", "category", "ignore")
@@ -52,15 +52,12 @@ RECORD_COLUMNS = ("distinct_l", "entropy_l", "recursive_l", "closeness")
 _MOST = 2**53
 _LONGEST = 24
 _ROWS = 5  # largest number of distinct values with a row in the summary
-_NAMED = 3  # values that a message names
 
 Mask = NDArray[np.bool_]
-# A tree, or for each level above the values themselves the group of each value.
-Tree = Hierarchy | Sequence[Mapping[Any, Hashable]]
 
 
 def diversity(
-    data: Any,
+    data: DataT,
     keys: Iterable[Hashable],
     sensitive: Hashable | Sequence[Hashable],
     *,
@@ -69,9 +66,8 @@ def diversity(
     missing_sensitive: str = "refuse",
     c: Any = 3,
     ordered: Sequence[Hashable] = (),
-    hierarchies: Mapping[Hashable, Tree] | None = None,
     reading: Reading | None = None,
-) -> Diversity:
+) -> Diversity[DataT]:
     r"""Measure l-diversity and t-closeness of the cells of a file.
 
     Parameters
@@ -103,11 +99,6 @@ def diversity(
         Sensitive variables whose closeness is measured by the ordered distance; other
         variables have the equal distance, see Notes. Their values are times or numbers,
         which a file may hold as text.
-    hierarchies : mapping of column name to Hierarchy or sequence of mapping, optional
-        Sensitive variables whose closeness is measured by a hierarchical distance.
-        Either a `riskcore.Hierarchy`, in which a level with a single group does not
-        count; or a mapping for each level, from the bottom up, from every value to its
-        group, without the level of the values and without the single group of all.
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
 
@@ -126,8 +117,7 @@ def diversity(
     KeyError, OSError, TypeError, ValueError
         As `riskcore.tabulate`; or if a sensitive variable is a key, is named twice, or
         has missing values that are refused; if ``c`` is not positive or has more than
-        15 digits; if an ordered variable does not hold numbers or times; or if a
-        hierarchy does not fit the values.
+        15 digits; or if an ordered variable does not hold numbers or times.
 
     Notes
     -----
@@ -141,8 +131,7 @@ def diversity(
     - closeness t is the earth mover's distance of the cell from the file: with the
       equal distance, half the sum of \|p - q\|; with the ordered distance, the sum
       over the values, in order, of the differences of the cumulated shares, divided by
-      the number of values less one; with a hierarchy of H levels, the first being the
-      values, the mean of the equal distances on its levels.
+      the number of values less one.
 
     Sources: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007); Li, Li and
     Venkatasubramanian (2007).
@@ -164,9 +153,7 @@ def diversity(
     """
     check_missing(missing, alpha)
     keys = arguments.names("keys", keys)
-    rules = SensitiveRules.of(
-        keys, sensitive, missing_sensitive, c, ordered, hierarchies
-    )
+    rules = SensitiveRules.of(keys, sensitive, missing_sensitive, c, ordered)
     data, intake = Source.of(data, reading).read([*keys, *rules.names])
     coded = CodedRecords.of(data, [*keys, *rules.names])
     return diversity_of(data, coded, keys, rules, missing, alpha, intake)
@@ -180,7 +167,6 @@ class SensitiveRules:
     missing: str
     c: Fraction
     ordered: list[Hashable]
-    hierarchies: dict[Hashable, Tree]
 
     @classmethod
     def of(
@@ -190,16 +176,14 @@ class SensitiveRules:
         missing: str,
         c: Any = 3,
         ordered: Sequence[Hashable] = (),
-        hierarchies: Mapping[Hashable, Tree] | None = None,
     ) -> SensitiveRules:
         """Check the arguments, which have the same names as in `diversity`."""
         arguments.one_of("missing_sensitive", missing, MISSING_SENSITIVE)
         constant = _constant(c)
         names = _sensitive_names(sensitive)
-        trees = dict(hierarchies or {})
         in_order = arguments.names("ordered", ordered)
-        _check_roles(keys, names, in_order, trees)
-        return cls(names, missing, constant, in_order, trees)
+        _check_roles(keys, names, in_order)
+        return cls(names, missing, constant, in_order)
 
 
 def diversity_of(
@@ -239,21 +223,14 @@ def _sensitive_names(sensitive: Any) -> list[Hashable]:
 
 
 def _check_roles(
-    keys: Sequence[Hashable],
-    names: list[Hashable],
-    ordered: list[Hashable],
-    hierarchies: Mapping[Hashable, Tree],
+    keys: Sequence[Hashable], names: list[Hashable], ordered: list[Hashable]
 ) -> None:
     check_names(keys, {}, ())
     for name in names:
         check_names(keys, {"sensitive variable": name}, ())
-    for role, given in (("ordered", ordered), ("hierarchies", hierarchies)):
-        for name in given:
-            if name not in names:
-                raise ValueError(f"{role}: {name!r} is not a sensitive variable")
-    both = [name for name in ordered if name in hierarchies]
-    if both:
-        raise ValueError(f"{both[0]!r} has a hierarchy, so it cannot be ordered")
+    for name in ordered:
+        if name not in names:
+            raise ValueError(f"ordered: {name!r} is not a sensitive variable")
 
 
 def _constant(c: Any) -> Fraction:
@@ -284,7 +261,6 @@ def _measured(
 ) -> SensitiveVariable:
     """Measure one sensitive variable."""
     as_value = rules.missing == "category" and column.missing > 0
-    hierarchy = rules.hierarchies.get(column.name)
     distance = "ordered" if column.name in rules.ordered else "equal"
     levels = len(column.labels) + as_value
     if levels == 0:
@@ -296,19 +272,14 @@ def _measured(
         )
     found = distributions(cells, column.codes, levels)
     l = diverse(found, rules.c)  # noqa: E741
-    if hierarchy is not None:
-        distance = "hierarchical"
-        closeness = _hierarchical(cells, column, found, hierarchy, as_value)
-    else:
-        measure = ordered_distance if distance == "ordered" else equal_distance
-        closeness = measure(found)
+    measure = ordered_distance if distance == "ordered" else equal_distance
     return SensitiveVariable(
         column.name,
         cells,
         l.distinct,
         l.entropy,
         l.recursive,
-        closeness,
+        measure(found),
         distance,
         levels,
         column.missing,
@@ -355,55 +326,6 @@ def _no_order(column: CodedColumn) -> ValueError:
     )
 
 
-def _hierarchical(
-    cells: Cells,
-    column: CodedColumn,
-    found: Distributions,
-    hierarchy: Tree,
-    as_value: bool,
-) -> NDArray[np.float64]:
-    """Return the mean of the equal distances on the levels of a hierarchy.
-
-    A path from a value up to the group of all has H steps of length 1/(2H); what must
-    cross a step is the difference of the shares below it.
-    """
-    values = [plain_value(label) for label in column.labels] + [None] * as_value
-    distances = [equal_distance(found)]
-    below = list(range(len(values)))
-    if isinstance(hierarchy, Hierarchy):
-        # This also checks a tree whose levels all have a single group.
-        _refuse_lacking(column.name, 1, hierarchy.lacking(values))
-        hierarchy = hierarchy.groups_of(values)
-    for level, group in enumerate(hierarchy, 1):
-        lacking = [value for value in values if value not in group]
-        _refuse_lacking(column.name, level, lacking)
-        numbers: dict[Hashable, int] = {}
-        groups = [numbers.setdefault(group[v], len(numbers)) for v in values]
-        if len(set(zip(below, groups, strict=True))) > len(set(below)):
-            raise ValueError(
-                f"hierarchy of {column.name!r}, level {level}: separates values "
-                "that a lower level groups together"
-            )
-        below = groups
-        codes = np.array([*groups, len(numbers)], np.uint32)
-        known = np.minimum(column.codes, len(values))
-        on_level = distributions(cells, codes[known], len(numbers))
-        distances.append(equal_distance(on_level))
-    mean: NDArray[np.float64] = sum(distances[1:], distances[0]) / len(distances)
-    return mean
-
-
-def _refuse_lacking(name: Hashable, level: int, values: Sequence[Any]) -> None:
-    if not values:
-        return
-    shown = ", ".join(map(arguments.shown, values[:_NAMED]))
-    more = f" and {len(values) - _NAMED:,} more" if len(values) > _NAMED else ""
-    raise ValueError(
-        f"hierarchy of {name!r}, level {level}: no group for {shown}{more} of the "
-        "data; the hierarchy needs every value of the column"
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SensitiveVariable:
     """The l-diversity and t-closeness of one sensitive variable.
@@ -422,7 +344,7 @@ class SensitiveVariable:
     closeness : float64 ndarray, shape (K,)
         t, the distance from the distribution in the file, in [0, 1]; nan if there are
         no values.
-    distance : {"equal", "ordered", "hierarchical"}
+    distance : {"equal", "ordered"}
     values : int
         Number of values in the file, including missing if it is a category.
     missing : int
@@ -551,7 +473,7 @@ def _most(numbers: NDArray[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Diversity(OnASheet):
+class Diversity(OnASheet, OfData[DataT_co]):
     """The l-diversity and t-closeness of a file.
 
     Attributes
@@ -666,7 +588,7 @@ class Diversity(OnASheet):
             rows.append(row)
         return rows
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with four more columns for each sensitive variable.
 

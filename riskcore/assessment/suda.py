@@ -30,9 +30,9 @@ from riskcore.data.cells import Cells, check_names, tabulate_coded, with_results
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import plain_value
 from riskcore.data.files.reading import Reading
+from riskcore.data.frame_types import DataT, DataT_co, OfData, frame
 from riskcore.data.source import Source
 
-SCORINGS = ("elliot", "powers")
 RULES = ("refuse", "category")
 RECORD_COLUMNS = ("suda_score", "dis_suda_score", "minimal_uniques", "smallest_unique")
 _LONGEST = 24  # letters of a value in text
@@ -43,17 +43,16 @@ Numbers = NDArray[np.int64]
 
 
 def suda(
-    data: Any,
+    data: DataT,
     keys: Iterable[Hashable],
     max_size: int | None = None,
     *,
-    scoring: str = "elliot",
     fraction: float | None = None,
     weight: Hashable | None = None,
     missing: str = "refuse",
     reading: Reading | None = None,
     progress: Lines | None = None,
-) -> SpecialUniques:
+) -> SpecialUniques[DataT]:
     """Find and score the minimal sample uniques of a file (SUDA).
 
     Parameters
@@ -66,8 +65,6 @@ def suda(
         estimate, is refused.
     max_size : int, optional
         M, the largest number of keys in a set; by default all keys.
-    scoring : {"elliot", "powers"}
-        Score of a minimal unique of k keys, see Notes.
     fraction : float, optional
         Sampling fraction, in (0, 1), for DIS-SUDA scores; by default the number of
         records divided by the sum of the weights.
@@ -100,14 +97,11 @@ def suda(
     Notes
     -----
     With m keys and sets of at most M keys, the score of a minimal unique of k keys is
-
-    - with ``"elliot"``: (m-k)(m-k-1)...(m-M+1), the number of ways to add keys to it
-      one at a time until it has M (Elliot, Manning and Ford 2002); (m-k)! if M = m;
-    - with ``"powers"``: 2**(M-k).
-
-    The score of a record is the sum over its minimal uniques; 0 without any. DIS, the
-    probability that a match with a unique record is correct, is U p / (U p + P (1-p)),
-    with U sample uniques, P records in cells of two and the sampling fraction p
+    (m-k)(m-k-1)...(m-M+1), the number of ways to add keys to it one at a time until it
+    has M (Elliot, Manning and Ford 2002); (m-k)! if M = m. The score of a record is the
+    sum over its minimal uniques; 0 without any. DIS, the probability that a match with
+    a unique record is correct, is U p / (U p + P (1-p)), with U sample uniques, P
+    records in cells of two and the sampling fraction p
     (Skinner and Elliot 2002). DIS-SUDA scores (Elliot and Manning 2003) are the scores,
     scaled so that their mean over the sample uniques is DIS. They serve to compare
     records, and may exceed 1.
@@ -127,7 +121,6 @@ def suda(
     >>> round(found.dis, 4)
     0.1429
     """
-    arguments.one_of("scoring", scoring, SCORINGS)
     if missing in ("wildcard", "argus"):
         raise ValueError(
             f"missing={missing!r}: minimal uniques are not defined where missing "
@@ -169,19 +162,16 @@ def suda(
             f"trying {whole:,.4g} sets of keys, {done / whole:.1%} done"
         ),
     )
-    return SpecialUniques(data, cells, found, min(M, m), scoring, fraction)
+    return SpecialUniques(data, cells, found, min(M, m), fraction)
 
 
-def score_of_sizes(m: int, M: int, scoring: str = "elliot") -> list[float]:
+def score_of_sizes(m: int, M: int) -> list[float]:
     """Return the scores of minimal uniques of 1 to M out of m keys, see `suda`."""
-    arguments.one_of("scoring", scoring, SCORINGS)
-    if scoring == "powers":
-        return [2.0 ** (M - k) for k in range(1, M + 1)]
     return [float(math.perm(m - k, M - k)) for k in range(1, M + 1)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SpecialUniques(OnASheet):
+class SpecialUniques(OnASheet, OfData[DataT_co]):
     """The minimal sample uniques of a file and the scores of its records.
 
     Attributes
@@ -193,7 +183,6 @@ class SpecialUniques(OnASheet):
         ``found.cell`` and ``found.keys``: the sets of keys of each sample unique.
     max_size : int
         M, the largest number of keys in a set.
-    scoring : str
     fraction : float or None
         The sampling fraction.
 
@@ -202,7 +191,7 @@ class SpecialUniques(OnASheet):
     >>> data = {"sex": ["f", "f", "m", "m"], "age": [30, 40, 30, 30]}
     >>> found = suda(data, ["sex", "age"])
     >>> found
-    <SpecialUniques: 2 minimal uniques of 2 records, sex x age, scoring elliot>
+    <SpecialUniques: 2 minimal uniques of 2 records, sex x age>
     >>> found.contributions()["share"]
     array([0.5, 1. ])
     """
@@ -211,13 +200,12 @@ class SpecialUniques(OnASheet):
     cells: Cells
     found: MinimalUniques
     max_size: int
-    scoring: str
     fraction: float | None
 
     @cached_property
     def _score_of_set(self) -> Reals:
         """The score of each minimal unique, shape (Q,)."""
-        each = score_of_sizes(len(self.cells.keys), self.max_size, self.scoring)
+        each = score_of_sizes(len(self.cells.keys), self.max_size)
         return np.array([0.0, *each])[self.found.size]
 
     @cached_property
@@ -264,7 +252,7 @@ class SpecialUniques(OnASheet):
         scores: Reals = self.score * (self.dis * self.uniques / total)
         return scores
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 
@@ -423,7 +411,6 @@ class SpecialUniques(OnASheet):
             "missing": self.cells.missing,
             "missing_values": list(self.cells.missing_values),
             "max_size": self.max_size,
-            "scoring": self.scoring,
             "minimal_uniques": len(self.found.cell),
             "records_with_minimal_uniques": int(np.count_nonzero(self.number)),
             "sizes": [
@@ -461,7 +448,7 @@ class SpecialUniques(OnASheet):
                 "records with a minimal unique",
                 f"{of['records_with_minimal_uniques']:,}",
             ),
-            ("highest score", f"{of['highest_score']:,.6g} ({self.scoring})"),
+            ("highest score", f"{of['highest_score']:,.6g}"),
         ]
         absent = sum(of["missing_values"])
         if absent:
@@ -513,7 +500,7 @@ class SpecialUniques(OnASheet):
         return (
             f"<SpecialUniques: {counted(sets, 'minimal unique')} of "
             f"{counted(records, 'record')}, "
-            f"{keys}, scoring {self.scoring}>"
+            f"{keys}>"
         )
 
 

@@ -29,6 +29,7 @@ from riskcore.common.words import counted
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import with_results
 from riskcore.data.coded import CodedRecords
+from riskcore.data.frame_types import DataT_co, OfData, frame
 from riskcore.data.panel import Panel
 from riskcore.data.sample_design import SampleDesign
 
@@ -45,7 +46,7 @@ _FITTED_AT_ONCE = 400_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WaveAssessment(UnitRisk, OnASheet):
+class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
     """The risk of the persons of a panel, over the waves that an intruder may know.
 
     Made by `riskcore.assess` with ``person`` and ``wave``.
@@ -237,7 +238,7 @@ class WaveAssessment(UnitRisk, OnASheet):
     def _known_intervals(self) -> dict[float, Intervals]:
         return {}
 
-    @property
+    @frame
     def records(self) -> Any:
         """The data with the columns of ``RECORD_COLUMNS`` added, same type and order.
 

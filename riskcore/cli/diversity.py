@@ -52,7 +52,7 @@ _LONGEST = 24
 
 
 # Settings of `check` that `diversity` takes, too.
-_SHARED = ("missing", "missing_sensitive", "ordered", "hierarchies")
+_SHARED = ("missing", "missing_sensitive", "ordered")
 
 
 def add(commands: Any) -> argparse.ArgumentParser:

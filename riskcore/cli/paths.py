@@ -25,7 +25,6 @@ READ = frozenset(
         "metadata",
         "population",
         "recode",
-        "hierarchy",
         "secret",
         "rules",
         "data",
@@ -73,7 +72,6 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
     file made with its secret is for publication. See `refuse_inputs`.
     """
     found = [path for one in sources_of(options, source) for path in one.paths]
-    found += [Path(tree) for _, tree in getattr(options, "hierarchy", None) or ()]
     return found + rule_files(options)
 
 

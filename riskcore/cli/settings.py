@@ -37,7 +37,6 @@ from riskcore.common.settings import (
     SEED,
     TOLERANCES,
     TREATMENTS,
-    TREES,
     WHOLE,
     WORDS,
     Kind,
@@ -58,10 +57,9 @@ _READ: dict[Kind, Callable[[str], Any]] = {
     RELATED: related,
     TOLERANCES: pair,
     TREATMENTS: pair,
-    TREES: pair,
     WORDS: pair,
 }
-_BY_COLUMN = (RELATED, TOLERANCES, TREATMENTS, TREES, WORDS)
+_BY_COLUMN = (RELATED, TOLERANCES, TREATMENTS, WORDS)
 _SEVERAL = (CODES, GOALS, NAMES, RECODINGS, COST, *_BY_COLUMN)
 _COSTS = ("fewest", "equal", "entropy")
 
@@ -100,7 +98,7 @@ def add_setting(
         return
     several = setting.kind in _SEVERAL
     default = setting.default
-    if setting.kind in (CODES, RECODINGS, TOLERANCES, TREES, WORDS):
+    if setting.kind in (CODES, RECODINGS, TOLERANCES, WORDS):
         default = []
     number = {IDS: "*", SEED: "?"}.get(setting.kind, "+" if several else None)
     command.add_argument(
@@ -150,11 +148,6 @@ def _value(words: Any, name: str, setting: Setting, columns: Iterable[Any]) -> A
         return _amounts(option, found) if setting.kind is TOLERANCES else found
     if setting.kind in (RELATED, TREATMENTS):
         return _grouped(words)
-    if setting.kind is TREES:
-        from riskcore.data.hierarchy import Hierarchy
-
-        trees = gathered(option, words)
-        return {column: Hierarchy.read(Path(path)) for column, path in trees.items()}
     return words
 
 

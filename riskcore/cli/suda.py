@@ -65,13 +65,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="largest number of keys in a set (default all keys)",
     )
     parser.add_argument(
-        "--scoring",
-        choices=("elliot", "powers"),
-        default="elliot",
-        help="score of a set of k of the m keys: elliot (default), (m-k)...(m-M+1), or "
-        "powers, 2^(M-k)",
-    )
-    parser.add_argument(
         "--fraction",
         type=fraction,
         help="sampling fraction, for DIS-SUDA scores: 0.01 or 1%%",
@@ -119,7 +112,6 @@ def run(options: argparse.Namespace) -> None:
         data,
         options.keys,
         options.max_size,
-        scoring=options.scoring,
         fraction=options.fraction,
         weight=options.weight,
         missing=options.missing,

@@ -87,7 +87,6 @@ CODES = Kind(
     "a list of codes, or lists by column",
 )
 TREATMENTS = Kind(list_of(lambda one: isinstance(one, dict)), "a list of treatments")
-TREES = Kind(object_of(lambda _: True), "an object of hierarchies")
 # An amount, or a share of the value: 5%.
 TOLERANCES = Kind(
     object_of(lambda one: _is_number(one) or WORD.fits(one)),

@@ -192,57 +192,6 @@ class Hierarchy:
             return groups[value]
         return groups[self._by_text.get(str(value), value)]
 
-    def lacking(self, values: Sequence[Any]) -> list[Any]:
-        """Return the values that the hierarchy does not have.
-
-        Parameters
-        ----------
-        values : sequence
-
-        Returns
-        -------
-        list
-
-        Examples
-        --------
-        >>> Hierarchy([{"1": "low", "2": "high"}]).lacking([1, "2", "three"])
-        ['three']
-        """
-        return [
-            value
-            for value in values
-            if value not in self.levels[0]
-            and (value is None or str(value) not in self._by_text)
-        ]
-
-    def groups_of(self, values: Sequence[Any]) -> list[dict[Any, Hashable]]:
-        """Return the groups of some values on each level with more than one group.
-
-        Parameters
-        ----------
-        values : sequence
-            A value that the hierarchy does not have is left out.
-
-        Returns
-        -------
-        list of dict
-            For each such level the group of each value.
-
-        Examples
-        --------
-        >>> towns = {"Lyon": "F", "Nice": "F", "Bonn": "D"}
-        >>> areas = Hierarchy([towns, dict.fromkeys(towns, "EU")])
-        >>> areas.groups_of(["Bonn", "Rome"])
-        [{'Bonn': 'D'}]
-        """
-        lacking = set(self.lacking(values))
-        known = [value for value in values if value not in lacking]
-        return [
-            {value: self.group(value, number) for value in known}
-            for number, level in enumerate(self.levels, 1)
-            if len(set(level.values())) > 1
-        ]
-
     def recoding(self, level: int) -> Recoding:
         """Return the recoding of values to their groups on a level.
 

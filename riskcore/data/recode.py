@@ -13,11 +13,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,12 @@ from riskcore.data.columns import (
 )
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
+from riskcore.data.frame_types import DataT
 from riskcore.data.tails import Tail, nearest_multiple
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    from narwhals.typing import IntoDataFrameT
 
 Array = NDArray[Any]
 Code: TypeAlias = str | int | float
@@ -663,6 +668,16 @@ class Recoding:
         return "\n".join(lines)
 
 
+@overload
+def recode(
+    data: nw.DataFrame[IntoDataFrameT], recodings: Mapping[Any, Recoding]
+) -> IntoDataFrameT: ...
+@overload
+def recode(
+    data: MutableMapping[Any, Any], recodings: Mapping[Any, Recoding]
+) -> dict[Hashable, Any]: ...
+@overload
+def recode(data: DataT, recodings: Mapping[Any, Recoding]) -> DataT: ...
 def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
     """Recode variables of a file, each from its original codes.
 

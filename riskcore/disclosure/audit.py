@@ -16,6 +16,7 @@ from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import Records, code_column, key_names
 from riskcore.data.files.reading import Reading
+from riskcore.data.frame_types import DataT
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
@@ -33,7 +34,6 @@ from riskcore.disclosure.audit_settings import AuditSettings
 from riskcore.disclosure.claims import IdentityClaims, identity_claims
 from riskcore.disclosure.copies import copies
 from riskcore.disclosure.known_measures import known_measures
-from riskcore.disclosure.linkage import link
 from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.shared_columns import (
@@ -49,7 +49,7 @@ __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 @takes(AuditSettings)
 def audit(
     original: Any,
-    released: Any,
+    released: DataT,
     keys: Iterable[Hashable],
     weight: Hashable | None = None,
     *,
@@ -59,7 +59,7 @@ def audit(
     released_reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[AuditSettings],
-) -> Audit:
+) -> Audit[DataT]:
     """Audit a released file of any origin: synthetic, perturbed, swapped or sampled.
 
     Parameters
@@ -127,12 +127,10 @@ def audit(
     comparison is with people of equal keys whose target is drawn from a latent-class
     model of keys and target: what a model teaches about everybody is not a leak.
 
-    With numbers, each released record is linked to the person of the original, or of
-    the holdout, that fits best by keys and numbers together. And each person is linked
-    to the released records that fit the keys and have the nearest numbers, see
-    `Audit.number_links`: right is what these tell of the person in other columns. With
-    a holdout, the distance to the closest released record tells whether somebody was in
-    the original.
+    With numbers, each person is linked to the released records that fit the keys and
+    have the nearest numbers, see `Audit.number_links`: right is what these tell of the
+    person in other columns. With a holdout, the distance to the closest released record
+    tells whether somebody was in the original.
 
     Examples
     --------
@@ -151,9 +149,10 @@ def audit(
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:
         arguments.column_name("record_by", asked["record_by"])
-    if released_reading is not None:
-        released = Source.of(released, released_reading)
-    given = {ORIGINAL: original, RELEASED: released, HOLDOUT: holdout}
+    leaving = (
+        released if released_reading is None else Source.of(released, released_reading)
+    )
+    given = {ORIGINAL: original, RELEASED: leaving, HOLDOUT: holdout}
     sources = Source.several({**given, EARLIER: earlier}, reading)
     before = sources.pop(EARLIER, None)
     _refuse_same(sources)
@@ -262,8 +261,7 @@ def _of_records(
     found["attributes"] = tuple(guesses)
     values = [*numbers.values()]
     if values:
-        say("linking records by keys and numbers")
-        found["linkage"] = link(keys, values, [*files.keys, *numbers], own)
+        say("linking people by keys and numbers")
         known = _known(files, targets, numbers, own, missing)
         found["number_links"] = number_links(known)
     if HOLDOUT in files.coded:

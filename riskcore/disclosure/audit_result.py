@@ -17,13 +17,13 @@ from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.cells import with_results
 from riskcore.data.columns import plain_value
+from riskcore.data.frame_types import DataT_co, OfData, frame
 from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
 from riskcore.disclosure.figures_in_words import number, plain
 from riskcore.disclosure.known_measures import Measures
-from riskcore.disclosure.linkage import Linkage
 from riskcore.disclosure.membership import Membership
 from riskcore.disclosure.number_links import NumberLink, part_of_links
 from riskcore.disclosure.two_releases import TwoReleases
@@ -43,7 +43,7 @@ _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Audit(OnASheet, WithPublicReport):
+class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     """What a released file tells an intruder about the people of the original.
 
     Attributes
@@ -56,8 +56,6 @@ class Audit(OnASheet, WithPublicReport):
         The claims that a released record is a person, one for each that is unique.
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
-    linkage : Linkage or None
-        With numbers, the links by the weights of Fellegi and Sunter.
     number_links : tuple of NumberLink
         With numbers, what the released records that fit a person's keys and numbers
         best tell of the person.
@@ -89,7 +87,6 @@ class Audit(OnASheet, WithPublicReport):
     records: tuple[int, ...]
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
-    linkage: Linkage | None = None
     number_links: tuple[NumberLink, ...] = ()
     membership: Membership | None = None
     copies: Copies | None = None
@@ -140,8 +137,8 @@ class Audit(OnASheet, WithPublicReport):
     def more_than_others(self) -> tuple[str, ...]:
         """What the release tells more often of the original's people than of others.
 
-        "claims", guesses of targets, "linkage" and, beside a holdout, "membership" and
-        "copies": those whose interval lies above what it would be for others, that of
+        "claims", guesses of targets and, beside a holdout, "membership" and "copies":
+        those whose interval lies above what it would be for others, that of
         membership above 0.52. The levels are those of Bonferroni: all comparisons
         together are right with 95 %. "numbers" are links by numbers that are right more
         often than by chance.
@@ -152,9 +149,6 @@ class Audit(OnASheet, WithPublicReport):
         for guesses in self.attributes:
             name = f"guesses of {printable(str(guesses.target))}"
             compared.append((name, guesses.excess_interval, 0.0))
-        linked = self.linkage
-        if linked is not None and linked.converged:
-            compared.append(("linkage", linked.interval, linked.chance))
         if self.membership is not None:
             compared.append(("membership", self.membership.interval, _SEEN))
         if self.copies is not None and not math.isnan(self.copies.excess):
@@ -284,7 +278,7 @@ class Audit(OnASheet, WithPublicReport):
                 )
         return Checked(self.records[1], tuple(rules))
 
-    @property
+    @frame
     def released_records(self) -> Any:
         """The released records with three columns added, same type and order.
 
@@ -385,7 +379,6 @@ class Audit(OnASheet, WithPublicReport):
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [one.to_dict() for one in self.attributes],
-            "linkage": None if self.linkage is None else self.linkage.to_dict(),
             "number_links": [one.to_dict() for one in self.number_links],
             "membership": None
             if self.membership is None
@@ -417,8 +410,7 @@ class Audit(OnASheet, WithPublicReport):
             )
         if self.number_links:
             yield part_of_links(self.number_links)
-        others = (self.membership, self.copies, self.together, self.measures)
-        for found in (self.linkage, *others):
+        for found in (self.membership, self.copies, self.together, self.measures):
             if found is not None:
                 yield from found._parts()
 

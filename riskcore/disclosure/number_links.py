@@ -36,7 +36,6 @@ from riskcore.common.scatter import shuffled
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.chance import by_chance, too_many
-from riskcore.disclosure.compared_records import standard_scale
 from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
 from riskcore.disclosure.other_forms import other_form
@@ -440,6 +439,20 @@ class _Search:
 def _side(columns: Sequence[Floats], n: int) -> Floats:
     """Return columns side by side, also without columns."""
     return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
+
+
+def standard_scale(values: Floats) -> float:
+    """Return 1 over the standard deviation (n - 1) of a column, 0 if it is constant.
+
+    Sums are correctly rounded: the order of the records does not matter.
+    """
+    there = values[~np.isnan(values)]
+    n = len(there)
+    if n == 0 or there.min() == there.max():
+        return 0.0
+    mean = math.fsum(there.tolist()) / n
+    spread = math.sqrt(math.fsum(((there - mean) ** 2).tolist()) / (n - 1))
+    return 1.0 / spread if spread > 0.0 else 0.0
 
 
 def extremes(values: Floats) -> Integers:

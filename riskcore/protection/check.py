@@ -139,7 +139,7 @@ def check(
         Smallest l-diversity allowed for a cell, its definition, and the largest
         t-closeness allowed, for each sensitive variable; see `riskcore.diversity`. A
         cell without any counted value breaks these rules.
-    ordered, hierarchies, missing_sensitive : optional
+    ordered, missing_sensitive : optional
         As for `riskcore.diversity`.
     subsets, strata : optional
         As for `protect`.
@@ -659,7 +659,6 @@ class _Judged:
             how["missing_sensitive"],
             3,
             list(how["ordered"]),
-            how["hierarchies"],
         )
         coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
         found = diversity_of(self.held, coded, names, rules, how["missing"], 1.0)

@@ -20,6 +20,7 @@ from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
 from riskcore.data.coded import CodedRecords
 from riskcore.data.files.reading import Reading
+from riskcore.data.frame_types import DataT
 from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.on_engine import warn_of_unchecked
@@ -43,7 +44,7 @@ class HouseholdKeyDiffers(UserWarning):
 
 @takes(ProtectSettings)
 def protect(
-    data: Any,
+    data: DataT,
     keys: Iterable[Any] | Settings,
     weight: Hashable | None = None,
     household: Hashable | None = None,
@@ -52,7 +53,7 @@ def protect(
     reading: Reading | None = None,
     progress: Lines | None = None,
     **settings: Unpack[ProtectSettings],
-) -> Protected:
+) -> Protected[DataT]:
     """Protect a file: recode it, suppress keys of unsafe records, verify the result.
 
     Parameters
@@ -189,7 +190,8 @@ def protect(
     Protected
         ``goals_met`` is True if all risks, computed again, are below their thresholds
         and no f is below k; ``safe`` is True if no leak is open either. ``verdict``
-        says so in words.
+        says so in words. A type checker knows the type of ``data``: that of the input
+        or, for a path, a table of pyarrow.
 
     Warns
     -----

@@ -17,6 +17,7 @@ from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
 from riskcore.comparison.comparison import Comparison
 from riskcore.core.risk.histogram import class_counts, log_edges
+from riskcore.data.frame_types import DataT_co
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination, examine
@@ -44,7 +45,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Protected(ProtectedRecords):
+class Protected(ProtectedRecords[DataT_co]):
     """A protected file, and the risks before and after.
 
     It also holds the original data: a pickle of it is as confidential as they are.

@@ -692,7 +692,7 @@ class Release:
 
     def _names_files(self) -> bool:
         """Return whether a rule names a file."""
-        files = (kinds.PATH, kinds.RECODINGS, kinds.TREATMENTS, kinds.TREES)
+        files = (kinds.PATH, kinds.RECODINGS, kinds.TREATMENTS)
         present = [place for place in entries() if self._has(place)]
         return any(entries()[place].kind in files for place in present)
 

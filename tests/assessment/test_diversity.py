@@ -12,7 +12,6 @@ import pytest
 
 import riskcore
 from riskcore.assessment.diversity import diversity
-from riskcore.data.hierarchy import Hierarchy
 
 # Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam (2007), figures 1 to 3: the
 # conditions of twelve inpatients in the cells of the 4-anonymous and 3-diverse table.
@@ -28,15 +27,6 @@ THREE_DIVERSE = [1, 3, 3, 1, 2, 2, 2, 2, 1, 1, 3, 3]
 SALARY = [3, 4, 5, 6, 11, 8, 7, 9, 10]
 TABLE_3 = [1, 1, 1, 2, 2, 2, 3, 3, 3]
 TABLE_5 = [1, 3, 1, 2, 2, 2, 3, 1, 3]
-DISEASE = [
-    "gastric ulcer", "gastritis", "stomach cancer", "gastritis", "flu", "bronchitis",
-    "bronchitis", "pneumonia", "stomach cancer",
-]  # fmt: skip
-SYSTEM = {
-    "flu": "respiratory", "pneumonia": "respiratory", "bronchitis": "respiratory",
-    "gastric ulcer": "digestive", "gastritis": "digestive",
-    "stomach cancer": "digestive",
-}  # fmt: skip
 
 
 def test_the_inpatients_of_machanavajjhala():
@@ -63,42 +53,6 @@ def test_the_salaries_of_li():
     found = diversity(data, ["cell"], "salary", ordered=["salary"])["salary"]
     # "0.167-closeness with respect to salary"
     assert round(found.closeness.max(), 3) == 0.167
-
-
-def test_a_hierarchy_is_a_tree():
-    """Against the distances of the paper's definition: level of the ancestor over H."""
-    data = {"cell": TABLE_5, "disease": DISEASE}
-    found = diversity(
-        data, ["cell"], "disease", hierarchies={"disease": [SYSTEM]}
-    )["disease"]  # fmt: skip
-    assert found.distance == "hierarchical"
-    for k in range(3):
-        inside = [DISEASE[i] for i in range(9) if TABLE_5[i] == k + 1]
-        assert found.closeness[k] == pytest.approx(cheapest(inside, DISEASE))
-    # Without groups it is the equal distance.
-    plain = diversity(data, ["cell"], "disease")["disease"]
-    none = diversity(data, ["cell"], "disease", hierarchies={"disease": []})
-    assert none["disease"].closeness.tolist() == plain.closeness.tolist()
-
-
-def cheapest(inside, everywhere):
-    """Return the least cost to move one distribution to another, by trial."""
-    from itertools import permutations
-
-    def distance(a, b):
-        return 0 if a == b else 0.5 if SYSTEM[a] == SYSTEM[b] else 1
-
-    # As many units of mass on both sides: each value of the cell three times.
-    supply, demand = sorted(inside * 3), sorted(everywhere)
-    extra, short = [], []
-    for x in set(everywhere):
-        difference = supply.count(x) - demand.count(x)
-        extra += [x] * max(difference, 0)
-        short += [x] * max(-difference, 0)
-    moves = [
-        sum(map(distance, extra, order)) for order in permutations(short)
-    ]  # fmt: skip
-    return min(moves) / len(demand)
 
 
 # --- missing values ---
@@ -272,18 +226,6 @@ def test_c_is_what_is_written(c):
             ValueError,
             "ordered: 'key' is not a sensitive variable",
         ),
-        ({"ordered": ["s"], "hierarchies": {"s": []}}, ValueError, "'s' has a hier"),
-        ({"hierarchies": {"s": [{"a": 1}]}}, ValueError, "level 1: no group for 'b'"),
-        (
-            {"hierarchies": {"s": Hierarchy([dict.fromkeys("ACDEb", "all")])}},
-            ValueError,
-            "level 1: no group for 'a' of the data; the hierarchy needs every value",
-        ),
-        (
-            {"hierarchies": {"s": [{"a": 1, "b": 1}, {"a": 1, "b": 2}]}},
-            ValueError,
-            "level 2: separates values",
-        ),
         ({"missing": "no"}, ValueError, "missing='no'"),
         ({"missing_sensitive": "no"}, ValueError, "missing_sensitive='no'"),
         ({"alpha": 0.5, "missing": "argus"}, ValueError, "alpha=0.5 needs"),
@@ -294,14 +236,6 @@ def test_refused(options, error, message):
     given = {"sensitive": "s", **options}
     with pytest.raises(error, match=message):
         diversity(data, ["key"], **given)
-
-
-@pytest.mark.parametrize("top", [[], [dict.fromkeys("ABC", "all")]])
-def test_a_hierarchy_that_lacks_all_values_is_refused(top):
-    tree = Hierarchy([{"A": "all", "B": "all", "C": "all"}, *top])
-    data = {"key": [1] * 5, "s": list("abcde")}
-    with pytest.raises(ValueError, match="no group for 'a', 'b', 'c' and 2 more of"):
-        diversity(data, ["key"], "s", hierarchies={"s": tree})
 
 
 def test_order_needs_known_values():

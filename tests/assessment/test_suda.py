@@ -46,18 +46,16 @@ def paths(m, k, M):
     return 1 if k == M else (m - k) * paths(m, k + 1, M)
 
 
-def score(sets, m, M, scoring):
-    each = {"elliot": lambda k: paths(m, k, M), "powers": lambda k: 2 ** (M - k)}
-    return float(sum(each[scoring](len(keys)) for keys in sets))
+def score(sets, m, M):
+    return float(sum(paths(m, len(keys), M) for keys in sets))
 
 
-@pytest.mark.parametrize("scoring", ["elliot", "powers"])
 @pytest.mark.parametrize("max_size", [1, 2, 3, 4])
-def test_scores_of_the_survey(scoring, max_size):
+def test_scores_of_the_survey(max_size):
     rows = list(zip(*SURVEY.values(), strict=True))
     sets = minimal_sets(rows, max_size)
-    found = suda(SURVEY, KEYS, max_size, scoring=scoring)
-    expected = [score(each, 4, max_size, scoring) for each in sets]
+    found = suda(SURVEY, KEYS, max_size)
+    expected = [score(each, 4, max_size) for each in sets]
     assert found.records["suda_score"].tolist() == expected
     assert found.records["minimal_uniques"].tolist() == list(map(len, sets))
     named = [[tuple(KEYS[k] for k in keys) for keys in each] for each in sets]
@@ -70,8 +68,6 @@ def test_elliot_scores_of_six_keys():
     # (m-k)!/(m-M)!: of six keys and sets of at most three.
     assert score_of_sizes(6, 3) == [20.0, 4.0, 1.0]
     assert score_of_sizes(8, 8) == [math.factorial(8 - k) for k in range(1, 9)]
-    with pytest.raises(ValueError, match="scoring='other': use 'elliot' or 'powers'"):
-        score_of_sizes(6, 3, "other")
 
 
 files = st.integers(1, 5).flatmap(
@@ -81,16 +77,14 @@ files = st.integers(1, 5).flatmap(
 )
 
 
-@given(files, st.integers(1, 5), st.sampled_from(["elliot", "powers"]))
-def test_any_small_file(rows, max_size, scoring):
+@given(files, st.integers(1, 5))
+def test_any_small_file(rows, max_size):
     m = len(rows[0])
     M = min(m, max_size)
     data = {f"k{j}": list(column) for j, column in enumerate(zip(*rows, strict=True))}
-    found = suda(
-        data, list(data), max_size, scoring=scoring, fraction=0.25, missing="category"
-    )
+    found = suda(data, list(data), max_size, fraction=0.25, missing="category")
     sets = minimal_sets(rows, M)
-    scores = np.array([score(each, m, M, scoring) for each in sets])
+    scores = np.array([score(each, m, M) for each in sets])
     assert found.records["suda_score"].tolist() == scores.tolist()
     uniques = sum(rows.count(row) == 1 for row in rows)
     pairs = sum(rows.count(row) == 2 for row in rows)
@@ -105,10 +99,7 @@ def test_any_small_file(rows, max_size, scoring):
         total = scores.sum()
         for j, share in enumerate(found.contributions()["share"]):
             by_hand = sum(
-                score([keys], m, M, scoring)
-                for each in sets
-                for keys in each
-                if j in keys
+                score([keys], m, M) for each in sets for keys in each if j in keys
             )
             assert share == pytest.approx(by_hand / total, rel=1e-14)
         table = found.value_contributions()
@@ -120,10 +111,7 @@ def test_any_small_file(rows, max_size, scoring):
                       if row[j] == value]  # fmt: skip
             assert records == len(having)
             assert part == sum(
-                score([keys], m, M, scoring)
-                for each in having
-                for keys in each
-                if j in keys
+                score([keys], m, M) for each in having for keys in each if j in keys
             )
     json.dumps(found.summary(), allow_nan=False)
     assert found.text()
@@ -277,7 +265,6 @@ def test_sizes_add_up():
         ({"max_size": 0}, "max_size=0: need a whole number from 1"),
         ({"fraction": 0.0}, "fraction=0.0: need a number in"),
         ({"fraction": 1}, "fraction=1: need a number in"),
-        ({"scoring": "argus"}, "scoring='argus'"),
     ],
 )
 def test_refused(options, message):

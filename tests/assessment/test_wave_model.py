@@ -9,7 +9,6 @@ import pytest
 
 import riskcore
 from riskcore.assessment import wave_model, waves
-from riskcore.assessment.wave_histories import history_of, whole_numbers
 from riskcore.cli import main
 from riskcore.data.coded import CodedRecords
 from riskcore.models import CellTable, LatentClass
@@ -136,7 +135,7 @@ def test_results_are_those_of_the_models_of_each_choice(drawn):
     for chosen in [(0, 1), (0, 2), (1, 2), (0,), (1,), (2,)]:
         people = [p for p in waves if set(chosen) <= waves[p]]
         records = [np.array([rows[p, w] for p in people]) for w in chosen]
-        history = history_of(list(coded.columns.values()), records)
+        history = wave_model.history_of(list(coded.columns.values()), records)
         table = CellTable.of(
             history.codes, levels=history.levels, weight_sum=panel.weight[people]
         )
@@ -220,7 +219,7 @@ def test_histories_have_the_cells_of_the_keys():
     coded = CodedRecords.of(data, ["a", "b", "age"])
     rows = [np.flatnonzero(data["year"] == year) for year in (2000, 2002, 2004)]
     rows = [one[np.argsort(data["id"][one])] for one in rows]
-    history = history_of(list(coded.columns.values()), rows)
+    history = wave_model.history_of(list(coded.columns.values()), rows)
     whole = np.stack([c.codes[r] for c in coded.columns.values() for r in rows])
     of_keys = np.unique(whole, axis=1, return_inverse=True)[1].ravel()
     of_codes = np.unique(np.stack(history.codes), axis=1, return_inverse=True)[1]
@@ -241,7 +240,7 @@ def test_histories_have_the_cells_of_the_keys():
     ],
 )  # fmt: skip
 def test_whole_numbers(labels, numbers):
-    found, whole = whole_numbers(np.array(labels, object))
+    found, whole = wave_model.whole_numbers(np.array(labels, object))
     assert [int(x) if yes else None for x, yes in zip(found, whole, strict=True)] == [
         *numbers,
         None,

@@ -51,7 +51,7 @@ OPTIONS = {
     "describe": ("role", *READING),
     "uniques": ("population", "cells", "level", "missing", *READING),
     "diversity": ("l", "t", "c", "alpha", "top", "kind", *READING),
-    "suda": ("max-size", "fraction", "top", "scoring", *READING),
+    "suda": ("max-size", "fraction", "top", *READING),
     "check": ("k", "max-risk", "max-rate", "min-population", "l", *READING),
     "compare": ("interactions", "columns", "id", "recode", *READING),
     "audit": ("sampling-fraction", "report-top", "population", "missing", *READING),

@@ -97,7 +97,6 @@ def test_tables_are_not_for_more_than_the_survey(run):
         (f"{SUDA} --fraction 0", "--fraction 0.0: need a number in (0, 1)"),
         (f"{SUDA} --max-size 0", "--max-size 0: need"),
         (f"{SUDA} --weight PAY --fraction 0.1", "not both"),
-        (f"{SUDA} --scoring best", "invalid choice: 'best'"),
         (f"{DIVERSE} ILL", "missing values of sensitive variables: 'ILL' in 1 of 7"),
         (f"{DIVERSE} PAY --kind entropy", "--kind entropy needs --l"),
         (f"{DIVERSE} PAY --l 0", "--l 0.0: need a number >= 1"),

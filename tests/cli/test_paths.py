@@ -62,7 +62,6 @@ def folder(tmp_path, monkeypatch):
     ages = sorted({str(age) for age in survey["AGE"]})
     tree = "".join(f"{age};{int(age) // 20};all\n" for age in ages)
     (tmp_path / "ages.csv").write_text(tree)
-    (tmp_path / "ills.csv").write_text("0;a;all\n1;a;all\n2;b;all\n")
     rules = [f"{low // 20}:{low}-{low + 19}\n" for low in range(0, 100, 20)]
     (tmp_path / "age.grc").write_text("".join(rules))
     (tmp_path / "tried.toml").write_text(
@@ -79,7 +78,7 @@ BY_TREE = "--recode AGE=hierarchy:ages.csv:1"
 BY_RULES = "--recode AGE=age.grc"
 TRY = f"try survey.csv {KEYS}"
 COMPARE = f"compare survey.csv survey.csv {ROLES}"
-ILL = "survey.csv --keys REGION --sensitive ILL --hierarchy ILL=ills.csv"
+ILL = "survey.csv --keys REGION --sensitive ILL"
 # A command, a file that it reads, and the options that would write there.
 CASES = [
     (ASSESS, "register.csv", "--output --report --report-public"),
@@ -93,8 +92,8 @@ CASES = [
     ("try --rules tried.toml", "survey.csv", "--report"),
     (f"{COMPARE} {BY_TREE}", "ages.csv", "--report"),
     (f"{COMPARE} {BY_RULES}", "age.grc", "--report"),
-    (f"diversity {ILL}", "ills.csv", "--output --report"),
-    (f"check {ILL} --t 0.5", "ills.csv", "--report --report-public"),
+    (f"diversity {ILL}", "survey.csv", "--output --report"),
+    (f"check {ILL} --t 0.5", "survey.csv", "--report --report-public"),
     (f"uniques survey.csv {ROLES}", "survey.csv", "--report"),
     (f"suda survey.csv {KEYS}", "survey.csv", "--output --report"),
     (f"describe survey.csv {KEYS}", "survey.csv", "--report"),

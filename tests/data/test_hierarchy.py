@@ -1,11 +1,10 @@
 """Hierarchies from files: trees, or the line that makes none."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from riskcore import Hierarchy, Recoding, check, diversity, protect
+from riskcore import Hierarchy, Recoding, protect
 from riskcore.data.files import formats
 from riskcore.data.recode import recode
 from tests.made_again import made_again
@@ -92,50 +91,7 @@ DATA = {
 }
 
 
-def test_closeness_is_that_of_the_mappings():
-    tree = Hierarchy.read("area.csv")
-    found = diversity(DATA, ["k"], "area", hierarchies={"area": tree})["area"]
-    # The top, of one group of all, counts nothing.
-    by_hand = {"area": tree.levels[:2]}
-    expected = diversity(DATA, ["k"], "area", hierarchies=by_hand)["area"]
-    assert found.closeness.tolist() == expected.closeness.tolist()
-    equal = diversity(DATA, ["k"], "area")["area"]
-    assert (found.closeness != equal.closeness).any()
-    # Numbers are found by their text.
-    numbers = {"Lyon": 1, "Nice": 2, "Bonn": 3, "Oslo": 4}
-    data = {"k": DATA["k"], "area": [numbers[one] for one in DATA["area"]]}
-    lines = [f"{numbers[v]};{tree.group(v, 1)};{tree.group(v, 2)}" for v in numbers]
-    with open("numbers.csv", "w") as file:
-        file.write("\n".join(lines))
-    told = Hierarchy.read("numbers.csv")
-    found = diversity(data, ["k"], "area", hierarchies={"area": told})["area"]
-    assert found.closeness.tolist() == expected.closeness.tolist()
-
-
-def test_a_value_without_a_group_is_refused():
-    data = {"k": [1, 1], "area": ["Rome", "Nice"]}
-    given = {"area": Hierarchy.read("area.csv")}
-    with pytest.raises(ValueError, match="level 1: no group for 'Rome'"):
-        diversity(data, ["k"], "area", hierarchies=given)
-
-
 TEXT = {name: [*map(str, values)] for name, values in DATA.items()}
-GIVEN = ["--sensitive", "area", "--hierarchy", "area=area.csv"]
-
-
-def test_on_the_command_line(run):
-    formats.write("survey.csv", DATA)
-    tree = {"area": Hierarchy.read("area.csv")}
-    status, out, _ = run("diversity", "survey.csv", "--keys", "k", *GIVEN, "--json")
-    assert status == 0
-    (variable,) = json.loads(out)["variables"]
-    expected = diversity(DATA, ["k"], "area", hierarchies=tree)["area"]
-    assert variable["closeness"] == expected.closeness.max()
-    assert variable["distance"] == "hierarchical"
-    gate = ["check", "survey.csv", "--keys", "k", *GIVEN, "--t", "0.5", "--json"]
-    status, out, _ = run(*gate)
-    by_python = check(DATA, ["k"], sensitive=["area"], t=0.5, hierarchies=tree)
-    assert json.loads(out)["rules"] == by_python.to_dict()["rules"]
 
 
 def test_recoding_on_the_command_line(run, folder):
@@ -178,10 +134,4 @@ def test_a_hierarchy_is_not_written_over(run, folder):
     command = ["protect", "survey.csv", "--keys", "area", "--k", "2", *rule]
     status, _, err = run(*command, "--output", "area.csv")
     assert (status, "area.csv" in err) == (2, True)
-    command = ["diversity", "survey.csv", "--keys", "k", *GIVEN]
-    assert run(*command, "--overwrite", "--report", "area.csv")[0] == 2
     assert (folder / "area.csv").read_text() == ALL
-    for odd in ("area", "=x", "area="):
-        assert run(*command[:-1], odd)[0] == 2
-    status, _, err = run(*command, "area=area.csv")
-    assert (status, "'area' appears twice" in err) == (2, True)

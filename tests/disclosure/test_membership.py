@@ -10,8 +10,50 @@ from hypothesis import strategies as st
 
 from riskcore.disclosure.gower import nearest_of_all
 from riskcore.disclosure.membership import Membership, membership
-from tests.disclosure.test_linkage import columns, perturbed
+from riskcore.disclosure.shared_columns import SharedColumn
 from tests.thin import examples
+
+
+def columns(files, keys):
+    """Return keys and numbers of files of rows; None is missing."""
+    shared, numbers = [], []
+    for j in range(len(files[0][0])):
+        values = [[row[j] for row in rows] for rows in files]
+        if j < keys:
+            most = 1 + max(
+                (x for one in values for x in one if x is not None), default=0
+            )
+            codes = [[most if x is None else x for x in one] for one in values]
+            codes = tuple(np.array(one, np.uint32) for one in codes)
+            shared.append(SharedColumn(codes, most + 1))
+        else:
+            numbers.append(tuple(np.array(one, float) for one in values))
+    return shared, numbers
+
+
+def perturbed(rng, n=90, missing=0.1, others=0):
+    """Return an original, a release with swapped values and noise, and a holdout."""
+
+    def some(n):
+        kind = rng.integers(0, 3, n)
+        a, b, c = (rng.integers(0, k, n) // (1 + kind) for k in (5, 9, 4))
+        income = np.round(4 * rng.lognormal(kind)) / 4
+        return [
+            [*map(int, row[:3]), float(row[3])]
+            for row in zip(a, b, c, income, strict=True)
+        ]
+
+    original = some(n)
+    released = [[*row] for row in original]
+    for row in released:
+        for j in range(3):
+            if rng.random() < 0.15:
+                row[j] = original[rng.integers(n)][j]
+            if rng.random() < missing:
+                row[j] = None
+        if rng.random() < 0.5:
+            row[3] += float(rng.integers(-4, 5)) / 4
+    return [original, released, *([some(others)] if others else [])]
 
 
 def distance(one, other, keys, ranges):

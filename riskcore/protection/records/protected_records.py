@@ -14,6 +14,7 @@ from riskcore.assessment.assessment import Assessment
 from riskcore.data.columns import Records, without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
+from riskcore.data.frame_types import DataT_co, OfData, cached_frame
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import released_records
@@ -29,7 +30,7 @@ MOST_SHOWN = 1 << 31
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProtectedRecords:
+class ProtectedRecords(OfData[DataT_co]):
     """The protected records and the risks before and after: see `Protected`."""
 
     source: Source
@@ -43,7 +44,7 @@ class ProtectedRecords:
     treated: Treated | None = None
     numbers: Mapping[Any, NDArray[np.float64]] = field(default_factory=dict)
 
-    @cached_property
+    @cached_frame
     def data(self) -> Any:
         """The protected records, of the type of the input, as they may be released.
 

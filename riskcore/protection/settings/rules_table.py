@@ -152,7 +152,6 @@ _SHAPES: Mapping[Kind, Shape] = {
     ),
     kinds.WORDS: _table(_TEXT, "a table of columns"),
     kinds.RECODINGS: _table(_TEXT, "a table of rules by column"),
-    kinds.TREES: _table(_TEXT, "a table of files by column"),
     kinds.RELATED: _either(
         {"enum": ["derived"], "title": "'derived'"},
         _table(_NAMES, "a table of lists of names by key"),

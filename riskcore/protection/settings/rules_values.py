@@ -13,7 +13,6 @@ from riskcore.common import settings as kinds
 from riskcore.common.settings import Kind, Setting
 from riskcore.common.text_numbers import fraction
 from riskcore.common.toml_text import Place
-from riskcore.data.hierarchy import Hierarchy
 from riskcore.data.recoding_words import is_rule
 from riskcore.protection.settings.settings_table import ANY, ORDER
 from riskcore.protection.treatments.rules import Treatment
@@ -34,8 +33,6 @@ def rule_of(name: str, setting: Setting, value: Any) -> Any:
     if kind is kinds.CODES and isinstance(value, Mapping):
         value = {key or ANY: list(codes) for key, codes in value.items() if codes}
         value = value.get(ANY, ()) if set(value) <= {ANY} else value
-    if kind is kinds.TREES and value is not None:
-        value = {key: getattr(tree, "source", None) for key, tree in value.items()}
     if kind is kinds.TREATMENTS and isinstance(value, Mapping):
         value = {
             "+".join(key) if isinstance(key, tuple) else key: rules
@@ -93,7 +90,6 @@ _BY_COLUMN = (
     kinds.RECODINGS,
     kinds.RELATED,
     kinds.TREATMENTS,
-    kinds.TREES,
     kinds.WORDS,
 )
 
@@ -132,10 +128,6 @@ def _treatment(rule: str, folder: Path) -> str:
     return rule if file == rule else f"{RAKE}{folder / file}"
 
 
-def _trees(value: dict[str, str], folder: Path) -> dict[str, Hierarchy]:
-    return {name: Hierarchy.read(folder / path) for name, path in value.items()}
-
-
 def _costs(value: Any, folder: Path) -> Any:
     """Return costs with a number for "never"."""
     if isinstance(value, dict):
@@ -155,7 +147,6 @@ _ARGUMENTS: Mapping[Kind, Callable[[Any, Path], Any]] = {
     kinds.PATH: lambda value, folder: folder / value,
     kinds.RECODINGS: _recodings,
     kinds.TREATMENTS: _treatments,
-    kinds.TREES: _trees,
     kinds.COST: _costs,
     kinds.CODES: _codes,
     kinds.DELIMITER: lambda value, _: "\t" if value == "tab" else value,
