@@ -32,12 +32,11 @@ from riskcore.data.files.replace import identity
 from riskcore.data.recoding_words import rule_file
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.protect import protected_by, with_settings
-from riskcore.protection.records.prepare import (
+from riskcore.protection.records.units import (
     Prepared,
     code_source,
     numbers_of,
-    prepare,
-    prepare_households,
+    unit_of,
 )
 from riskcore.protection.release.verdict import by_model, verdict_of
 from riskcore.protection.release.writing import preview
@@ -47,7 +46,6 @@ from riskcore.protection.secret import new_secret
 from riskcore.protection.settings.rules_values import RAKE
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import ANY, LAYOUT
-from riskcore.protection.suppression.key_sets import assess_key_sets
 from riskcore.protection.suppression.suppress import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -522,18 +520,15 @@ class Workbench:
         key = self.key_of(*OF_WRITING, "suppress", *goals, of=tables)
 
         def make() -> tuple[Prepared, str | None]:
-            coded = self.coded(settings)
-            if settings.unit == "household":
-                _, found = prepare_households(self.source, coded, settings, silent)
-                return found, None
             secret = self._secret(key) if settings.is_random else None
+            unit = unit_of(self.source, settings, silent, secret)
             rules = "recodings", "treat"
             original = self.keep(
                 "original",
                 self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
-                lambda: assess_key_sets(self.source.data, coded, settings),
+                lambda: unit.measure(*unit.read()),
             )
-            return prepare(self.source, settings, silent, secret, original), secret
+            return unit.prepare(original), secret
 
         found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
         return found

@@ -42,12 +42,7 @@ from riskcore.protection.leaks.examination import (
     of_columns,
 )
 from riskcore.protection.records.pairing import paired
-from riskcore.protection.records.prepare import (
-    Prepared,
-    code_source,
-    prepare,
-    prepare_households,
-)
+from riskcore.protection.records.units import Households, Prepared, SingleRecords
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import ANY as ANY_COLUMN
 
@@ -63,7 +58,7 @@ class AgainstOriginal:
     original : Source
     settings : Settings
     prepared : Prepared
-        The records, or the rows of households, with their risks by each set of keys.
+        The records, with the risks of records or households by each set of keys.
     unknown : tuple of column names
         Columns whose random treatment cannot be made again.
     """
@@ -85,11 +80,9 @@ class AgainstOriginal:
             unknown = settings.treated
             settings = replace(settings, treat={})
         settings.check_names(original)
-        if settings.level == "record":
-            prepared = prepare(original, settings, say, secret)
-        else:
-            coded = code_source(original, settings, say)
-            _, prepared = prepare_households(original, coded, settings, say)
+        # The persons of a panel are not counted here.
+        unit = SingleRecords if settings.level == "record" else Households
+        prepared = unit(original, settings, say, secret).prepare()
         return cls(original, settings, prepared, unknown)
 
     def refuse_missing(self) -> None:

@@ -18,19 +18,13 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn
 from riskcore.core.risk.household import Households
-from riskcore.data.coded import CodedRecords
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
 from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.on_engine import warn_of_unchecked
-from riskcore.protection.records.prepare import (
-    Prepared,
-    numbers_of,
-    quiet,
-)
-from riskcore.protection.records.showing import codes_before, warn_of_what_shows
-from riskcore.protection.records.units import unit_of
+from riskcore.protection.records.showing import warn_of_what_shows
+from riskcore.protection.records.units import Prepared, quiet, unit_of
 from riskcore.protection.result import Protected
 from riskcore.protection.secret import new_secret
 from riskcore.protection.settings.settings import Settings
@@ -291,51 +285,28 @@ def protected_by(
         masks = unit.plan(before, aims)
         after = unit.blank(before, masks)
         say("assessing the protected file")
-        assessed = unit.assess(before, aims, masks, after[0])
-    given = unit.give(before, after, masks)
+        assessed = unit.assess(before, aims, masks, after)
+    on_engine = unit.verify(before, masks, after)
     stages = before.original, before.assessed, assessed
-    return Protected(
+    result = Protected(
         source,
         settings,
-        given.rows,
+        before,
+        after.rows,
         tuple(map(KeySet, settings.keys, aims, *stages)),
-        given.masks,
-        given.on_engine,
+        after.masks,
+        on_engine,
         unit.units,
         secret,
-        given.treated,
-        _numbers(source, given.coded, settings),
     )
+    return with_settings(result, settings)
 
 
 def with_settings(result: Protected, settings: Settings) -> Protected:
     """Return a result with other roles and accepted leaks: they hide no value."""
-    known = result.numbers
-    numbers = {
-        name: known[name]
-        if name in known
-        else numbers_of(result.source, result.source.records, name)
-        for name in settings.with_role("numeric")
-    }
-    if settings.weight is not None:
-        numbers[settings.weight] = known[settings.weight]
-    return replace(result, settings=settings, numbers=numbers)
-
-
-def _numbers(
-    source: Source, coded: CodedRecords, settings: Settings
-) -> dict[Hashable, NDArray[np.float64]]:
-    """Return the columns known as numbers, and the weights, of data in memory."""
-    if source.engine is not None:
-        return {}
-    numbers = {
-        name: numbers_of(source, source.records, name)
-        for name in settings.with_role("numeric")
-    }
-    if settings.weight is not None:
-        assert coded.weights is not None
-        numbers[settings.weight] = coded.weights
-    return numbers
+    found = replace(result, settings=settings)
+    _ = found.numbers  # refuses columns that are not numbers
+    return found
 
 
 def _warn(result: Protected) -> None:
@@ -368,7 +339,7 @@ def _warn_of_households(result: Protected) -> None:
         for key in one.keys:
             if key not in result.settings.household_keys or not result.suppressed[key]:
                 continue
-            differing = _differing(codes_before(result, key), groups)
+            differing = _differing(result.prepared.codes(key), groups)
             if differing and key not in warned:
                 warned.add(key)
                 message = f"key {key!r} differs within {differing} households"

@@ -114,7 +114,7 @@ def test_protected_data_are_compared_with_what_was_verified(monkeypatch):
     data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
     # A blanking that leaves a value behind.
     monkeypatch.setattr(
-        "riskcore.protection.records.prepare.blank", lambda rows, masks: dict(rows.data)
+        "riskcore.protection.records.units.blank", lambda rows, masks: dict(rows.data)
     )
     with pytest.raises(RuntimeError, match="not the data that were verified"):
         protect(data, ["sex", "age"], "w", threshold=0.05)

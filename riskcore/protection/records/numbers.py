@@ -15,7 +15,6 @@ from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
 from riskcore.disclosure.shared_columns import coded_numbers
 from riskcore.protection.records.protected_records import ProtectedRecords
-from riskcore.protection.records.showing import codes_before
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -119,7 +118,7 @@ def codes_of(result: ProtectedRecords, name: Hashable) -> tuple[Integers, Intege
         codes = np.where(np.isnan(values)[codes.reshape(-1)], -1, codes.reshape(-1))
         before, after = np.split(codes.astype(np.int64), 2)
     else:
-        before = after = codes_before(result, name).astype(np.int64)
+        before = after = result.prepared.codes(name).astype(np.int64)
     if name in result.masks:
         after = np.where(result.masks[name], -1, after)
     return before, after

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -26,10 +27,10 @@ from riskcore.data.household_rows import in_order
 from riskcore.data.source import Source
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.shared_columns import values_of
-from riskcore.protection.records.prepare import Prepared, numbers_of, treated_columns
 from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.records.showing import shown_by
-from riskcore.protection.records.treated import Treated
+from riskcore.protection.records.treated import Treated, treat_records
+from riskcore.protection.records.units import Prepared, numbers_of
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.key_sets import KeySet
 
@@ -115,7 +116,8 @@ def paired(
     treated += [name for name in settings.treated if name in blankable]
     masks = {
         # A key that was left out is blank.
-        name: (both[name][1] < 0 if name in both else True) & _known(prepared, name)
+        name: (both[name][1] < 0 if name in both else True)
+        & (prepared.codes(name) >= 0)
         for name in settings.suppressible
     }
     rows = {**Records.of(blank(prepared.recoded_rows, masks)).columns}
@@ -132,15 +134,15 @@ def paired(
     result = ProtectedRecords(
         original,
         settings,
+        replace(
+            prepared,
+            treated=_treated(
+                original, prepared, settings, released, place, both, treated
+            ),
+        ),
         Records.of(rows),
         tuple(map(KeySet, *found)),
         masks,
-        treated=_treated(original, prepared, settings, released, place, both, treated),
-        numbers={
-            name: numbers_of(original, original.records, name)
-            for name in (*numeric, settings.weight)
-            if name is not None
-        },
     )
     order = np.argsort(place)
     return Paired(
@@ -197,13 +199,6 @@ def _placed(
     if place is None and also:
         place = _pair(same, hidden, household)
     return place
-
-
-def _known(prepared: Prepared, name: Hashable) -> NDArray[np.bool_]:
-    """Return where a recoded column has a value."""
-    column = code_column(prepared.recoded_rows, name)
-    there: NDArray[np.bool_] = column.codes < len(column.labels)
-    return there
 
 
 def _together(own: CodedColumn, other: CodedColumn) -> Both:
@@ -265,13 +260,14 @@ def _treated(
             categorical.add(name)
             own, other = (np.where(codes < 0, np.nan, codes) for codes in both[name])
         before[name], after[name] = own, other
-    empty = treated_columns(
-        original,
+    empty = treat_records(
         prepared.recoded_rows,
         prepared.coded,
-        [],
         replace(settings, treat={}),
-        None,
+        partial(numbers_of, original, prepared.recoded_rows),
+        decimal=original.reading.decimal,
+        risk=None,
+        secret=None,
     )
     return replace(
         empty, before=before, after=after, categorical=frozenset(categorical)

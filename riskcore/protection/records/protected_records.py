@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import released_records
 from riskcore.protection.records.on_engine import OnEngine
 from riskcore.protection.records.treated import Treated
+from riskcore.protection.records.units import Prepared, numbers_of
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import KeySet, present
@@ -35,14 +36,33 @@ class ProtectedRecords(OfData[DataT_co]):
 
     source: Source
     settings: Settings
+    prepared: Prepared
     rows: Records
     sets: tuple[KeySet, ...]
     masks: Masks
     on_engine: OnEngine | None = None
     units: Units | None = None
     secret: str | None = None
-    treated: Treated | None = None
-    numbers: Mapping[Any, NDArray[np.float64]] = field(default_factory=dict)
+
+    @property
+    def treated(self) -> Treated | None:
+        """The treated columns before and after; None if no column was treated."""
+        return self.prepared.treated
+
+    @cached_property
+    def numbers(self) -> Mapping[Any, NDArray[np.float64]]:
+        """The columns with the role "numeric", and the weights, of data in memory."""
+        if self.on_engine is not None:
+            return {}
+        records = self.source.records
+        found = {
+            name: numbers_of(self.source, records, name)
+            for name in self.settings.with_role("numeric")
+        }
+        if self.settings.weight is not None:
+            assert self.prepared.coded.weights is not None
+            found[self.settings.weight] = self.prepared.coded.weights
+        return found
 
     @cached_frame
     def data(self) -> Any:

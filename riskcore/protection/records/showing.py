@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -11,9 +10,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
-from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, code_column
-from riskcore.data.recode import recoded_columns
+from riskcore.data.columns import Records
 from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
@@ -53,21 +50,19 @@ def shown_by(
     ``drawn`` columns have new ids. ``at`` is the row of each element of the columns,
     ``stands_for`` its number of records; by default the elements are the rows.
     """
-    records = Records.of(columns)
+    records, codes_of = Records.of(columns), result.prepared.codes
     written = result.source.names if at is not None else records.columns
     suppressed = {
-        name: SuppressedColumn(codes_before(result, name), mask)
+        name: SuppressedColumn(codes_of(name), mask)
         for name, mask in result.masks.items()
         if mask.any() and name in written
     }
     recoded = {}
     for name in result.settings.recodings:
         if name in (result.masks if at is not None else records.columns):
-            coarse = codes_before(result, name)
+            coarse = codes_of(name)
             coarse[result.masks.get(name, np.zeros(len(coarse), bool))] = -1
-            recoded[name] = RecodedColumn(
-                codes_before(result, name, recoded=False), coarse
-            )
+            recoded[name] = RecodedColumn(codes_of(name, recoded=False), coarse)
     if at is not None:
         suppressed = {
             name: SuppressedColumn(one.codes[at], one.blanked[at])
@@ -118,41 +113,6 @@ def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]
             recoded = {other: RecodedColumn(fine, coarse)}
             columns = Records.of({name: values}).columns
             yield from what_shows(columns, {}, None, recoded, stands_for=records)
-
-
-def codes_before(
-    result: ProtectedRecords, name: Hashable, *, recoded: bool = True
-) -> NDArray[np.signedinteger[Any]]:
-    """Return the codes of a column before suppression, -1 for missing.
-
-    With ``recoded=False`` they are the codes before recoding.
-    """
-    for one in result.sets:
-        # In the cells of a panel are histories.
-        if name in one.keys and result.settings.person is None:
-            i = one.keys.index(name)
-            cells = (one.recoded if recoded else one.original).cells
-            codes = _signed(cells.codes[i])
-            codes[~cells.present(i)] = -1
-            of_rows = codes[cells.rows]
-            return of_rows if result.units is None else of_rows[result.units.of]
-    # A related column that is not a key, or a key of a panel.
-    column = code_column(result.before, name)
-    if recoded and name in result.settings.recodings:
-        rules = {name: result.settings.recodings[name]}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # said already
-            columns = recoded_columns(result.before, rules)
-        known = CodedRecords(result.before.n, {name: column})
-        column = known.recoded(columns).columns[name]
-    codes = _signed(column.codes)
-    codes[codes == len(column.labels)] = -1
-    return codes
-
-
-def _signed(codes: NDArray[Any]) -> NDArray[np.signedinteger[Any]]:
-    """Return codes in the smallest type that also has -1."""
-    return codes.astype(np.promote_types(np.min_scalar_type(codes.max()), np.int8))
 
 
 def too_much(result: ProtectedRecords, shown: Iterable[Shown]) -> list[Shown]:

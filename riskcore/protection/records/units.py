@@ -2,37 +2,43 @@
 
 What is blanked is planned for each unit alone: for a record; for a household, whose
 members share the keys; for a person, in all waves; or for all records of a cell that an
-engine counted. A unit prepares its rows, plans, assesses the result, and gives it to
-the records.
+engine counted. All go one way: the records, or cells, are coded, recoded and treated,
+and assessed as units; their blanks are planned, given to the records, and assessed.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from riskcore.assessment.assessment import Assessment
+from riskcore.assessment.cell_risk import PopulationBelowSample
+from riskcore.assessment.diversity import in_order
 from riskcore.assessment.released import assess_released
 from riskcore.common.progress import Lines
 from riskcore.common.words import counted
+from riskcore.data.blank import blank, without_notes
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records
+from riskcore.data.columns import (
+    CodedColumn,
+    Records,
+    code_column,
+    code_keys,
+    exact_numbers,
+    with_columns,
+)
+from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.records.on_engine import OnEngine
-from riskcore.protection.records.prepare import (
-    Prepared,
-    blanked,
-    code_source,
-    prepare,
-    prepare_households,
-    prepare_rows,
-    recode_rows,
-    treated_columns,
-    with_treated,
-)
-from riskcore.protection.records.treated import Treated
+from riskcore.protection.records.treated import Treated, treat_records
 from riskcore.protection.secret import Draw
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.by_household import Units
@@ -41,7 +47,11 @@ from riskcore.protection.suppression.by_person import (
     assess_persons,
     suppress_persons,
 )
-from riskcore.protection.suppression.key_sets import present
+from riskcore.protection.suppression.key_sets import (
+    assess_key_sets,
+    coded_records,
+    present,
+)
 from riskcore.protection.suppression.suppress import (
     Aim,
     Masks,
@@ -50,30 +60,88 @@ from riskcore.protection.suppression.suppress import (
     with_companions,
 )
 
-Blanked = tuple[Records, CodedRecords]
 
-
-@dataclass(frozen=True, slots=True)
-class GivenBack:
-    """The records after protection.
+@dataclass(frozen=True)
+class Prepared:
+    """The records before suppression, with the risks of their units.
 
     Attributes
     ----------
-    rows : Records
-        Of data on an engine, its cells.
+    recoded_rows : Records
+        The records, or the cells of an engine, with the recoded columns, but before
+        treatments.
     coded : CodedRecords
-        The same rows as codes, as they were verified.
-    masks : dict of column name to bool ndarray
-        The values that were blanked.
+        The same rows as codes, recoded and treated.
+    columns : dict of column name to column
+        The recoded columns.
+    original, recoded : list of Assessment
+        By set of keys, before recoding, and after recodings and treatments. The data
+        that they hold are not treated yet, see `assessed`.
     treated : Treated or None
-    on_engine : OnEngine or None
+    again : bool
+        Whether a key or the weight is treated, so that risks were computed again.
     """
+
+    recoded_rows: Records
+    coded: CodedRecords
+    columns: dict[Any, Any]
+    original: list[Assessment]
+    recoded: list[Assessment]
+    treated: Treated | None = None
+    again: bool = False
+
+    @cached_property
+    def rows(self) -> Records:
+        """The rows with the recoded and the treated columns."""
+        rows, treated = self.recoded_rows, self.treated
+        if treated is None:
+            return rows
+        data = without_notes(with_columns(rows.data, treated.columns))
+        coded = _named(self.coded, treated.after)
+        return rows.with_data(data, treated.after, coded)
+
+    @cached_property
+    def assessed(self) -> list[Assessment]:
+        """The assessments ``recoded`` with the data that they are of."""
+        if not self.again:
+            return self.recoded
+        return [replace(one, data=self.rows.data) for one in self.recoded]
+
+    def aims(self, settings: Settings) -> list[Aim]:
+        """Return what makes records safe, by set of keys."""
+        sensitive = []
+        if (settings.l, settings.t) != (None, None):
+            sensitive = [
+                in_order(column) if column.name in settings.ordered else column
+                for column in code_keys(self.rows, settings.with_role("sensitive"))
+            ]
+        return [Aim.of(assessment, settings, sensitive) for assessment in self.recoded]
+
+    def codes(
+        self, name: Hashable, *, recoded: bool = True
+    ) -> NDArray[np.signedinteger[Any]]:
+        """Return the codes of a column before suppression, -1 for missing.
+
+        With ``recoded=False`` they are the codes before recoding. Keys are treated.
+        """
+        rows = self.recoded_rows
+        if recoded and name in self.coded.columns:
+            column = self.coded.columns[name]
+        else:
+            column = code_column(rows if recoded else rows.origin or rows, name)
+        signed = np.promote_types(np.min_scalar_type(column.codes.max()), np.int8)
+        codes = column.codes.astype(signed)
+        codes[codes == len(column.labels)] = -1
+        return codes
+
+
+@dataclass(frozen=True, slots=True)
+class Blanked:
+    """The records, or the cells of an engine, after suppression."""
 
     rows: Records
     coded: CodedRecords
-    masks: Masks
-    treated: Treated | None = None
-    on_engine: OnEngine | None = None
+    masks: Masks  # the values that were blanked
 
 
 class SingleRecords:
@@ -98,15 +166,83 @@ class SingleRecords:
         by_secret = self.settings.ties == "secret"
         return Draw(self.secret) if self.secret and by_secret else None
 
-    def prepare(self) -> Prepared:
-        """Return the rows of the units before suppression, with their risks."""
-        return prepare(self.source, self.settings, self.say, self.secret)
+    def prepare(self, original: list[Assessment] | None = None) -> Prepared:
+        """Recode and treat the records; return them with the risks of their units.
+
+        ``original`` are the assessments of the source, if they are known.
+        """
+        rows, coded = self.read()
+        if original is None:
+            self.say("assessing the original file")
+            original = self.measure(rows, coded)
+        recoded, columns = original, dict[Any, Any]()
+        if self.settings.recodings:
+            with quiet():
+                self.say("recoding")
+                rules = self.settings.recodings
+                rules = {name: rules[name] for name in rules if name in rows.columns}
+                columns = recoded_columns(rows, rules, coded.columns)
+                coded = coded.recoded(columns)
+                data = without_notes(with_columns(rows.data, columns))
+                rows = rows.with_data(data, columns, _named(coded, columns))
+                recoded = self.measure(rows, coded, original)
+        before = Prepared(rows, coded, columns, original, recoded)
+        if not self.settings.treat:
+            return before
+        with quiet():
+            self.say("treating columns")
+            return self.treat(before)
+
+    def read(self) -> tuple[Records, CodedRecords]:
+        """Return the records, with their keys, weights and households as codes."""
+        return self.source.records, code_source(self.source, self.settings, self.say)
+
+    def measure(
+        self,
+        rows: Records,
+        coded: CodedRecords,
+        original: list[Assessment] | None = None,
+    ) -> list[Assessment]:
+        """Return the risks of the units before suppression, by set of keys.
+
+        ``original`` are those before recoding.
+        """
+        return assess_key_sets(rows.data, coded, self.settings, original)
+
+    def treat(self, before: Prepared) -> Prepared:
+        """Return records with treated columns, assessed again if the risk changes."""
+        treated = self.treated(before, before.recoded)
+        coded, recoded = treated.recoded(before.coded), before.recoded
+        changed = {*self.settings.variables, self.settings.weight}
+        again = not changed.isdisjoint(treated.after)
+        if again:
+            recoded = self.measure(before.recoded_rows, coded, recoded)
+        return replace(
+            before, coded=coded, recoded=recoded, treated=treated, again=again
+        )
+
+    def treated(self, before: Prepared, assessments: Sequence[Assessment]) -> Treated:
+        """Return the treated columns of recoded rows; ``assessments`` are of them."""
+        settings, rows = self.settings, before.recoded_rows
+        rules = [rule for each in settings.treat.values() for rule in each]
+        risk: NDArray[np.float64] | None = None
+        if any(rule.by_risk for rule in rules):
+            risk = np.maximum.reduce([one.individual_risk for one in assessments])
+        return treat_records(
+            rows,
+            before.coded,
+            settings,
+            partial(numbers_of, self.source, rows),
+            decimal=self.source.reading.decimal,
+            risk=risk,
+            secret=self.secret if settings.is_random else None,
+        )
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of the units to blank."""
         recoded, settings = before.assessed, self.planned
         costs = costs_of_sets(recoded, settings)
-        has_value = {name: present(before.rows, name) for name in settings.suppressible}
+        has_value = self.of_units(self.has_value(before))
         self.say("suppressing")
         masks = suppress(recoded, aims, costs, settings, self.say, self.draw)
         masks = _both(masks, has_value)
@@ -118,139 +254,156 @@ class SingleRecords:
         self.say(f"blanked {counted(more, 'value')} more of companions")
         return masks
 
+    def has_value(self, before: Prepared) -> Masks:
+        """Return which records have a value, of each column that may be blanked."""
+        names = self.settings.suppressible
+        return {name: present(before.rows, name) for name in names}
+
+    def of_units(self, masks: Masks) -> Masks:
+        """Return the masks of the units from those of the records, where they agree."""
+        return masks
+
+    def of_records(self, masks: Masks, before: Prepared) -> Masks:
+        """Return the masks of the records from those of the units."""
+        if self.units is None:
+            return masks
+        return self.units.spread(masks, self.has_value(before), self.settings)
+
     def blank(self, before: Prepared, masks: Masks) -> Blanked:
-        """Return the rows without the values that are blanked, and their codes."""
+        """Return the records without the values of the units that are blanked."""
+        masks = self.of_records(masks, before)
         if not _any(masks):
-            return before.rows, before.coded
+            return Blanked(before.rows, before.coded, masks)
         coded = before.coded.blanked(masks)
-        return blanked(before.rows, coded, masks), coded
+        data = blank(before.rows, masks)
+        rows = before.rows.with_data(data, masks, _named(coded, masks))
+        return Blanked(rows, coded, masks)
 
     def assess(
-        self, before: Prepared, aims: Sequence[Aim], masks: Masks, rows: Records
+        self, before: Prepared, aims: Sequence[Aim], masks: Masks, after: Blanked
     ) -> list[Assessment]:
         """Return the risks of the units after suppression, by set of keys."""
+        data = self.data_of_units(after.rows, after.coded)
         return [
-            assess_released(assessment, masks, rows.data, aim.goals)
+            assess_released(assessment, masks, data, aim.goals)
             for assessment, aim in zip(before.assessed, aims, strict=True)
         ]
 
-    def give(self, before: Prepared, after: Blanked, masks: Masks) -> GivenBack:
-        """Return the records of the units, verified; ``after`` are the units."""
-        rows, coded = after
+    def data_of_units(self, rows: Records, coded: CodedRecords) -> Any:
+        """Return the data that assessments of the units hold."""
+        return rows.data
+
+    def verify(self, before: Prepared, masks: Masks, after: Blanked) -> OnEngine | None:
+        """Refuse records whose keys are not those that were assessed."""
         # A file is read back when it is written.
         if _any(masks) and self.source.path is None:
-            _refuse_other_keys(rows, coded, self.settings)
-        return GivenBack(rows, coded, masks, before.treated)
+            read = CodedRecords.of(after.rows.data, self.settings.variables)
+            if not after.coded.equals(read):
+                raise _not_verified()
+        return None
 
 
 class Households(SingleRecords):
-    """Households: one row for each, whose blanks all members get."""
+    """Households: assessed by one row for each, whose blanks all members get."""
+
+    units: Units
 
     @property
     def planned(self) -> Settings:
         """The settings of the rows that are planned."""
         return self.settings.of_rows()
 
-    def prepare(self) -> Prepared:
-        """Return one row for each household, with the risks."""
-        self.coded = code_source(self.source, self.settings, self.say)
-        self.units, before = prepare_households(
-            self.source, self.coded, self.settings, self.say
-        )
-        return before
+    def read(self) -> tuple[Records, CodedRecords]:
+        """Return the records as codes; find their households."""
+        rows, coded = super().read()
+        self.say("finding households")
+        self.units = Units.found(coded, self.settings)
+        return rows, coded
 
-    def give(self, before: Prepared, after: Blanked, masks: Masks) -> GivenBack:
-        """Blank the same keys for all members of a household."""
-        source, settings, units = self.source, self.settings, self.units
-        assert units is not None
-        self.say("blanking keys of all members")
-        rows, coded, treated = source.records, self.coded, None
-        if settings.recodings:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # given already, for the households
-                rows, coded, _ = recode_rows(rows, coded, settings.recodings)
-        if settings.treat:
-            # Keys and weights of households are not treated: no risk is needed.
-            treated = treated_columns(source, rows, coded, [], settings, self.secret)
-            rows = with_treated(rows, coded, treated)
-        has_value = {name: present(rows, name) for name in settings.suppressible}
-        of_members = units.spread(masks, has_value, settings)
-        if _any(masks):
-            coded = coded.blanked(of_members)
-            rows = blanked(rows, coded, of_members)
-        # Household by household, the members must now have the keys that were verified.
-        merged = Units.found(coded, settings).row_codes(coded)
-        columns = {name: after[1].columns[name] for name in merged.columns}
-        if not merged.equals(replace(after[1], columns=columns)):
+    def measure(
+        self,
+        rows: Records,
+        coded: CodedRecords,
+        original: list[Assessment] | None = None,
+    ) -> list[Assessment]:
+        """Return the risks of households before suppression, by set of keys."""
+        data, of_units = self.data_of_units(rows, coded), self.units.row_codes(coded)
+        return assess_key_sets(data, of_units, self.planned, original)
+
+    def treat(self, before: Prepared) -> Prepared:
+        """Return records with treated columns, which are neither keys nor weights."""
+        return replace(before, treated=self.treated(before, []))
+
+    def of_units(self, masks: Masks) -> Masks:
+        """Return the masks of the first members of households."""
+        return {name: mask[self.units.first] for name, mask in masks.items()}
+
+    def data_of_units(self, rows: Records, coded: CodedRecords) -> Any:
+        """Return the keys and weights of the first member of each household."""
+        data = self.units.rows(rows, self.planned.suppressible)
+        if self.settings.weight is not None:
+            assert coded.weights is not None
+            data[self.settings.weight] = coded.weights[self.units.first]
+        return data
+
+    def verify(self, before: Prepared, masks: Masks, after: Blanked) -> OnEngine | None:
+        """Refuse records whose households are not those that were assessed."""
+        assessed = self.units.row_codes(before.coded).blanked(masks)
+        merged = Units.found(after.coded, self.settings).row_codes(after.coded)
+        if not merged.equals(assessed):
             raise _not_verified()
-        if _any(masks) and source.path is None:
-            _refuse_other_keys(rows, coded, settings)
-        return GivenBack(rows, coded, of_members, treated)
+        return super().verify(before, masks, after)
 
 
 class PanelPersons(SingleRecords):
     """Persons of a panel: a key is blanked in all waves of a person, or in none."""
 
-    def prepare(self) -> Prepared:
-        """Return the records of the panel, with the risks of persons."""
-        source, settings, say = self.source, self.settings, self.say
-        coded = code_source(source, settings, say)
-        say("finding persons")
-        rows, treated, columns = source.records, None, dict[Any, Any]()
-        self.units = self.persons = Persons.of_panel(rows, coded, settings)
-        coded = replace(coded, households=None, design=None)
-        say("assessing the original file")
-        original = recoded = assess_persons(coded, self.persons, settings, say)
-        if settings.recodings:
-            say("recoding")
-            rows, coded, columns = recode_rows(rows, coded, settings.recodings)
-            recoded = assess_persons(coded, self.persons, settings, say)
-        if settings.treat:
-            treated = treated_columns(source, rows, coded, [], settings, self.secret)
-        return Prepared(rows, coded, columns, original, recoded, treated)
+    units: Persons
+
+    def read(self) -> tuple[Records, CodedRecords]:
+        """Return the records of the panel as codes; find its persons."""
+        rows, coded = super().read()
+        self.say("finding persons")
+        self.units = Persons.of_panel(rows, coded, self.settings)
+        return rows, replace(coded, households=None, design=None)
+
+    def measure(
+        self,
+        rows: Records,
+        coded: CodedRecords,
+        original: list[Assessment] | None = None,
+    ) -> list[Assessment]:
+        """Return the risks of persons before suppression, by set of keys."""
+        return assess_persons(coded, self.units, self.settings, self.say)
+
+    def treat(self, before: Prepared) -> Prepared:
+        """Return records with treated columns, which are neither keys nor weights."""
+        return replace(before, treated=self.treated(before, []))
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of persons to blank."""
         return suppress_persons(
             before.coded,
-            self.persons,
+            self.units,
             aims,
-            self._has_value(before),
+            self.has_value(before),
             self.settings,
             self.say,
             self.draw,
         )
 
-    def blank(self, before: Prepared, masks: Masks) -> Blanked:
-        """Return the records without the values that are blanked, and their codes."""
-        return super().blank(before, self._of_records(before, masks))
-
     def assess(
-        self, before: Prepared, aims: Sequence[Aim], masks: Masks, rows: Records
+        self, before: Prepared, aims: Sequence[Aim], masks: Masks, after: Blanked
     ) -> list[Assessment]:
         """Return the risks of persons after suppression, by set of keys."""
-        return assess_persons(
-            before.coded, self.persons, self.settings, self.say, masks
-        )
-
-    def give(self, before: Prepared, after: Blanked, masks: Masks) -> GivenBack:
-        """Return the records of the persons, verified."""
-        return super().give(before, after, self._of_records(before, masks))
-
-    def _has_value(self, before: Prepared) -> Masks:
-        names = self.settings.suppressible
-        return {name: present(before.rows, name) for name in names}
-
-    def _of_records(self, before: Prepared, masks: Masks) -> Masks:
-        """Return the masks of the records from the masks of persons."""
-        return self.persons.spread(masks, self._has_value(before), self.settings)
+        return assess_persons(before.coded, self.units, self.settings, self.say, masks)
 
 
 class EngineCells(SingleRecords):
     """Cells that an engine counted; the engine blanks where the records are."""
 
-    def prepare(self) -> Prepared:
-        """Return the cells that the engine counts, with their risks."""
+    def read(self) -> tuple[Records, CodedRecords]:
+        """Return the cells that the engine counts."""
         engine, settings = self.source.engine, self.settings
         assert engine is not None
         for what, asked in (
@@ -270,20 +423,13 @@ class EngineCells(SingleRecords):
         self.held = OnEngine.count(engine, settings)
         rows = Records.of(self.held.rows)
         rows.coded.update(self.held.coded.columns)
-        recodings = {
-            name: rule
-            for name, rule in settings.recodings.items()
-            if name in rows.columns
-        }
-        return prepare_rows(rows, self.held.coded, settings, recodings, self.say)
+        return rows, self.held.coded
 
-    def give(self, before: Prepared, after: Blanked, masks: Masks) -> GivenBack:
-        """Have the engine blank the records; it counts the result again."""
+    def verify(self, before: Prepared, masks: Masks, after: Blanked) -> OnEngine | None:
+        """Have the engine blank the records, and count the result again."""
         self.say(f"counting again on {self.held.engine.name}")
-        rows, coded = after
-        given = self.held.given_back(before.columns, masks, coded)
-        on_engine = replace(self.held, given=given)
-        return GivenBack(rows, coded, masks, None, on_engine)
+        given = self.held.given_back(before.columns, masks, after.coded)
+        return replace(self.held, given=given)
 
 
 _BY_NAME = {
@@ -301,6 +447,33 @@ def unit_of(
     return kind(source, settings, say, secret)
 
 
+def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
+    """Read the file, if it is one, and return its keys, weights and households."""
+    if source.path is not None:
+        say(f"reading {source.path}")
+    return coded_records(source.records, settings, source.numbers(settings.weight))
+
+
+def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of the rows as numbers, nan for missing."""
+    numbers = source.numbers(name)
+    return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Give no warning again that was given for the original file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PopulationBelowSample)
+        warnings.simplefilter("ignore", DoubtfulCodes)
+        yield
+
+
+def _named(coded: CodedRecords, names: Mapping[Any, Any]) -> dict[Any, CodedColumn]:
+    """Return the coded columns among some columns."""
+    return {name: one for name, one in coded.columns.items() if name in names}
+
+
 def _both(masks: Masks, others: Masks) -> Masks:
     """Return where both masks are true."""
     return {name: mask & others[name] for name, mask in masks.items()}
@@ -309,12 +482,6 @@ def _both(masks: Masks, others: Masks) -> Masks:
 def _any(masks: Masks) -> bool:
     """Return whether any value is suppressed."""
     return any(mask.any() for mask in masks.values())
-
-
-def _refuse_other_keys(rows: Records, coded: CodedRecords, settings: Settings) -> None:
-    """Refuse rows whose keys differ from the codes that were verified."""
-    if not coded.equals(CodedRecords.of(rows.data, settings.variables)):
-        raise _not_verified()
 
 
 def _not_verified() -> RuntimeError:

@@ -13,7 +13,6 @@ from riskcore.common.words import counted, printable
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.numbers import numbers_of
 from riskcore.protection.records.protected_records import ProtectedRecords, finite
-from riskcore.protection.records.showing import codes_before
 from riskcore.protection.release.verdict import verdict_of
 from riskcore.protection.treatments.rules import Treatment
 
@@ -94,7 +93,7 @@ def _totals_lost(
         if mask is None or not mask.any():
             continue
         weights = result.treated.after[names[0]]
-        codes = codes_before(result, name)
+        codes = result.prepared.codes(name)
         lost = np.bincount(codes[mask], weights[mask], int(codes.max()) + 1)
         total = np.bincount(codes[codes >= 0], weights[codes >= 0])
         yield (

@@ -45,7 +45,8 @@ class Units(HouseholdRows):
             )
             for name, one in coded.columns.items()
         }
-        return CodedRecords(len(self.first), columns)
+        weights = None if coded.weights is None else coded.weights[self.first]
+        return CodedRecords(len(self.first), columns, coded.weight, weights)
 
     def spread(self, masks: Masks, present: Masks, settings: Settings) -> Masks:
         """Return the masks of the records from the masks of households."""

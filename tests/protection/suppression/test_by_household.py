@@ -10,6 +10,7 @@ import pytest
 
 from riskcore import Recoding, assess, protect
 from riskcore.data.files import formats
+from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.page import protection_page
 from riskcore.report.public_page import public_protection_page
@@ -294,3 +295,10 @@ def test_a_leak_is_counted_in_households():
     assert (one.key, one.column, one.unit) == ("tenure", "code", "household")
     assert one.count == one.of == result.suppressed_rows["tenure"]
     assert result.suppressed["tenure"] > one.of
+
+
+def test_doubtful_rules_of_any_column_are_told():
+    data = {"hh": [1, 1, 2, 2, 3], "a": list("xxyyx"), "s": list("12121")}
+    with pytest.warns(DoubtfulRules, match="'9'"):
+        protect(data, ["a"], household="hh", level="household", k=2,
+                recodings={"s": "map:1=2,9=1"})  # fmt: skip
