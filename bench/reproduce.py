@@ -10,7 +10,6 @@ import argparse
 
 from bench import _reproduce as reproduce
 from bench._common import RESULTS, command, replace
-from riskcore.accuracy.plots import save
 
 CAPTIONS = {
     "mokken-figure-1": "Figure 1: the risk by the number of investigators. Circles are "
@@ -32,8 +31,7 @@ def section(comparison):
     parts = [f"`{command()}`", reproduce.markdown(comparison)]
     for name, draw in comparison.figures.items():
         path = RESULTS / "figures" / f"{name}.png"
-        with path.open("wb") as file:
-            save(draw(), file, "png")
+        draw().savefig(path, metadata={"Software": None})
         parts.append(f"![{CAPTIONS[name]}](figures/{name}.png)\n\n{CAPTIONS[name]}")
     return "\n\n".join(parts)
 

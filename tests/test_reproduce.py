@@ -10,7 +10,6 @@ import pytest
 
 from bench import _reproduce as reproduce
 from bench._reproduce import comparison, takemura, thesis
-from riskcore.accuracy.plots import save
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "bench" / "results" / "reproductions.md"
@@ -302,5 +301,5 @@ def test_all_figures_can_be_drawn(found):
     for source in found.values():
         for draw in source.figures.values():
             file = BytesIO()
-            save(draw(), file, "png")
+            draw().savefig(file, format="png")
             assert file.getvalue().startswith(b"\x89PNG")

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from functools import partial
 from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +26,6 @@ _BANDS = [10.0**k for k in range(-15, 0, 2)]
 _AXES = {
     "sample_frequency": "sample frequency f",
     "sampling_fraction": "sampling fraction p",
-}
-
-_UNDATED = {
-    "png": {"Software": None},
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
 }
 
 
@@ -191,22 +185,3 @@ def _png(figure: Figure) -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", dpi=100)
     return file.getvalue()
-
-
-def save(
-    figure: Figure,
-    file: IO[bytes],
-    form: str,
-    dpi: float | Literal["figure"] = "figure",
-) -> None:
-    """Write a figure without a date: the same figure gives the same bytes.
-
-    >>> file = BytesIO()
-    >>> save(new_figure(2.0, 1.0), file, "svg")
-    >>> b"dc:date" in file.getvalue()
-    False
-    """
-    from matplotlib import rc_context
-
-    with rc_context({"svg.hashsalt": "riskcore"}):
-        figure.savefig(file, format=form, dpi=dpi, metadata=_UNDATED.get(form))

@@ -177,6 +177,6 @@ def _matches(
         tuple(columns),
         len(cells),
         int(cells.records[alone].sum()),
-        sum_of_products(risk, cells.records, np.inf),
+        sum_of_products(risk, cells.records),
         risk[cells.inverse],
     )

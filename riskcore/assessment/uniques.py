@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -134,8 +134,6 @@ class UniquesEstimates(WithReport):
     level : float
         Probability of the intervals.
     estimates : tuple of Estimate
-    cell_models : dict of str to CellModel
-        The fitted models of cells that have an estimate.
     truth : int or None
         For a simulation, the number of sample uniques that are unique in the
         population.
@@ -158,9 +156,6 @@ class UniquesEstimates(WithReport):
     cells: int
     level: float
     estimates: tuple[Estimate, ...]
-    cell_models: dict[str, CellModel] = field(
-        default_factory=dict, repr=False, compare=False
-    )
     truth: int | None = None
 
     @property
@@ -479,15 +474,12 @@ def estimate_uniques(
     table = _as_sampled(tabulated, N, by_weights=population is None)
     if design is not None:
         table = table.clustered(tabulated.inverse, design)
-    fitted = {}
     for name in cell_models:
         report(f"fitting the {name} model to {counted(len(table), 'cell')}")
         model = _CELL_FITS[name](table)
         report(f"interval of the {name} model, by {GROUPS} fits without some records")
         found.append(_of_cells(name, model, level))
-        if model.converged:
-            fitted[name] = model
-    return UniquesEstimates(sizes, N, K, level, tuple(found), fitted)
+    return UniquesEstimates(sizes, N, K, level, tuple(found))
 
 
 def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:

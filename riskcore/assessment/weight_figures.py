@@ -52,7 +52,7 @@ class WeightFigures:
         n, largest = len(weights), float(weights.max())
         squares = math.nan
         if largest <= LARGEST_SQUARED:
-            squares = sum_of_products(weights * weights, None, math.inf)
+            squares = sum_of_products(weights * weights)
         below_one = int(np.count_nonzero(weights < 1))
         effect = _design_effect(n, total, squares)
         return cls(n, total, float(weights.min()), largest, below_one, effect)

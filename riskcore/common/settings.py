@@ -168,15 +168,7 @@ def settings_of(table: type) -> Mapping[str, Setting]:
 
 
 def complete(table: type[Table], given: Table) -> Table:
-    """Return all settings, with defaults for missing ones; refuse invalid settings.
-
-    Raises
-    ------
-    TypeError
-        If a setting does not exist, or its value must be a number and is not.
-    ValueError
-        If a word or number is not allowed.
-    """
+    """Return all settings, with defaults for missing ones; refuse invalid settings."""
     settings = settings_of(table)  # type: ignore[arg-type]
     values: Mapping[str, Any] = given  # type: ignore[assignment]
     for name in values:

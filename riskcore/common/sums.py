@@ -18,19 +18,25 @@ _PASSES = 6
 def rounded_sum(values: NDArray[np.float64]) -> float:
     """Return the sum of doubles as `math.fsum` does: exact, then rounded once.
 
-    Blocks are split at a power of two so that their upper parts add up exactly in any
-    order, then the rest again (Rump, Ogita and Oishi 2008, SIAM Journal on Scientific
-    Computing 31, 189-224, algorithm 3.2).
-
     >>> rounded_sum(np.array([1e100, 1.0, -1e100]))
     1.0
     """
     if values.size < _FEW:
         return math.fsum(values.tolist())
+    return math.fsum(exact_parts(values))
+
+
+def exact_parts(values: NDArray[np.float64]) -> list[float]:
+    """Return few numbers whose exact sum is that of the values.
+
+    Blocks are split at a power of two so that their upper parts add up exactly in any
+    order, then the rest again (Rump, Ogita and Oishi 2008, SIAM Journal on Scientific
+    Computing 31, 189-224, algorithm 3.2).
+    """
     parts: list[float] = []
     for start in range(0, values.size, _BLOCK):
         parts += _exact_parts(values[start : start + _BLOCK])
-    return math.fsum(parts)
+    return parts
 
 
 def _exact_parts(values: NDArray[np.float64]) -> list[float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -220,7 +219,7 @@ class Cells:
             records=self.n,
             cells=len(self),
             uniques=int(np.count_nonzero(self.sample_frequency == 1)),
-            population=sum_of_products(self.weight_sum, None, math.inf),
+            population=sum_of_products(self.weight_sum),
             below=int(np.count_nonzero(below)),
             records_below=int(self.records[below].sum()),
         )

@@ -172,6 +172,11 @@ class CodedRecords:
         )
 
 
+def code_series(key: Hashable, values: Any, *, ticks: bool = False) -> CodedColumn:
+    """Code a narwhals series as the column of a key, see `code_column`."""
+    return code_column(Records.of({key: values.to_native()}), key, ticks=ticks)
+
+
 def code_cells(
     keys: Mapping[Hashable, Any],
     records: NDArray[np.int64],
@@ -180,8 +185,7 @@ def code_cells(
     """Code the keys of cells, narwhals series; ``ticks`` as in `code_column`."""
     columns = {}
     for key, values in keys.items():
-        frame = Records.of({key: values.to_native()})
-        column = code_column(frame, key, ticks=key in ticks)
+        column = code_series(key, values, ticks=key in ticks)
         missing = count_records(column.codes == len(column.labels), records)
         columns[key] = replace(column, missing=missing)
     coded = columns.values()

@@ -6,12 +6,14 @@ of the file and the distribution of the risk are computed from these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.sums import exact_parts
 from riskcore.common.warn import warn
 from riskcore.core.risk.anonymity import Below, count_below
 from riskcore.core.risk.threshold import RiskDistribution
@@ -23,10 +25,9 @@ from riskcore.data.cells import (
     refuse_missing,
     result_row,
 )
-from riskcore.data.coded import CodedRecords, doubtful_codes
-from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.coded import CodedRecords, code_series, doubtful_codes
+from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.engines.base import Counted
-from riskcore.data.engines.sums import ExactSum
 from riskcore.data.files.reading import DoubtfulCodes
 
 Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -126,7 +127,7 @@ def tally(
         refuse_missing(counted.question.keys, weighed.missing_keys, weighed.n)
     _warn_of_codes(counted)
     kind = np.int32 if weighed.n < 1 << 31 else np.int64
-    population = ExactSum()
+    population: list[float] = []
     uniques = below = records_below = 0
     risks: list[NDArray[np.float64]] = []
     records: list[NDArray[Any]] = []
@@ -134,7 +135,7 @@ def tally(
     for f, F in counted.numbers():
         if not np.isfinite(F).all():
             raise overflow(counted.question.weight)
-        population.add(F)
+        population += exact_parts(F)
         uniques += int(np.count_nonzero(f == 1))
         less = f > F
         below += int(np.count_nonzero(less))
@@ -143,7 +144,7 @@ def tally(
         records.append(f.astype(kind))
         sizes = _with_sizes(sizes, f)
     try:
-        total = population.rounded()
+        total = math.fsum(population)
     except OverflowError:
         raise overflow(counted.question.weight) from None
     totals = Totals(
@@ -203,10 +204,8 @@ def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, An
 
 def _coded(counted: Counted, cells: Any) -> list[CodedColumn]:
     """Return the keys in a frame of cells as codes."""
-    return [
-        code_column(Records.of({key: values.to_native()}), key)
-        for key, values in counted.keys_in(cells).items()
-    ]
+    columns = counted.keys_in(cells).items()
+    return [code_series(key, values) for key, values in columns]
 
 
 def _warn_of_codes(counted: Counted) -> None:
@@ -219,8 +218,7 @@ def _warn_of_codes(counted: Counted) -> None:
         if kind.is_numeric() or kind.is_temporal() or kind == nw.Boolean:
             continue
         values, records = counted.labels(key)
-        column = code_column(Records.of({key: values.to_native()}), key)
-        for line in doubtful_codes([column], records):
+        for line in doubtful_codes([code_series(key, values)], records):
             warn(line, DoubtfulCodes)
 
 

@@ -14,6 +14,7 @@ from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, household_codes
 from riskcore.data.count import count
+from riskcore.data.integers import code_integers
 
 MOST_WAVES = 64  # a person's waves are the bits of a word
 
@@ -61,7 +62,8 @@ class Panel:
     ) -> Panel:
         """Return the panel of coded records, whose weights may be missing."""
         columns = Records.of(data)
-        who = _dense(household_codes(columns, person, "person"))
+        who = code_integers(household_codes(columns, person, "person"))[1]
+        who = who.astype(np.int32)
         when = _waves(columns, wave)
         _refuse_twice(who, when, person, wave)
         keys = list(records.columns.values())
@@ -107,16 +109,6 @@ class Panel:
         """How many waves of each person the intruder knows, shape (P,)."""
         each = self.waves_of
         return each if self.known is None else np.minimum(each, self.known)
-
-
-def _dense(codes: NDArray[np.int64]) -> Positions:
-    """Return numbers without gaps for the persons of records."""
-    if int(codes.max()) < 4 * len(codes):
-        seen = np.zeros(int(codes.max()) + 1, np.bool_)
-        seen[codes] = True
-        place = np.cumsum(seen) - 1
-        return place.astype(np.int32)[codes]
-    return np.unique(codes, return_inverse=True)[1].astype(np.int32)
 
 
 def _waves(records: Records, name: Hashable) -> CodedColumn:

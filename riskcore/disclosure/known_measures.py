@@ -356,7 +356,7 @@ def alone_in_sample(records: Ints, size: int, sample: int) -> float:
     steps = (size - sample - c[1:] + 2.0) / (size - c[1:] + 1.0)
     none_else = np.concatenate([[1.0], np.cumprod(np.maximum(steps, 0.0))])
     chance = np.concatenate([[0.0], np.minimum(c * sample / size * none_else, 1.0)])
-    return sum_of_products(chance[values], cells, np.inf)
+    return sum_of_products(chance[values], cells)
 
 
 def linkability(

@@ -23,8 +23,8 @@ from riskcore.common import arguments, html
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted
 from riskcore.core.special.gamma.functions import exp, log, log1p
-from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_table import ANY, SAME, CellTable
+from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
     Overdispersion,

@@ -119,3 +119,12 @@ class Clusters:
 
     def __repr__(self) -> str:
         return f"<Clusters: {counted(len(self), 'cluster')}>"
+
+
+def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
+    """Return the cell and the group of each record, in groups of equal size."""
+    cell = np.repeat(np.arange(len(records)), records)
+    order = np.argsort(scattered(np.arange(len(cell), dtype=np.uint64)), kind="stable")
+    rank = np.empty(len(cell), np.int64)
+    rank[order] = np.arange(len(cell))
+    return cell, rank % groups

@@ -27,10 +27,9 @@ from riskcore.core.special.gamma.functions import log
 from riskcore.core.special.lanes import LANES
 from riskcore.data.count import count
 from riskcore.models.bands import Bands
-from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import ONE_CELL, CellModel
 from riskcore.models.cell_table import CellTable, Positions, occurring
-from riskcore.models.clusters import Clusters
+from riskcore.models.clusters import Clusters, groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
@@ -42,7 +41,7 @@ from riskcore.models.mixture import (
     write_without,
 )
 from riskcore.models.overdispersion import Overdispersion, kind_of, part_of
-from riskcore.models.own_cluster import probability_without_cluster
+from riskcore.models.own_cluster_kernels import write_without_cluster
 from riskcore.models.shrinkage import (
     category_errors,
     distance_from_one,
@@ -445,10 +444,51 @@ class LatentClass(CellModel):
         return fit_in_windows(self.sample, self._prior_probability_of, kind)
 
     def _without_cluster(self, clusters: Clusters) -> Floats:
-        sample = self._weighed
-        return probability_without_cluster(
-            sample.positions, clusters, self.mixture, _prior(sample), self.own, PSEUDO
-        )
+        """Return pi of the sample's cells without a part of their own cluster.
+
+        People of a cluster share values of the keys, so they make each other's cells
+        look less rare. A cell of several clusters gets the mean over its records, one
+        without records of a kept cluster nan.
+        """
+        positions, prior = self._weighed.positions, _prior(self._weighed)
+        share, theta = (np.ascontiguousarray(part) for part in self.mixture)
+        records = clusters.records.astype(np.float64)
+        kept, cells = clusters.kept.astype(np.int32), len(positions)
+        n = float(clusters.records_in_cells(cells).sum())
+        without = np.zeros(len(records))
+
+        def write(start: int, stop: int) -> None:
+            sums = np.zeros((len(theta) + 1, len(share)))
+            write_without_cluster(
+                positions,
+                clusters.cell,
+                records,
+                clusters.starts,
+                kept,
+                start,
+                stop,
+                positions.shape[1],
+                len(share),
+                len(theta),
+                share,
+                theta,
+                n,
+                self.own,
+                PSEUDO,
+                prior,
+                sums,
+                without,
+            )
+
+        half = int(np.searchsorted(clusters.starts, len(records) // 2))
+        in_threads(usual_threads(), write, [(0, half), (half, len(clusters))])
+        there = np.repeat(clusters.kept, np.diff(clusters.starts))
+        cell, records = clusters.cell[there], records[there]
+        total = np.bincount(cell, records * without[there], cells)
+        size = np.bincount(cell, records, cells)
+        mean = np.full(cells, np.nan)
+        np.divide(total, size, out=mean, where=size > 0.0)
+        return mean
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return half of the difference that leaving out a part of clusters makes."""

@@ -44,34 +44,6 @@ _CYCLES = 1000
 STEPS = 5  # cycles of a jackknife fit, from the fit to all records
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """The goodness of fit of a log-linear model, over all combinations.
-
-    Attributes
-    ----------
-    cells : int
-        Cells that the model allows.
-    parameters : int
-    degrees_of_freedom : int
-        cells - 1 - parameters.
-    G2 : float
-        Likelihood ratio, 2 sum f log(f/(n pi)).
-    X2 : float
-        Pearson's statistic, sum (f - n pi)^2/(n pi). G2 and X2 do not have a
-        chi-squared law if most cells expect less than a few records.
-    aic, bic : float
-    """
-
-    cells: int
-    parameters: int
-    degrees_of_freedom: int
-    G2: float
-    X2: float
-    aic: float
-    bic: float
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LogLinear(CellModel):
     """Log-linear model of the cells' probabilities, with overdispersion.
@@ -99,9 +71,8 @@ class LogLinear(CellModel):
     <LogLinear: 6 records, 2 keys alone, Poisson>
     >>> model.probability().round(4)
     array([0.1667, 0.1667, 0.1667, 0.1667])
-    >>> fit = model.fit_statistics()
-    >>> fit.cells, fit.parameters, fit.degrees_of_freedom, round(fit.X2, 4)
-    (6, 3, 2, 4.0)
+    >>> model.cells, model.parameters, round(model.aic, 4)
+    (6, 3, 27.5011)
     """
 
     label: ClassVar[str] = "log-linear"
@@ -220,29 +191,6 @@ class LogLinear(CellModel):
             parameters=_parameters(table, pairs),
         )
         return found.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
-
-    def fit_statistics(self) -> Fit:
-        """Return the goodness of fit.
-
-        Returns
-        -------
-        Fit
-            With nan for the statistics of a model without an estimate.
-        """
-        f, m = self.sample.records, self.n * self.probability()
-        if not self.converged:
-            nan = math.nan
-            return Fit(self.cells, self.parameters, 0, nan, nan, nan, nan)
-        # X2 sums over all cells, including those without records.
-        return Fit(
-            self.cells,
-            self.parameters,
-            self.cells - 1 - self.parameters,
-            2.0 * math.fsum((f * log(f / m)).tolist()),
-            math.fsum((f * (f / m)).tolist()) - self.n,
-            self.aic,
-            self.bic,
-        )
 
     def _probability(self, table: CellTable) -> Floats:
         return self._sums(table, 1)

@@ -34,7 +34,7 @@ from riskcore.core.special.gamma.functions import (
     log,
     log_rising_excess,
 )
-from riskcore.models.cell_groups import groups_of
+from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion_kernels import MANY, add_heights, add_slopes
 from riskcore.models.solve import EXACT, positive_root

@@ -266,4 +266,4 @@ def _product(
 
 def _sum(values: NDArray[Any]) -> float:
     """Return the correctly rounded sum of numbers that are not negative."""
-    return sum_of_products(np.ascontiguousarray(values), None, math.inf)
+    return sum_of_products(np.ascontiguousarray(values))

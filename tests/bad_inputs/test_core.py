@@ -9,7 +9,6 @@ import riskcore
 from riskcore import accuracy, intruder, models, simulate
 from riskcore.core import embed
 from riskcore.core import published_forms as forms
-from riskcore.core.risk.file_risk import expected_reidentifications
 from riskcore.core.risk.histogram import log_edges
 from riskcore.core.risk.threshold import RiskDistribution
 
@@ -135,19 +134,19 @@ CALLS = {
     "uniques: N negative": (lambda: models.Pitman.fit(SIZES).population_uniques(-1),
                             "N"),
     # Files
-    "risk text": (lambda: expected_reidentifications(["a"]), "risk: need numbers"),
-    "risk nan": (lambda: expected_reidentifications([NAN]), "risk: 1 of 1 values"),
-    "risk above": (lambda: expected_reidentifications([1.5]), "risk: 1 of 1 values"),
-    "risk plane": (lambda: expected_reidentifications([[0.5]]), "one dimension"),
-    "risk none": (lambda: expected_reidentifications([]), "no records"),
-    "risk None": (lambda: expected_reidentifications(None), "risk: need numbers"),
-    "risk bool": (lambda: expected_reidentifications([True]), "risk: need numbers"),
-    "frequency short": (lambda: expected_reidentifications([0.5], [1, 2]),
+    "risk text": (lambda: RiskDistribution(["a"]), "risk: need numbers"),
+    "risk nan": (lambda: RiskDistribution([NAN]), "risk: 1 of 1 values"),
+    "risk above": (lambda: RiskDistribution([1.5]), "risk: 1 of 1 values"),
+    "risk plane": (lambda: RiskDistribution([[0.5]]), "one dimension"),
+    "risk none": (lambda: RiskDistribution([]), "no records"),
+    "risk None": (lambda: RiskDistribution(None), "risk: need numbers"),
+    "risk bool": (lambda: RiskDistribution([True]), "risk: need numbers"),
+    "frequency short": (lambda: RiskDistribution([0.5], [1, 2]),
                         "frequency: shape"),
-    "frequency negative": (lambda: expected_reidentifications([0.5], [-1]),
+    "frequency negative": (lambda: RiskDistribution([0.5], [-1]),
                            "frequency: 1 of 1"),
-    "frequency text": (lambda: expected_reidentifications([0.5], ["1"]), "frequency"),
-    "frequency 0": (lambda: expected_reidentifications([0.5], [0]), "0 records"),
+    "frequency text": (lambda: RiskDistribution([0.5], ["1"]), "frequency"),
+    "frequency 0": (lambda: RiskDistribution([0.5], [0]), "0 records"),
     "household short": (lambda: riskcore.household_risk([0.5], [1, 2]), "household"),
     "household None": (lambda: riskcore.household_risk([0.5], None), "household"),
     "household risk": (lambda: riskcore.household_risk([2], [1]), "risk"),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from riskcore.common.sums import rounded_sum
+from riskcore.common.sums import exact_parts, rounded_sum
 
 DRAW = np.random.default_rng(5)
 N = 40_001
@@ -36,6 +36,14 @@ def test_sums_are_rounded_once(kind):
     expected = math.fsum(values.tolist())
     assert repr(rounded_sum(values)) == repr(expected)
     assert repr(rounded_sum(np.repeat(values, 2)[::2])) == repr(expected)
+
+
+@pytest.mark.parametrize("low", [-1070, -300, 0, 900])
+def test_parts_of_batches_add_up_exactly(low):
+    rng = np.random.default_rng(4)
+    values = np.ldexp(rng.random(3000) + 0.5, rng.integers(low, low + 100, 3000))
+    parts = [exact_parts(batch) for batch in np.array_split(values, 7)]
+    assert math.fsum(x for part in parts for x in part) == math.fsum(values)
 
 
 @pytest.mark.parametrize(

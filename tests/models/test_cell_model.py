@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from riskcore.models import CellModel, CellPrior, CellTable, Overdispersion
-from riskcore.models.cell_groups import groups_of
 from riskcore.models.cell_model import student
+from riskcore.models.clusters import groups_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -163,7 +163,7 @@ def test_the_jackknife_is_that_of_a_mean():
     # pi of one cell is the mean of an indicator over records: its error is known.
     one = model([300, 700])
     figure = lambda fitted: float(fitted.probability()[0])  # noqa: E731
-    below, above = one._error(figure, 0.95, 1000)
+    below, above = one._error(figure, 0.95, 1000, 0.0)
     assert below == above
     found = below / student(0.95, 999)
     assert found == pytest.approx(math.sqrt(0.3 * 0.7 / 999), rel=1e-6)

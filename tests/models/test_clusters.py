@@ -232,14 +232,14 @@ def test_the_fit_is_said_in_words():
 
 
 def test_one_thread_and_two_give_the_same_bits(monkeypatch):
-    from riskcore.models import own_cluster
+    from riskcore.models import latent_class
 
     keys, cluster = columns(2000)
     model = LatentClass.fit(keys, classes=3, cluster=cluster)
     found = []
     for threads in (1, 2):
         monkeypatch.setattr(
-            own_cluster, "usual_threads", lambda threads=threads: threads
+            latent_class, "usual_threads", lambda threads=threads: threads
         )
         found.append(model._prior_probability(model.sample).tobytes())
     assert found[0] == found[1]

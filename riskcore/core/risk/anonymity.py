@@ -24,10 +24,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Below:
-    """The records and cells with a sample frequency below k.
-
-    sdcMicro counts the records, mu-Argus the cells.
-    """
+    """The records (as sdcMicro) and cells (as mu-Argus) with a frequency below k."""
 
     k: int
     records: int
@@ -37,8 +34,6 @@ class Below:
 def short_of(f: NDArray[Any], k: int) -> NDArray[np.bool_]:
     """Return whether sample frequencies are below k, by more than rounding.
 
-    Examples
-    --------
     >>> short_of(np.array([1, 2, 3]), 3)
     array([ True,  True, False])
     >>> short_of(np.array([100 * 0.29, 28.99]), 29)

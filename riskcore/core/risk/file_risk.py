@@ -1,8 +1,7 @@
-"""Risk of the whole file: expected re-identifications and re-identification rate.
+"""Sums over the cells of a file, with checks of risks and frequencies.
 
-Every function takes one risk per cell and the number of records in each cell, or one
-risk per record. The exact sum is rounded once, so neither the order of the records nor
-the number of threads changes a bit.
+The exact sum is rounded once, so neither the order of the records nor the number of
+threads changes a bit.
 """
 
 from __future__ import annotations
@@ -24,111 +23,6 @@ Counts = NDArray[np.int64]
 _ROUNDOFF = 2.0**-53
 # Products added at a time, after converting numbers of records to int64.
 _PIECE = 1024 * BLOCK
-
-
-def expected_reidentifications(
-    risk: ArrayLike, frequency: ArrayLike | None = None
-) -> float:
-    """Return ER, the expected number of correct re-identifications in the file.
-
-    ER = sum over cells of f r, correctly rounded.
-
-    Parameters
-    ----------
-    risk : array_like, shape (K,)
-        Individual risk of each cell, in [0, 1].
-    frequency : array_like, shape (K,), optional
-        Number of records of each cell, a whole number; by default 1, that is, the
-        risks are those of single records.
-
-    Returns
-    -------
-    float
-        Expected number of records, in [0, n].
-
-    Raises
-    ------
-    ValueError
-        If a risk is nan or outside [0, 1], a frequency is negative or not whole, or
-        the file has no records.
-
-    Notes
-    -----
-    CASC (2004) deliverable 1.2-D3, section 3.5.
-
-    Examples
-    --------
-    >>> expected_reidentifications([0.5, 0.125], frequency=[1, 4])
-    1.0
-    """
-    risk = as_risk(risk)
-    return sum_of_products(risk, as_frequency(frequency, len(risk)), math.inf)
-
-
-def reidentification_rate(risk: ArrayLike, frequency: ArrayLike | None = None) -> float:
-    """Return xi = ER/n, the expected share of records re-identified.
-
-    Parameters and errors are those of `expected_reidentifications`.
-
-    Notes
-    -----
-    CASC (2004) deliverable 1.2-D3, equation 15.
-
-    Examples
-    --------
-    >>> reidentification_rate([0.5, 0.125], frequency=[1, 4])
-    0.2
-    """
-    return capped_rate(risk, math.inf, frequency)
-
-
-def reidentification_percentage(
-    risk: ArrayLike, frequency: ArrayLike | None = None
-) -> float:
-    """Return psi = 100 xi, the re-identification rate as a percentage.
-
-    Examples
-    --------
-    >>> reidentification_percentage([0.5, 0.125], frequency=[1, 4])
-    20.0
-    """
-    return 100.0 * reidentification_rate(risk, frequency)
-
-
-def capped_rate(
-    risk: ArrayLike, threshold: float, frequency: ArrayLike | None = None
-) -> float:
-    """Return g(t), the rate of a file in which no risk exceeds the threshold t.
-
-    g(t) = (1/n) sum over cells of f min(r, t): what protecting every record with
-    r >= t makes the re-identification rate at most.
-
-    Parameters
-    ----------
-    risk, frequency : array_like
-        As in `expected_reidentifications`.
-    threshold : float
-        The risk threshold, not negative; infinity caps nothing.
-
-    Raises
-    ------
-    ValueError
-        As in `expected_reidentifications`, or if the threshold is nan or negative.
-
-    Notes
-    -----
-    The left side of equation 17 of CASC (2004) deliverable 1.2-D3.
-
-    Examples
-    --------
-    >>> capped_rate([0.5, 0.125], 0.25, frequency=[1, 4])
-    0.15
-    """
-    threshold = as_threshold(threshold)
-    risk = as_risk(risk)
-    frequency = as_frequency(frequency, len(risk))
-    n = len(risk) if frequency is None else int(frequency.sum())
-    return sum_of_products(risk, frequency, threshold) / n
 
 
 def as_risk(values: ArrayLike) -> Risks:
@@ -179,52 +73,47 @@ def _count_not_whole(values: NDArray[Any]) -> int:
         return int(np.count_nonzero(~((values >= 0) & (np.mod(values, 1) == 0))))
 
 
-def sum_of_products(risk: Risks, frequency: NDArray[Any] | None, cap: float) -> float:
-    """Return sum f min(r, cap), correctly rounded; without frequencies f = 1.
+def sum_of_products(risk: Risks, frequency: NDArray[Any] | None = None) -> float:
+    """Return sum f r, correctly rounded; without frequencies f = 1.
 
     Compensated sums enclose the exact sum; in the rare case that the two ends of the
     enclosure round differently, all products are added exactly.
     """
-    parts = _partial_sums(risk, frequency, cap)
+    parts = _partial_sums(risk, frequency)
     total = math.fsum(parts)
     # k terms in each of the BLOCK sums: at most 2 (k+1)^2 u^2 is lost, relatively.
     terms = len(risk) // BLOCK + 2
     bound = 4.0 * (terms * _ROUNDOFF) ** 2 * total
     if math.fsum([*parts, bound]) == math.fsum([*parts, -bound]):
         return total
-    return math.fsum(_exact_products(risk, frequency, cap))
+    return math.fsum(_exact_products(risk, frequency))
 
 
-def _partial_sums(
-    risk: Risks, frequency: NDArray[Any] | None, cap: float
-) -> list[float]:
+def _partial_sums(risk: Risks, frequency: NDArray[Any] | None) -> list[float]:
     sums = np.zeros(BLOCK)
     errors = np.zeros(BLOCK)
     if frequency is None:
         ones = np.ones(BLOCK, dtype=np.int64)
-        _add_products(risk, ones, 0, len(risk), cap, sums, errors)
+        _add_products(risk, ones, 0, len(risk), sums, errors)
     else:
         for start in range(0, len(risk), _PIECE):
             part = risk[start : start + _PIECE]
             counts = frequency[start : start + _PIECE].astype(np.int64, copy=False)
-            _add_products(part, counts, 1, len(part), cap, sums, errors)
+            _add_products(part, counts, 1, len(part), sums, errors)
     return [*sums.tolist(), *errors.tolist()]
 
 
-def _exact_products(
-    risk: Risks, frequency: NDArray[Any] | None, cap: float
-) -> Iterator[float]:
+def _exact_products(risk: Risks, frequency: NDArray[Any] | None) -> Iterator[float]:
     # One term in each sum: product and rounding error, nothing is lost.
     for start in range(0, len(risk), BLOCK):
         block = slice(start, start + BLOCK)
-        yield from _partial_sums(
-            risk[block], None if frequency is None else frequency[block], cap
-        )
+        records = None if frequency is None else frequency[block]
+        yield from _partial_sums(risk[block], records)
 
 
-@native("float64*, int64*, int64, int64, float64, float64*, float64*")
+@native("float64*, int64*, int64, int64, float64*, float64*")
 def _add_products(
-    risk: Any, frequency: Any, step: int, n: int, cap: float, sums: Any, errors: Any
+    risk: Any, frequency: Any, step: int, n: int, sums: Any, errors: Any
 ) -> None:
     """Add product i to sum i mod BLOCK, its rounding errors to the sum of errors.
 
@@ -234,9 +123,6 @@ def _add_products(
         first = start * step
         left = n - start
         for j in range(left if left < BLOCK else BLOCK):
-            r = risk[start + j]
-            product, error = two_product(
-                float(frequency[first + j]), cap if r > cap else r
-            )
+            product, error = two_product(float(frequency[first + j]), risk[start + j])
             sums[j], rest = two_sum(sums[j], product)
             errors[j] += error + rest

@@ -24,15 +24,11 @@ _SMALLEST = 5e-324
 
 
 def log_edges(low: float, high: float) -> Risks:
-    """Return the bounds of at most 50 classes of risk from ``low`` to ``high``.
+    """Return the bounds of at most 50 classes of risk around 0 < low <= high <= 1.
 
-    Rising preferred numbers (ISO 3: 40, 20, 10, 5 or 1 per decade, the most that give
-    no more than 50 classes; beyond 50 decades every tenth power of ten), for 0 < low <=
-    high <= 1. The first is at most ``low``; the last is above ``high``, or 1. They span
-    at least a decade.
+    They are preferred numbers (ISO 3: 40, 20, 10, 5 or 1 per decade; beyond 50 decades
+    every tenth power of ten) over at least a decade; the last is above ``high``, or 1.
 
-    Examples
-    --------
     >>> log_edges(0.002, 0.7)[[0, 1, 2, -1]]
     array([0.002  , 0.0025 , 0.00315, 0.8    ])
     """
@@ -85,13 +81,8 @@ def _exponent(value: float) -> int:
 
 
 def class_counts(distribution: RiskDistribution, edges: ArrayLike) -> Counts:
-    """Return the number of records in each class of risk.
+    """Return the records with edges[i] <= risk < edges[i + 1], the last bound included.
 
-    Records with edges[i] <= risk < edges[i + 1]; the last class includes its upper
-    bound.
-
-    Examples
-    --------
     >>> class_counts(RiskDistribution([0.01, 0.02, 0.5], [5, 4, 2]), [0.01, 0.02, 0.5])
     array([5, 6])
     """

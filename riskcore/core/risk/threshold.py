@@ -140,9 +140,7 @@ class RiskDistribution:
         )
         self.n = int(self._below[-1])
         self.max_risk = float(self.risk[-1])
-        self.expected_reidentifications = sum_of_products(
-            self.risk, self._counts, math.inf
-        )
+        self.expected_reidentifications = sum_of_products(self.risk, self._counts)
         self.reidentification_rate = self.expected_reidentifications / self.n
 
     @property

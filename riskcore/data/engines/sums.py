@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,11 +23,6 @@ _BITS = 62  # of a signed integer, which must hold a sum of n pieces
 _MOST = 4  # with more pieces it is cheaper that the engine adds doubles
 _DOUBLE = 53
 _LARGEST_POWER = 1000  # larger powers of two may not be doubles
-# A mantissa is added in two parts: a million of each add to a whole number < 2**53.
-_LOW_BITS = 26
-_AT_ONCE = 1 << 20
-# The exponents of doubles lie between -1074 and 1024.
-_EXPONENTS, _LOWEST = 2200, -1100
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,33 +94,3 @@ class WholeSums:
                     low += lost
             np.add(high, low, out=out)
         out[np.isnan(out)] = np.inf
-
-
-class ExactSum:
-    """An exact sum of batches of positive doubles."""
-
-    def __init__(self) -> None:
-        self.high = np.zeros(_EXPONENTS, np.int64)
-        self.low = np.zeros(_EXPONENTS, np.int64)
-
-    def add(self, values: NDArray[np.float64]) -> None:
-        """Add values."""
-        for start in range(0, len(values), _AT_ONCE):
-            self._add(values[start : start + _AT_ONCE])
-
-    def _add(self, values: NDArray[np.float64]) -> None:
-        mantissa, exponent = np.frexp(values)
-        whole = np.ldexp(mantissa, 53).astype(np.int64)
-        place = exponent - _LOWEST
-        for sums, part in (
-            (self.high, whole >> _LOW_BITS),
-            (self.low, whole & ((1 << _LOW_BITS) - 1)),
-        ):
-            sums += np.bincount(place, part, _EXPONENTS).astype(np.int64)
-
-    def rounded(self) -> float:
-        """Return the sum, correctly rounded."""
-        total = 0
-        for i in np.flatnonzero(self.high + self.low).tolist():
-            total += ((int(self.high[i]) << _LOW_BITS) + int(self.low[i])) << i
-        return float(Fraction(total, 1 << (53 - _LOWEST)))

@@ -6,12 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore.core.risk.file_risk import (
-    capped_rate,
-    expected_reidentifications,
-    reidentification_percentage,
-    reidentification_rate,
-)
+from riskcore.core.risk.file_risk import sum_of_products
+from riskcore.core.risk.threshold import RiskDistribution
 
 risks = st.floats(0.0, 1.0)
 cells = st.lists(st.tuples(risks, st.integers(1, 2**40)), min_size=1, max_size=40).map(
@@ -19,28 +15,20 @@ cells = st.lists(st.tuples(risks, st.integers(1, 2**40)), min_size=1, max_size=4
 )
 
 
-def exact_sum(risk, frequency, cap=math.inf):
-    return sum(
-        (
-            int(f) * Fraction(min(float(r), cap))
-            for r, f in zip(risk, frequency, strict=True)
-        ),
-        Fraction(0),
-    )
+def exact_sum(risk, frequency):
+    pairs = zip(risk, frequency, strict=True)
+    return sum((int(f) * Fraction(float(r)) for r, f in pairs), Fraction(0))
+
+
+def expected_reidentifications(risk, frequency=None):
+    return RiskDistribution(risk, frequency).expected_reidentifications
 
 
 @settings(deadline=None)
 @given(cells)
 def test_expected_reidentifications_is_correctly_rounded(cells):
-    assert expected_reidentifications(*cells) == float(exact_sum(*cells))
-
-
-@settings(deadline=None)
-@given(cells, risks)
-def test_capped_rate_is_the_exact_one_rounded_twice(cells, cap):
-    risk, frequency = cells
-    want = float(exact_sum(risk, frequency, cap)) / int(frequency.sum())
-    assert capped_rate(risk, cap, frequency) == want
+    want = float(exact_sum(*cells))
+    assert expected_reidentifications(*cells) == sum_of_products(*cells) == want
 
 
 @pytest.mark.parametrize(
@@ -61,14 +49,14 @@ def test_a_sum_with_bits_far_apart_keeps_every_term():
     # Enough cells for two terms in each partial sum, of very unequal size.
     risk = np.tile([1.0, 2.0**-60, 2.0**-110], 400)
     risk[-1] = 2.0**-44
-    assert expected_reidentifications(risk) == math.fsum(risk)
+    assert sum_of_products(risk) == math.fsum(risk)
 
 
 def test_a_tie_below_the_last_bit_of_two_doubles():
     risk = np.zeros(1025)
     # All three go to one partial sum.
     risk[[0, 512, 1024]] = 1.0, 2.0**-53, 2.0**-110
-    assert expected_reidentifications(risk) == 1.0 + 2.0**-52
+    assert sum_of_products(risk) == 1.0 + 2.0**-52
 
 
 @pytest.mark.parametrize("n", [1, 511, 512, 513, 100_003])
@@ -79,10 +67,9 @@ def test_order_does_not_change_a_bit(n):
     want = math.fsum(risk)
     for _ in range(5):
         order = rng.permutation(n)
-        assert expected_reidentifications(risk[order]) == want
-        assert expected_reidentifications(
-            risk[order], frequency[order]
-        ) == expected_reidentifications(risk, frequency)
+        assert sum_of_products(risk[order]) == want
+        again = sum_of_products(risk[order], frequency[order])
+        assert again == sum_of_products(risk, frequency)
 
 
 def test_frequencies_repeat_records():
@@ -91,11 +78,10 @@ def test_frequencies_repeat_records():
     assert expected_reidentifications(records) == expected_reidentifications(
         risk, frequency
     )
-    assert reidentification_rate(records) == reidentification_rate(risk, frequency)
-    assert capped_rate(records, 0.2) == capped_rate(risk, 0.2, frequency)
-    assert reidentification_percentage(risk, frequency) == pytest.approx(
-        100 * (0.3 + 0.7 + 0.6) / 6
-    )
+    single, grouped = RiskDistribution(records), RiskDistribution(risk, frequency)
+    assert single.reidentification_rate == grouped.reidentification_rate
+    assert single.capped_rate(0.2) == grouped.capped_rate(0.2)
+    assert grouped.reidentification_rate == pytest.approx((0.3 + 0.7 + 0.6) / 6)
 
 
 @pytest.mark.parametrize("kind", ["int8", "uint64", "float64", "float32"])
@@ -140,4 +126,4 @@ def test_what_is_no_number_is_refused(risk):
 @pytest.mark.parametrize("threshold", [math.nan, -0.1])
 def test_bad_thresholds_are_refused(threshold):
     with pytest.raises(ValueError, match="threshold"):
-        capped_rate([0.5], threshold)
+        RiskDistribution([0.5]).capped_rate(threshold)

@@ -1,7 +1,6 @@
 """Cells stay with their engine until a single one is needed."""
 
 import dataclasses
-import math
 import re
 import warnings
 
@@ -15,7 +14,6 @@ from riskcore.data.engine_cells import _with_sizes
 from riskcore.data.engines import base
 from riskcore.data.engines.counting import Question
 from riskcore.data.engines.registry import engine_of
-from riskcore.data.engines.sums import ExactSum
 from riskcore.report.page import page
 from riskcore.report.public_page import public_page
 from tests import needs
@@ -161,26 +159,6 @@ def test_data_that_change(engine, monkeypatch):
     monkeypatch.undo()
     # The engine takes further questions.
     assert riskcore.assess(data, ["id"]).cells.n == 4000
-
-
-@pytest.mark.parametrize("low", [-1070, -300, 0, 900])
-def test_sums_are_exact(low):
-    rng = np.random.default_rng(4)
-    values = np.ldexp(rng.random(3000) + 0.5, rng.integers(low, low + 100, 3000))
-    whole = ExactSum()
-    for part in np.array_split(values, 7):
-        whole.add(part)
-    assert whole.rounded() == math.fsum(values)
-
-
-def test_a_sum_beyond_all_doubles():
-    whole = ExactSum()
-    whole.add(np.full(3, 1.5e308))
-    with pytest.raises(OverflowError):
-        whole.rounded()
-    tiny = ExactSum()
-    tiny.add(np.array([5e-324, 5e-324]))
-    assert tiny.rounded() == 1e-323
 
 
 def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):

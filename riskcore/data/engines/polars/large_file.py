@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import LARGEST_SQUARED, Question, Weights
 from riskcore.data.engines.polars.engine import Polars
 from riskcore.data.engines.polars.scan import scan
-from riskcore.data.engines.sums import ExactSum
 from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.base_format import RecordBatches
 
@@ -62,12 +63,12 @@ class LargeFile(Polars):
         found = super().weigh(weight, keys)
         if weight is None or any(found.faults.values()):
             return found
-        squares = ExactSum()
+        squares: list[float] = []
         for batch in self.file.read([str(weight)]):
             w = batch.column(0).to_numpy(zero_copy_only=False).astype(np.float64)
             w = np.minimum(w, LARGEST_SQUARED)
-            squares.add(w * w)
-        return replace(found, squares=squares.rounded())
+            squares += exact_parts(w * w)
+        return replace(found, squares=math.fsum(squares))
 
     def join(
         self,
