@@ -132,9 +132,8 @@ def test_figures_are_those_of_the_package(chosen, survey, rules):
     chosen.change("rules", **rules)
     expected = riskcore.protect(survey, **arguments(chosen))
     prepared = chosen.prepared()
-    for one, original, recoded, unsafe in zip(
-        expected.sets, prepared.original, prepared.recoded, chosen.unsafe(), strict=True
-    ):
+    stages = prepared.original, prepared.recoded, chosen.tried().unsafe
+    for one, original, recoded, unsafe in zip(expected.sets, *stages, strict=True):
         assert original.max_risk == one.original.max_risk
         assert (
             recoded.expected_reidentifications == one.recoded.expected_reidentifications
