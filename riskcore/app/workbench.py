@@ -93,6 +93,8 @@ class Workbench:
         self.lock = threading.RLock()
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
         self._locks: dict[str, threading.RLock] = {}
+        # Held for a moment: who changes the rules may wait for what is being made.
+        self._names = threading.Lock()
         # The same rules get the same random bits again, others get others.
         self._secrets: dict[str, str] = {}
         self.source = self.release.source()
@@ -318,7 +320,7 @@ class Workbench:
 
     def _making(self, kind: str) -> threading.RLock:
         """Return the lock of a kind: results of other kinds need not wait for it."""
-        with self.lock:
+        with self._names:
             return self._locks.setdefault(kind, threading.RLock())
 
     def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -465,7 +467,7 @@ class Workbench:
 
     def _secret(self, key: str) -> str:
         """Return the random bits of some rules."""
-        with self.lock:
+        with self._names:
             return self._secrets.setdefault(key, new_secret())
 
     # --- what takes long ---

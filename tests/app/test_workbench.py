@@ -157,6 +157,15 @@ def test_households_are_prepared_as_they_are_protected(chosen, survey):
     assert chosen.prepared().recoded[0].max_risk == one.recoded.max_risk
 
 
+def test_what_is_made_does_not_wait_for_who_changes_the_rules(chosen):
+    # Who changes them may wait for it: neither would go on.
+    made = threading.Thread(target=chosen.prepared, daemon=True)
+    with chosen.lock:
+        made.start()
+        made.join(60)
+        assert not made.is_alive()
+
+
 def test_a_goal_changes_no_risk(chosen):
     before = chosen.prepared()
     chosen.change("goal", safe={"threshold": 0.01, "k": 5})
