@@ -174,7 +174,7 @@ class Protected(ProtectedRecords[DataT_co]):
         """What the model beside the weights calls unsafe, by set of keys, in words."""
         return tuple(by_model(self))
 
-    def under(self, settings: Settings) -> Protected:
+    def under(self, settings: Settings) -> Protected[DataT_co]:
         """Return the same file with the roles and accepted leaks of other settings."""
         found = replace(self, settings=settings)
         _ = found.numbers  # refuses columns that are not numbers
