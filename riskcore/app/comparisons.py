@@ -8,21 +8,19 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from riskcore.app.history import History
 from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
 from riskcore.common.progress import Lines
-from riskcore.comparison.comparison import Comparison
-from riskcore.data.source import Source
-from riskcore.disclosure.verdict import Verdict
-from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.records.with_original import studies_of
-from riskcore.protection.release.verdict import verdict_of
+from riskcore.comparison.compare import Comparison
 from riskcore.protection.result import Protected
 from riskcore.protection.rules import Release
-from riskcore.protection.trials import Trial, Trials, trial_of
+from riskcore.protection.trials import Trial, Trials
 from riskcore.report.utility_view import MOST_RECORDS
+
+if TYPE_CHECKING:
+    from riskcore.data.source import Source
 
 # Tables of the rules that change nothing before the file is written.
 OF_WRITING = ("roles", "accept", "output", "check")
@@ -58,48 +56,30 @@ class Bench(Protocol):
     def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
         """Return what was made for a key, or make it."""
 
-    def key_of(self, *without: str, of: Mapping[str, Mapping[str, Any]] | None) -> str:
-        """Return rules as a key."""
+    def planned(self, tables: Mapping[str, Mapping[str, Any]]) -> str:
+        """Return what the suppression by some rules rests on."""
+
+    def stamped(self, release: Release) -> Mapping[str, Mapping[str, Any]]:
+        """Return the tables of rules with their files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """A table or a model that the user asked for.
+    """A table or a model that the user asked for."""
 
-    Attributes
-    ----------
-    kind : {"tables", "models"}
-    asked : str or list of str
-        The formula, or the columns.
-    found : Comparison or None
-        It has this table or model alone.
-    error : str
-        Why there is no result.
-    """
-
-    kind: str
-    asked: Any
-    found: Comparison | None
-    error: str = ""
+    kind: str  # "tables" or "models"
+    asked: Any  # the columns, or the formula
+    found: Comparison | None  # with this table or model alone
+    error: str = ""  # why there is no result
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a version has cost.
-
-    Attributes
-    ----------
-    found : Comparison or None
-    reason : str
-        Why it is missing.
-    studies : tuple of Study
-    plan : Job
-        The suppression.
-    """
+    """What a version has cost."""
 
     plan: Job
     found: Comparison | None
-    reason: str = ""
+    reason: str = ""  # why it is missing
     studies: tuple[Study, ...] = ()
 
 
@@ -175,7 +155,7 @@ def _asked(chosen: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
 def _study(protected: Protected, found: Comparison, kind: str, asked: Any) -> Study:
     """Return a table or a model before and after; it may fail by itself."""
     try:
-        return Study(kind, asked, studies_of(protected, found, **{kind: [asked]}))
+        return Study(kind, asked, protected.study(found, **{kind: [asked]}))
     except FAILURES as error:
         return Study(kind, asked, None, words_of(error))
 
@@ -194,8 +174,8 @@ def _too_long(n: int) -> str:
 def _keep_figures(bench: Bench, number: int, plan: Job, found: Comparison) -> None:
     """Keep the figures of a version if the plan is of its rules."""
     rules = Release.parse(bench.history.versions[number].text, bench.path)
-    if bench.key_of(*OF_WRITING, of=rules.tables) == plan.key:
-        trial = trial_of("", {}, plan.result, on_goals_alone(plan.result), found)
+    if bench.planned(bench.stamped(rules)) == plan.key:
+        trial = Trial.of("", {}, plan.result, found)
         figures = {name: getattr(trial, name) for name in FIGURES}
         figures["values_suppressed"] = trial.values_suppressed
         bench.history.keep_figures(number, figures)
@@ -242,11 +222,6 @@ def _trial(number: int, figures: Mapping[str, Any]) -> Trial:
     suppressed = None if blanks is None else {"": int(blanks)}
     reason = "" if known.pop("safe") is True else "the goals are not met"
     return Trial(str(number), {}, "", reason, suppressed=suppressed, **known)
-
-
-def on_goals_alone(result: Protected) -> Verdict:
-    """Return the verdict before leaks are looked for: a plan is compared by it."""
-    return verdict_of(result, Examination())
 
 
 def figure_of(value: Any) -> Any:

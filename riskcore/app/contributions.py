@@ -5,15 +5,15 @@ It is computed from the cells, not from the records.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from riskcore.assessment.assessment import Assessment
-from riskcore.assessment.cell_risk import refuse_between_branches, risk_of
-from riskcore.core.risk.household import households
-from riskcore.data.cells import merged
-from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Aim
+
+if TYPE_CHECKING:
+    from riskcore.protection.settings.settings import Settings
+    from riskcore.protection.suppression.suppress import Aim
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,59 +43,32 @@ def contributions(
     assessment: Assessment, aim: Aim, settings: Settings
 ) -> list[Contribution]:
     """Return the contribution of each key of a set of two keys or more."""
-    keys = assessment.cells.keys
-    strata = [at for at, key in enumerate(keys) if key in aim.strata]
-    free = [at for at in range(len(keys)) if at not in strata]
+    free = [key for key in assessment.cells.keys if key not in aim.strata]
     if len(free) < 2:
         return []
 
-    def by(some: Sequence[int]) -> Risk:
-        return risk_by(assessment, aim, settings, sorted([*some, *strata]))
+    def by(some: Collection[Hashable]) -> Risk:
+        return risk_by(assessment, aim, settings, [*some, *aim.strata])
 
     return [
-        Contribution(keys[at], by([one for one in free if one != at]), by([at]))
-        for at in free
+        Contribution(key, by([other for other in free if other != key]), by([key]))
+        for key in free
     ]
 
 
 def risk_by(
-    assessment: Assessment, aim: Aim, settings: Settings, keys: Sequence[int]
+    assessment: Assessment, aim: Aim, settings: Settings, keys: Collection[Hashable]
 ) -> Risk:
-    """Return the risk by some of the keys, by position."""
-    cells = merged(assessment.cells, keys)
+    """Return the risk by some of the keys."""
     if assessment.model is not None:
-        unsafe = None
+        cells, unsafe = assessment.cells.of_keys(keys), None
         if not aim.has_threshold:
             unsafe = cells.below(aim.k or 1).records
         return Risk(cells.totals.uniques, unsafe, None)
-    if assessment.method == "franconi":
-        refuse_between_branches(cells)
-    risk = risk_of(
-        assessment.method, cells.sample_frequency, cells.population_frequency
-    )
-    joint, of_households = assessment.households, _of_households(settings)
-    if joint is not None and of_households:
-        joint = households(risk[cells.inverse], joint.inverse)
-    found = Assessment(None, cells, risk, assessment.method, joint)
-    return Risk(
-        cells.totals.uniques,
-        unsafe_count(found, _aim_of(found, aim, settings)),
-        found.expected_reidentifications,
-    )
-
-
-def unsafe_count(assessment: Assessment, aim: Aim) -> int:
-    """Return the number of unsafe records; by cell, unless households decide."""
-    cells = assessment.cells
-    if aim.of_households:
-        return cells.count_of(aim.unsafe(assessment))
-    risk = aim.risk(cells.sample_frequency, assessment.cell_risk)
-    return int(cells.records[risk >= aim.threshold].sum())
-
-
-def _of_households(settings: Settings) -> bool:
-    """Return whether the risk of households decides what is unsafe."""
-    return (settings.household_threshold, settings.household_rate) != (None, None)
+    found = assessment.by(keys)
+    unsafe = found.cells.count_of(_aim_of(found, aim, settings).unsafe(found))
+    uniques = found.cells.totals.uniques
+    return Risk(uniques, unsafe, found.expected_reidentifications)
 
 
 def _aim_of(assessment: Assessment, aim: Aim, settings: Settings) -> Aim:

@@ -99,27 +99,13 @@ class RefusedError(Exception):
 class Guard:
     """Let only requests of the app's own pages, in browsers that know the token, pass.
 
-    Parameters
-    ----------
-    app
-        The application that answers all other requests. In ``scope["state"]`` it finds
-        ``"csrf"``, the token of its forms, and ``"form"``, the fields of a form that
-        was sent, as pairs of name and value.
-    hosts
-        The addresses served, such as ``"127.0.0.1:8000"``. ``"localhost:*"`` stands for
-        any port, for a socket at the end of a tunnel.
-    token
-        The secret in the printed address.
-    clock
-        Seconds since any moment.
-    largest, most_fields
-        Bytes and fields of the largest form.
-    patience
-        Seconds in which a form must arrive.
-    watching
-        Seconds for which a browser that asked something counts as a viewer.
-    said
-        Gets lines for the terminal; by default they go to stderr.
+    In ``scope["state"]`` the application finds ``"csrf"``, the token of its forms, and
+    ``"form"``, the fields of a form that was sent. ``hosts`` are the addresses served,
+    such as ``"127.0.0.1:8000"``; ``"localhost:*"`` stands for any port, for a socket at
+    the end of a tunnel. ``token`` is the secret in the printed address. A form may have
+    ``largest`` bytes and ``most_fields`` fields, and must arrive in ``patience``
+    seconds. For ``watching`` seconds a browser that asked something is a viewer.
+    ``said`` gets lines for the terminal; by default they go to stderr.
     """
 
     def __init__(

@@ -30,43 +30,21 @@ _read = json.JSONDecoder().decode
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A version of the rules.
+    """A version of the rules."""
 
-    Attributes
-    ----------
-    number : int
-        From 0; the numbers of a history have no gaps.
-    parent : int or None
-        The version that was changed.
-    text : str
-        The file of rules.
-    change : str
-        What was changed, in words.
-    at : str
-        When, in ISO format; empty for a version that the session file has lost.
-    """
-
-    number: int
-    parent: int | None
-    text: str
-    change: str
-    at: str
+    number: int  # from 0, without gaps
+    parent: int | None  # the version that was changed
+    text: str  # the file of rules
+    change: str  # what was changed, in words
+    at: str  # when, in ISO format
 
 
 class History:
     """The versions of a release, and the one that is shown.
 
-    Attributes
-    ----------
-    versions : list of Version
-    names : dict of int to str
-        The names that were given, by version.
-    figures : dict of int to mapping
-        What is known of versions that were carried out.
-    chosen : dict of str to object
-        What pages were asked for, by page; not a part of the rules.
-    unread : int
-        The damaged lines of the session file. They stay where they are.
+    Names and figures of versions are by number; ``chosen`` is what pages were asked
+    for, which is not a part of the rules. ``unread`` are the damaged lines of the
+    session file, and those that rest on them: they stay where they are.
     """
 
     def __init__(self) -> None:
@@ -79,17 +57,10 @@ class History:
         self._log: Log | None = None
         self._lock = threading.RLock()
         self._next: dict[int, int] = {}  # the child that was shown last
-        self._depth: list[int] = []  # by version, how many are before it
 
     @classmethod
     def open(cls, path: Path) -> History:
-        """Open a session file, or begin one; damaged lines are left out.
-
-        Raises
-        ------
-        OSError
-            If it cannot be opened, belongs to others or is in use.
-        """
+        """Open a session file, or begin one; damaged lines are left out."""
         log = Log.open(path)
         found = cls()
         for line in log.lines:
@@ -235,52 +206,27 @@ class History:
     def _take_version(
         self, number: Any, parent: Any, text: str, change: str, at: str
     ) -> None:
-        """Add a version; those that a damaged line has lost are like the one before."""
-        lost = number - len(self.versions) if type(number) is int else -1
-        known = parent is None or (type(parent) is int and 0 <= parent < number)
-        if not 0 <= lost <= self.unread or (parent is None) != (number == 0):
+        """Add a version; those after a damaged line do not follow, and are left out."""
+        if type(number) is not int or number != len(self.versions):
             raise ValueError(f"version {number!r} does not follow")
-        if not known:
-            raise ValueError(f"version {parent!r} cannot be changed yet")
+        if (parent is None) != (number == 0):
+            raise ValueError(f"version {number!r} does not follow")
+        if parent is not None:
+            self._known(parent)
         version = Version(number, parent, _text(text), _text(change), _text(at))
-        for _ in range(lost):
-            self._lose(version)
-        depth = 0 if parent is None else self._depth[parent] + 1
         self.versions.append(version)
-        self._depth.append(depth)
         self._shown(number)
-
-    def _lose(self, after: Version) -> None:
-        """Add a version in place of one that was lost, changed in nothing."""
-        number = len(self.versions)
-        if number:
-            last = self.versions[-1]
-            lost = Version(number, last.number, last.text, "", "")
-        else:
-            lost = Version(0, None, after.text, "", "")
-        self.versions.append(lost)
-        self._depth.append(number and self._depth[-1] + 1)
 
     def _shown(self, number: int) -> None:
         """Show a version; redo leads to it from all versions before it."""
-        child, other = number, self._at
-        self._at = number
-        # The versions before both lead to `other` already, so to `number`.
-        while child != other:
-            if self._depth[child] < self._depth[other]:
-                other = self._before(other)
-            else:
-                before = self.versions[child].parent
-                if before is None:
-                    break
-                self._next[before] = child
-                child = before
-
-    def _before(self, number: int) -> int:
-        """Return the version before one that is not the first."""
-        before = self.versions[number].parent
-        assert before is not None
-        return before
+        before, self._at = self._at, number
+        if number == self.versions[before].parent:
+            return  # undone: redo leads back
+        for version in self.path_to(number):
+            if version.parent is not None:
+                self._next[version.parent] = version.number
+            if version.parent == before:
+                return  # redo leads to `before` already
 
     def _known(self, number: Any) -> int:
         """Return the number of a version; refuse any other."""

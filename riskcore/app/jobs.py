@@ -38,28 +38,15 @@ class CanceledError(BaseException):
 
 
 class Job:
-    """A piece of work.
-
-    Attributes
-    ----------
-    kind : str
-        What is done; only the newest job of a kind goes on.
-    key : hashable
-        What it is done for.
-    line : str
-        What is being done just now.
-    result : object
-    error : str
-        Why it failed, in words.
-    """
+    """A piece of work; only the newest job of a kind goes on."""
 
     def __init__(self, kind: str, key: Hashable) -> None:
         self.kind = kind
-        self.key = key
+        self.key = key  # what it is done for
         self.state: State = "waiting"
-        self.line = ""
+        self.line = ""  # what is being done just now
         self.result: Any = None
-        self.error = ""
+        self.error = ""  # why it failed, in words
         self.ended = threading.Event()
         self._stop = threading.Event()
 

@@ -23,11 +23,7 @@ class SessionInUseError(OSError):
 class Log:
     """A private file of lines that only grows.
 
-    Attributes
-    ----------
-    lines : list of bytes
-        The lines that were there; a last line without its end is left out, because it
-        was cut off while it was written.
+    ``lines`` were there; a last line without its end was cut off, and is left out.
     """
 
     def __init__(self, number: int) -> None:
@@ -39,14 +35,7 @@ class Log:
 
     @classmethod
     def open(cls, path: Path) -> Log:
-        """Open a file, or begin one.
-
-        Raises
-        ------
-        OSError
-            If it cannot be opened, is not a regular file, belongs to others or is in
-            use.
-        """
+        """Open a regular file of our own that is not in use, or begin one."""
         _make_folder(path.parent)
         if path.is_symlink():
             raise OSError(f"{path}: a link; remove it and begin again")
@@ -60,13 +49,7 @@ class Log:
             raise
 
     def append(self, line: bytes) -> None:
-        """Write a line to the disk.
-
-        Raises
-        ------
-        OSError
-            If it could not be written; then the file is as before.
-        """
+        """Write a line to the disk; after an `OSError` the file is as before."""
         data = line + b"\n"
         try:
             if self._torn:

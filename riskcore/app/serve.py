@@ -49,25 +49,10 @@ def serve(
 ) -> int:
     """Serve an application to this machine until it is no longer used.
 
-    Parameters
-    ----------
-    make_app
-        Called with the addresses and the token; returns the guarded application.
-    port
-        The port on 127.0.0.1; 0 for a free one.
-    socket
-        The path of a Unix socket to be made instead, for a tunnel.
-    browser
-        Open the address in a browser; not with a socket.
-    idle
-        Seconds without use after which the app ends.
-    said
-        Gets the lines for the terminal. One of them has the token.
-
-    Returns
-    -------
-    int
-        The exit status: 0 after the idle end.
+    ``make_app`` gets the addresses and the token, and returns the guarded application.
+    ``port`` 0 is any free one; ``socket`` is the path of a Unix socket to be made
+    instead, for a tunnel. After ``idle`` seconds without use the app ends with 0, the
+    exit status. ``said`` gets lines for the terminal: one of them has the token.
     """
     token = secrets.token_urlsafe(32)
     with ExitStack() as ending:

@@ -102,13 +102,14 @@ class Server:
         return await self._done(request, partial(action, self.bench, form), back)
 
     async def step(self, request: Request) -> Response:
-        """Undo, redo or cancel, and lead back to the page."""
+        """Undo, redo, cancel or begin again, and lead back to the page."""
         form = Form.of(request.scope["state"]["form"], _numbers(request))
         history = self.bench.history
         steps = {
             "undo": history.undo,
             "redo": history.redo,
             "cancel": self.bench.jobs.cancel,
+            "retry": self.bench.jobs.retry,
         }
         step = steps.get(request.path_params["step"])
         if step is None:

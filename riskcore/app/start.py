@@ -21,14 +21,9 @@ def open_workbench(
 
     The session of the same file goes on; rules that were changed meanwhile become its
     newest version, and so do the first rules of a ``new`` beginning.
-
-    Raises
-    ------
-    OSError, ValueError
-        If a file cannot be read, has a fault or is open in another app.
     """
     release = _release(given, reading)
-    _ = release._source().names  # refuses what is not a survey file
+    _ = release.source().names  # refuses what is not a survey file
     path = session_file(given)
     history = History() if path is None else History.open(path)
     is_rules = given.suffix == ".toml"

@@ -7,46 +7,31 @@ computed when a page asks for them, and kept until the rules they rest on change
 from __future__ import annotations
 
 import json
+import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History, Version
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.texts import said
-from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.describe import Description, describe
-from riskcore.assessment.goals import key_sets
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import Lines
 from riskcore.common.words import counted, listed, printable
-from riskcore.data.coded import CodedRecords, doubtful_codes
+from riskcore.data.coded import doubtful_codes
 from riskcore.data.columns import code_column
-from riskcore.data.files.replace import identity
-from riskcore.data.recoding_words import rule_file
-from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.protect import protected_by, with_settings
-from riskcore.protection.records.units import (
-    Prepared,
-    code_source,
-    numbers_of,
-    unit_of,
-)
-from riskcore.protection.release.verdict import by_model, verdict_of
-from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.rules import Release
-from riskcore.protection.secret import new_secret
-from riskcore.protection.settings.rules_values import RAKE
-from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ANY, LAYOUT
-from riskcore.protection.suppression.suppress import Aim
+
+if TYPE_CHECKING:
+    from riskcore.protection.leaks.examination import Examination
+    from riskcore.protection.records.units import Prepared
+    from riskcore.protection.settings.settings import Settings
+    from riskcore.protection.suppression.suppress import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
@@ -63,6 +48,7 @@ _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
 FIRST_K = 3
 _HOW_MISSING = "riskcore.Reading(missing_codes=...)"
+ANY = "*"  # in the table of roles: all other columns
 
 NO_KEYS = "no column is a key variable yet"
 
@@ -73,37 +59,29 @@ class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
 
 
+class Rules(NamedTuple):
+    """A version of the rules that can be used, and what it says."""
+
+    release: Release
+    settings: Settings
+    tables: Tables
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """What rules give before suppression.
-
-    Attributes
-    ----------
-    settings : Settings
-    prepared : Prepared
-    aims : list of Aim
-        By set of keys, as the two figures.
-    unsafe : list of int
-        The number of unsafe records, or of unsafe households if they are counted.
-    expected : list of float
-        The expected re-identifications.
-    """
+    """What rules give before suppression."""
 
     settings: Settings
     prepared: Prepared
-    aims: list[Aim]
-    unsafe: list[int]
-    expected: list[float]
+    aims: list[Aim]  # by set of keys, as the two figures
+    unsafe: list[int]  # unsafe records, or unsafe households if they are counted
+    expected: list[float]  # expected re-identifications
 
 
 class Workbench:
     """A survey file, the history of its rules, and what was computed.
 
-    Parameters
-    ----------
-    release : Release
-        The first rules. If the history has versions already, those count.
-    history : History
+    The first rules count if the history has no versions yet.
     """
 
     def __init__(self, release: Release, history: History) -> None:
@@ -115,9 +93,11 @@ class Workbench:
         self.lock = threading.RLock()
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
         self._locks: dict[str, threading.RLock] = {}
+        # Held for a moment: who changes the rules may wait for what is being made.
+        self._names = threading.Lock()
         # The same rules get the same random bits again, others get others.
         self._secrets: dict[str, str] = {}
-        self.source = self.release._source()
+        self.source = self.release.source()
         # Versions of the history may read another file, or the file in another way.
         self._data = self.table("data")
 
@@ -153,16 +133,13 @@ class Workbench:
     def change(self, words: str, **tables: Mapping[str, Any]) -> None:
         """Add a version of the rules with changes, as `Release.with_rules` takes them.
 
-        Raises
-        ------
-        RefusedError
-            If the rules would have a fault; then nothing changes.
+        Rules with a fault are refused; then nothing changes.
         """
         with self.lock:
             try:
                 changed = self.release.with_rules(**tables)
                 self._refuse_other_file(changed)
-                if self.keys_of(changed):
+                if changed.key_sets:
                     self._resolved(changed)
             except (KeyError, TypeError, ValueError, OSError) as error:
                 raise RefusedError(self._without_place(words_of(error))) from None
@@ -172,10 +149,10 @@ class Workbench:
     def _resolved(self, release: Release) -> Settings:
         """Return the settings of rules, which are for this file and can be used."""
         self._refuse_other_file(release)
-        for path in self._rule_files(release.tables):
+        for path in release.rule_files:
             if path.exists() and not path.is_file():  # a pipe would be waited for
                 raise RefusedError(said("frame", "no_file", path=path))
-        found = release._settings(self.source)
+        found = release.settings(self.source)
         found.check_names(self.source)
         return found
 
@@ -183,18 +160,6 @@ class Workbench:
         """Refuse rules that were written for another file than the one shown."""
         if release.tables.get("data", {}) != self._data:
             raise RefusedError(said("frame", "other_file"))
-
-    def _rule_files(self, tables: Tables) -> list[Path]:
-        """Return the recode files, hierarchies and totals that rules name."""
-        recodings = map(rule_file, tables.get("recodings", {}).values())
-        treatments = (
-            Path(rule.removeprefix(RAKE))
-            for given in tables.get("treat", {}).values()
-            for rule in ([given] if isinstance(given, str) else given)
-            if rule.startswith(RAKE)
-        )
-        found = [*(one for one in recodings if one is not None), *treatments]
-        return [self.path.parent / one for one in found]
 
     def _without_place(self, words: str) -> str:
         """Return the words of an error without the place in a file of rules."""
@@ -224,16 +189,9 @@ class Workbench:
         raise RefusedError("there is no such column")
 
     @staticmethod
-    def key_sets_of(release: Release) -> list[list[str]]:
-        """Return the sets of keys of rules."""
-        given = release.tables.get("columns", {}).get("keys")
-        return [[*map(str, one)] for one in key_sets(given)] if given else []
-
-    @classmethod
-    def keys_of(cls, release: Release) -> list[str]:
+    def keys_of(release: Release) -> list[str]:
         """Return the key variables of rules, of all sets together."""
-        sets = cls.key_sets_of(release)
-        return list(dict.fromkeys(name for keys in sets for name in keys))
+        return list(dict.fromkeys(name for keys in release.key_sets for name in keys))
 
     @property
     def keys(self) -> list[str]:
@@ -274,7 +232,7 @@ class Workbench:
         with self.lock:
             columns: dict[str, Any] = {}
             given = self.table("columns")
-            sets = self.key_sets_of(self.release) or [[]]
+            sets = self.release.key_sets or [[]]
             for name, role in roles.items():
                 sets = [[key for key in one if key != name] for one in sets]
                 if role == "key":
@@ -296,7 +254,7 @@ class Workbench:
         A column that is left without a set has no role.
         """
         with self.lock:
-            sets = [*self.key_sets_of(self.release), []]
+            sets = [*self.release.key_sets, []]
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             given = self.table("columns")
@@ -362,7 +320,7 @@ class Workbench:
 
     def _making(self, kind: str) -> threading.RLock:
         """Return the lock of a kind: results of other kinds need not wait for it."""
-        with self.lock:
+        with self._names:
             return self._locks.setdefault(kind, threading.RLock())
 
     def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -380,22 +338,20 @@ class Workbench:
                 for name, value in content.items()
                 if f"{table}.{name}" not in without
             }
-            for table, content in self._stamped(of or self.tables).items()
+            for table, content in (of or self.stamped(self.release)).items()
             if isinstance(content, Mapping) and table not in without
         }
         # An empty table says nothing.
         rules = {name: content for name, content in tables.items() if content}
         return json.dumps(rules, sort_keys=True)
 
-    def _stamped(self, tables: Tables) -> Tables:
-        """Return tables with what tells whether files that rules name have changed."""
-        if _FILES in tables:
-            return tables
+    def stamped(self, release: Release) -> Tables:
+        """Return the tables of rules with what tells whether their files changed."""
+        found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
         files = {
-            str(path): identity(path.stat()) if path.is_file() else None
-            for path in self._rule_files(tables)
+            str(path): [of.st_ino, of.st_size, of.st_mtime_ns] for path, of in found
         }
-        return {**tables, _FILES: files}
+        return {**release.tables, _FILES: files}
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
@@ -430,30 +386,14 @@ class Workbench:
         return "" if self.keys else NO_KEYS
 
     def settings(self) -> Settings:
-        """Return the settings of the rules.
+        """Return the settings of the rules; see `rules_of` for what is refused."""
+        return self.rules_of(self.release).settings
 
-        Raises
-        ------
-        RefusedError
-            If they are not complete or have a fault.
-        """
-        return self._now()[0]
-
-    def _now(self) -> tuple[Settings, Tables]:
-        """Return the settings and the tables of one and the same version."""
-        return self.settings_of(self.release)
-
-    def settings_of(self, release: Release) -> tuple[Settings, Tables]:
-        """Return the settings of rules, and their tables.
-
-        Raises
-        ------
-        RefusedError
-            If they are not complete or have a fault.
-        """
-        if not self.keys_of(release):
+    def rules_of(self, release: Release) -> Rules:
+        """Return rules with their settings and tables, unless they have a fault."""
+        if not release.key_sets:
             raise RefusedError(NO_KEYS)
-        tables = self._stamped(release.tables)
+        tables = self.stamped(release)
         try:
             found: Settings = self.keep(
                 "settings",
@@ -464,19 +404,11 @@ class Workbench:
             raise RefusedError(self._without_place(words_of(error))) from None
         if found.unit == "person":
             raise RefusedError("a panel cannot be shown here; use riskcore run")
-        return found, tables
-
-    def coded(self, settings: Settings) -> CodedRecords:
-        """Return the keys, weights and households as codes."""
-        return code_source(self.source, settings, silent)
+        return Rules(release, found, tables)
 
     def coded_column(self, name: Hashable) -> Any:
         """Return a column of the file as codes."""
         return code_column(self.source.records, name)
-
-    def numbers(self, name: Hashable) -> NDArray[np.float64]:
-        """Return a column of the file as numbers, nan for missing."""
-        return numbers_of(self.source, self.source.records, name)
 
     def prepared(self) -> Prepared:
         """Return the records before suppression, recoded and assessed.
@@ -490,81 +422,67 @@ class Workbench:
 
         A version with these changes then gives the same, random treatments included.
         """
-        settings, tables = self._now()
+        rules = self.rules_of(self.release)
         try:
             if changes:
                 release = self.release.with_rules(**changes)
-                tables = self._stamped(release.tables)
-                settings = self._resolved(release)
-            prepared, _ = self._prepared(settings, tables)
+                rules = Rules(release, self._resolved(release), self.stamped(release))
+            prepared = self._prepared(rules)
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise RefusedError(self._without_place(words_of(error))) from None
-        of_rows = settings.of_rows() if settings.unit == "household" else settings
-        stages, key = prepared.recoded, self.key_of(*OF_WRITING, of=tables)
+        stages = prepared.recoded
 
         def make() -> State:
-            aims = prepared.aims(of_rows)
+            aims = prepared.aims(rules.settings)
             pairs = zip(stages, aims, strict=True)
             unsafe = [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
             expected = [one.expected_reidentifications for one in stages]
-            return State(settings, prepared, aims, unsafe, expected)
+            return State(rules.settings, prepared, aims, unsafe, expected)
 
-        found: State = self.keep("states", key, make)
+        found: State = self.keep("states", self.planned(rules.tables), make)
         return found
 
-    def _prepared(
-        self, settings: Settings, tables: Tables
-    ) -> tuple[Prepared, str | None]:
-        """Return the records before suppression of rules, and their random bits."""
-        goals = [f"safe.{name}" for name in _GOALS]
-        key = self.key_of(*OF_WRITING, "suppress", *goals, of=tables)
+    def _prepared(self, rules: Rules) -> Prepared:
+        """Return the records before suppression of rules."""
+        key = self._key_of_prepared(rules.tables)
 
-        def make() -> tuple[Prepared, str | None]:
-            secret = self._secret(key) if settings.is_random else None
-            unit = unit_of(self.source, settings, silent, secret)
-            rules = "recodings", "treat"
-            original = self.keep(
-                "original",
-                self.key_of(*OF_WRITING, *rules, "suppress", *goals, of=tables),
-                lambda: unit.measure(*unit.read()),
+        def make() -> Prepared:
+            others = self._key_of_prepared(rules.tables, "recodings", "treat")
+            originals = self._kept.get("original", OrderedDict())
+            made = rules.release.prepare(
+                self.source,
+                secret=self._secret(key),
+                original=originals.get(others),
             )
-            return unit.prepare(original), secret
+            self.keep("original", others, lambda: made.original)
+            return made
 
-        found: tuple[Prepared, str | None] = self.keep("prepared", key, make)
+        found: Prepared = self.keep("prepared", key, make)
         return found
+
+    def _key_of_prepared(self, tables: Tables, *without: str) -> str:
+        """Return what the records before suppression rest on: no goals."""
+        goals = [f"safe.{name}" for name in _GOALS]
+        return self.key_of(*OF_WRITING, "suppress", *goals, *without, of=tables)
 
     def _secret(self, key: str) -> str:
         """Return the random bits of some rules."""
-        with self.lock:
+        with self._names:
             return self._secrets.setdefault(key, new_secret())
-
-    def aims(self) -> list[Aim]:
-        """Return what makes records safe, by set of keys."""
-        settings, tables = self._now()
-        prepared, _ = self._prepared(settings, tables)
-        if settings.unit == "household":
-            settings = settings.of_rows()
-        return prepared.aims(settings)
-
-    def unsafe(self, stages: Sequence[Assessment] | None = None) -> list[int]:
-        """Return the number of unsafe records of a stage, by set of keys."""
-        stages = self.prepared().recoded if stages is None else stages
-        pairs = zip(stages, self.aims(), strict=True)
-        return [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
 
     # --- what takes long ---
 
     def plan(self) -> Job:
         """Return the job of the suppression; its result is from `protected`."""
-        return self._plan(*self._now())
+        return self._plan(self.rules_of(self.release))
 
-    def _plan(self, settings: Settings, tables: Tables) -> Job:
+    def _plan(self, rules: Rules) -> Job:
         """Return the job of the suppression by some rules."""
-        key, number = self.planned(tables), self.history.current.number
+        key, number = self.planned(rules.tables), self.history.current.number
 
         def work(say: Lines) -> Protected:
             found: Protected = self.keep_slow(
-                "plans", key, lambda: self.protect(settings, tables, say)
+                "plans", key, lambda: self.protect(rules, say)
             )
             return found
 
@@ -585,71 +503,64 @@ class Workbench:
         """Return what the suppression by some rules rests on."""
         return self.key_of(*OF_WRITING, of=tables)
 
-    def protect(self, settings: Settings, tables: Tables, say: Lines) -> Protected:
+    def protect(self, rules: Rules, say: Lines) -> Protected:
         """Return the file protected by some rules; this takes long."""
-        key = self.planned(tables)
-        kept = self._kept.get("plans")
-        if kept is not None and key in kept:
-            found: Protected = kept[key]
+        key = self.planned(rules.tables)
+        if key in self._kept.get("plans", ()):
+            found: Protected = self._kept["plans"][key]
             return found
         say("assessing")
-        prepared, secret = self._prepared(settings, tables)
-        if secret is None and (settings.ties == "secret" or settings.is_random):
-            secret = self._secret(key)
-        before = None if settings.unit == "household" else prepared
-        return protected_by(self.source, settings, say, secret, before)
+        prepared = self._prepared(rules)
+        drawn = self._key_of_prepared(rules.tables) if rules.settings.is_random else key
+        return rules.release.protect(
+            self.source, secret=self._secret(drawn), prepared=prepared, progress=say
+        )
 
     def protected(self) -> Protected | None:
         """Return the protected file of the rules; None if it is not there yet."""
-        settings, tables = self._now()
-        return self._protected(self._plan(settings, tables), settings, tables)
+        rules = self.rules_of(self.release)
+        return self._protected(self._plan(rules), rules)
 
-    def _protected(
-        self, plan: Job, settings: Settings, tables: Tables
-    ) -> Protected | None:
+    def _protected(self, plan: Job, rules: Rules) -> Protected | None:
         """Return what a plan has made, with the roles of some rules."""
         if plan.state == "failed":
             raise RefusedError(plan.error)
-        result = plan.result
+        result: Protected | None = plan.result
         if result is None:
             return None
-        key = self.key_of("output", "check", of=tables)
+        made = result
+        key = self.key_of("output", "check", of=rules.tables)
         found: Protected = self.keep(
-            "protected", key, lambda: with_settings(result, settings)
+            "protected", key, lambda: made.under(rules.settings)
         )
         return found
 
-    @staticmethod
-    def _layout(tables: Tables) -> dict[str, Any]:
-        """Return how the file is to be written, as far as it decides what leaks."""
-        output = tables.get("output", {})
-        return {name: output[name] for name in LAYOUT if name in output}
-
-    def _examined(self, tables: Tables) -> str:
+    def _examined(self, rules: Rules) -> str:
         """Return what the leaks of some rules rest on: reasons hide none of them."""
-        kinds = [f"output.{n}" for n in tables.get("output", {}) if n not in LAYOUT]
-        return self.key_of("check", "accept", *kinds, of=tables)
+        layout, output = rules.release.layout, rules.tables.get("output", {})
+        kinds = [f"output.{name}" for name in output if name not in layout]
+        return self.key_of("check", "accept", *kinds, of=rules.tables)
 
     def leaks(self) -> Job:
         """Return the job that examines the file as it would be written.
 
         Its result takes no reason into account; `examination` does.
         """
-        settings, tables = self._now()
-        plan = self._plan(settings, tables)
+        rules = self.rules_of(self.release)
+        plan = self._plan(rules)
 
         def work(say: Lines) -> Examination:
             if plan.state == "failed":
                 raise RefusedError(plan.error)
             if plan.result is None:
                 raise RefusedError("the suppression was canceled")
-            bare = with_settings(plan.result, replace(settings, accept={}))
-            found = preview(bare, say, **self._layout(tables))
+            bare: Protected = plan.result.under(replace(rules.settings, accept={}))
+            found = bare.preview(steps=say, **rules.release.layout)
             say("asking the model beside the weights")
-            _ = [*by_model(bare)]
+            _ = bare.doubts
             return found
 
-        return self.jobs.start("leaks", self._examined(tables), work)
+        return self.jobs.start("leaks", self._examined(rules), work)
 
     def examination(self) -> Examination | None:
         """Return the leaks, open or accepted; None if they are not known yet."""
@@ -668,7 +579,7 @@ class Workbench:
         version, even if another one is shown meanwhile.
         """
         release = self.release_of(version or self.history.current)
-        if not self.keys_of(release):
+        if not release.key_sets:
             return "open", said("verdict", "lacking", why=NO_KEYS)
         if left := self.undecided_of(release):
             some = [repr(printable(name)) for name in left[:3]]
@@ -678,32 +589,30 @@ class Workbench:
             shown = listed(some)
             return "open", said("verdict", "undecided", columns=what, names=shown)
         try:
-            return self._verdict_now(*self.settings_of(release))
+            return self._verdict_now(self.rules_of(release))
         except RefusedError as error:
             return "open", said("verdict", "lacking", why=words_of(error))
 
-    def _verdict_now(self, settings: Settings, tables: Tables) -> tuple[str, str]:
+    def _verdict_now(self, rules: Rules) -> tuple[str, str]:
         """Return the verdict on rules that are complete."""
         plan, leaks = self.jobs.of("plan"), self.jobs.of("leaks")
-        if plan is None or plan.key != self.planned(tables):
+        if plan is None or plan.key != self.planned(rules.tables):
             return "open", said("verdict", "not_planned")
         if plan.active:
             return "open", said("verdict", "planning")
         if plan.result is None:
             return "open", said("verdict", "ended")
-        if leaks is None or leaks.key != self._examined(tables):
+        if leaks is None or leaks.key != self._examined(rules):
             leaks = None
-        key = (self.key_of("check", of=tables), leaks and leaks.state)
+        key = (self.key_of("check", of=rules.tables), leaks and leaks.state)
         found: tuple[str, str] = self.keep(
-            "verdict", key, lambda: self._verdict(plan, leaks, settings, tables)
+            "verdict", key, lambda: self._verdict(plan, leaks, rules)
         )
         return found
 
-    def _verdict(
-        self, plan: Job, leaks: Job | None, settings: Settings, tables: Tables
-    ) -> tuple[str, str]:
+    def _verdict(self, plan: Job, leaks: Job | None, rules: Rules) -> tuple[str, str]:
         """Return the verdict on a file with its leaks, if they are known."""
-        protected = self._protected(plan, settings, tables)
+        protected = self._protected(plan, rules)
         assert protected is not None
         if protected.goals_met:
             if leaks is None:
@@ -712,8 +621,12 @@ class Workbench:
                 return "open", said("verdict", "examining")
             if leaks.result is None:
                 return "open", said("verdict", "ended")
-        examined = leaks and leaks.result
-        found = verdict_of(protected, (examined or Examination()).under(settings))
-        doubts = by_model(protected) if found.safe else ()
+        found = protected.judge(leaks.result if leaks else None)
+        doubts = protected.doubts if found.safe else ()
         words = " ".join([found.headline, *map(printable, doubts)])
         return "safe" if found.safe else "unsafe", words
+
+
+def new_secret() -> str:
+    """Return 256 random bits, as rules of a release take them."""
+    return secrets.token_hex(32)

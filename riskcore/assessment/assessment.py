@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from riskcore.assessment.cell_risk import (
     UNIQUE_COLUMN,
     Mask,
     Risks,
+    refuse_between_branches,
     results_of,
     risk_of,
     warn_below,
@@ -208,6 +209,34 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         (1, Below(k=2, records=1, cells=1), Below(k=3, records=3, cells=2))
         """
         return self.cells.below(k)
+
+    def by(self, keys: Iterable[Hashable]) -> Assessment:
+        """Return the risk of the same records by some of the keys, from the cells.
+
+        Parameters
+        ----------
+        keys : iterable of key names
+
+        Returns
+        -------
+        Assessment
+            By the weights, without a model beside them.
+
+        Raises
+        ------
+        ValueError
+            If a model of the population counts: it would have to be fitted again.
+        """
+        if self.model is not None:
+            raise ValueError("a model is fitted to all keys: assess the file by these")
+        cells = self.cells.of_keys(keys)
+        if self.method == "franconi":
+            refuse_between_branches(cells)
+        f, F = cells.sample_frequency, cells.population_frequency
+        risk, joint = risk_of(self.method, f, F), self.households
+        if joint is not None:
+            joint = households(risk[cells.inverse], joint.inverse)
+        return Assessment(self.data, cells, risk, self.method, joint)
 
     @cached_property
     def by_model(self) -> Assessment | None:

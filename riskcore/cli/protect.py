@@ -388,7 +388,7 @@ def _settings(
     from riskcore.report.release_files import check_columns
 
     if release is not None:
-        settings = release._settings(source)
+        settings = release.settings(source)
         with release._placed():
             check_columns(source, settings, release.output())
         return settings

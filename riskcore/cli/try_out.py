@@ -155,8 +155,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.protection.trials import safe_name, try_out
+    from riskcore.protection.trials import try_out
     from riskcore.report import utility_text
+    from riskcore.report.release_files import safe_name
     from riskcore.report.utility_page import trials_page
 
     release = _release(options)
@@ -326,7 +327,7 @@ def _rules(
     options: argparse.Namespace, release: Release | None, words: dict[str, list[str]]
 ) -> Release:
     """Return the rules of the candidate to print."""
-    from riskcore.protection.trials import safe_name
+    from riskcore.report.release_files import safe_name
 
     name = options.print_rules
     if release is not None:

@@ -275,6 +275,41 @@ class Cells:
         absent = levels - 1 if self.categories[key][-1] is None else levels
         return np.not_equal(self.codes[key], absent)
 
+    def of_keys(self, keys: Iterable[Hashable]) -> Cells:
+        """Return the cells of some of the keys, as counting the records would.
+
+        Parameters
+        ----------
+        keys : iterable of key names
+            Their order is that of the cells.
+
+        Returns
+        -------
+        Cells
+            The sums of the weights may differ from those of the records in the last
+            bit. A tolerance is not taken.
+        """
+        asked = arguments.names("keys", keys)
+        at = [i for i, key in enumerate(self.keys) if key in asked]
+        codes = [self.codes[i] for i in at]
+        levels = [len(self.categories[i]) for i in at]
+        counts = count(codes, levels, self.weight_sum).of_groups(self.records)
+        missing = tuple(self.missing_values[i] for i in at)
+        f, F = matched(counts, levels, missing, self.missing, self.alpha)
+        return replace(
+            self,
+            keys=tuple(self.keys[i] for i in at),
+            categories=tuple(self.categories[i] for i in at),
+            codes=counts.codes,
+            sample_frequency=f,
+            population_frequency=F,
+            records=counts.frequency,
+            weight_sum=counts.weight_sum,
+            rows=counts.inverse[self.rows],
+            missing_values=missing,
+            windows=None,
+        )
+
     def to_dict(self) -> dict[Hashable, NDArray[Any]]:
         """Return one array per column: the keys' values, then the result columns.
 
@@ -587,31 +622,6 @@ def matched(
         counts.weight_sum,
         alpha,
         blank_matches_complete=missing == "argus" or len(levels) == 1,
-    )
-
-
-def merged(cells: Cells, keys: Sequence[int]) -> Cells:
-    """Return the cells of some keys, by position, without their tolerance.
-
-    They are those of the records, up to the last bit of a sum of weights.
-    """
-    codes = [cells.codes[key] for key in keys]
-    levels = [len(cells.categories[key]) for key in keys]
-    counts = count(codes, levels, cells.weight_sum).of_groups(cells.records)
-    missing = [cells.missing_values[key] for key in keys]
-    f, F = matched(counts, levels, missing, cells.missing, cells.alpha)
-    return replace(
-        cells,
-        keys=tuple(cells.keys[key] for key in keys),
-        categories=tuple(cells.categories[key] for key in keys),
-        codes=counts.codes,
-        sample_frequency=f,
-        population_frequency=F,
-        records=counts.frequency,
-        weight_sum=counts.weight_sum,
-        rows=counts.inverse[cells.rows],
-        missing_values=tuple(missing),
-        windows=None,
     )
 
 

@@ -8,7 +8,6 @@ fits each released record.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -257,10 +256,6 @@ def protect(
         asked = keys
     else:
         asked = Settings.resolve(source, keys, weight, household, **settings)
-    if asked.ties == "rule" and not asked.is_random:
-        secret = None
-    elif secret is None:
-        secret = new_secret()
     result = protected_by(source, asked, progress or silent, secret)
     _warn(result)
     return result
@@ -278,8 +273,13 @@ def protected_by(
     ``prepared`` are its records before suppression, if they are known.
     """
     settings.check_names(source)
+    if settings.ties == "rule" and not settings.is_random:
+        secret = None
+    elif secret is None:
+        secret = new_secret()
     unit = unit_of(source, settings, say, secret)
-    before = unit.prepare() if prepared is None else prepared
+    known = None if settings.unit == "household" else prepared
+    before = unit.prepare() if known is None else known
     with quiet():
         aims = before.aims(unit.planned)
         masks = unit.plan(before, aims)
@@ -299,14 +299,8 @@ def protected_by(
         unit.units,
         secret,
     )
-    return with_settings(result, settings)
-
-
-def with_settings(result: Protected, settings: Settings) -> Protected:
-    """Return a result with other roles and accepted leaks: they hide no value."""
-    found = replace(result, settings=settings)
-    _ = found.numbers  # refuses columns that are not numbers
-    return found
+    _ = result.numbers  # refuses columns that are not numbers
+    return result
 
 
 def _warn(result: Protected) -> None:

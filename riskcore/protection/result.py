@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
 from riskcore.assessment.reported_figures import table
 from riskcore.common import arguments, html
-from riskcore.common.progress import Lines
+from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
@@ -28,11 +28,12 @@ from riskcore.protection.records.showing import (
     shown_by,
     shown_on_engine,
 )
-from riskcore.protection.records.with_original import comparison_of
+from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
 from riskcore.protection.release.facts import facts_of
-from riskcore.protection.release.verdict import verdict_of
+from riskcore.protection.release.verdict import by_model, on_goals, verdict_of
 from riskcore.protection.release.writing import OrderCanBeFound, UnsafeError
+from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
 
@@ -155,12 +156,40 @@ class Protected(ProtectedRecords[DataT_co]):
         `write` examines what it writes; this is the file that it makes by default,
         with new household ids and the records in their order.
         """
-        return _examination(self)
+        new_ids = writing.columns_renumbered(self.source, self.settings)
+        return examine(self, self.shown, renumbered=new_ids)
 
     @cached_property
     def judgment(self) -> Verdict:
         """The verdict on the file that `write` makes by default."""
         return verdict_of(self, self.examination)
+
+    @property
+    def on_goals(self) -> str:
+        """With which keys the goals are met and at what price, or why not, in words."""
+        return on_goals(self)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """What the model beside the weights calls unsafe, by set of keys, in words."""
+        return tuple(by_model(self))
+
+    def under(self, settings: Settings) -> Protected[DataT_co]:
+        """Return the same file with the roles and accepted leaks of other settings."""
+        found = replace(self, settings=settings)
+        _ = found.numbers  # refuses columns that are not numbers
+        return found
+
+    def judge(self, examined: Examination | None = None) -> Verdict:
+        """Return the verdict with what was found in the file, or on its goals alone."""
+        return verdict_of(self, (examined or Examination()).under(self.settings))
+
+    @takes(WriteSettings)
+    def preview(
+        self, *, steps: Lines | None = None, **options: Unpack[WriteSettings]
+    ) -> Examination:
+        """Return what `write` with these options would find in its file."""
+        return writing.preview(self, steps or silent, **options)
 
     @property
     def state(self) -> str:
@@ -231,6 +260,16 @@ class Protected(ProtectedRecords[DataT_co]):
             interactions=interactions,
             progress=progress,
         )
+
+    def study(
+        self,
+        found: Comparison,
+        *,
+        models: Iterable[str] = (),
+        tables: Iterable[str | Sequence[Hashable]] = (),
+    ) -> Comparison:
+        """Return what `compare` found with other models and tables of its kinds."""
+        return studies_of(self, found, models=models, tables=tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, the suppressions and the risks as plain data for JSON.
@@ -520,9 +559,3 @@ class Protected(ProtectedRecords[DataT_co]):
             f"<Protected: {counted(self.n, 'record')}, {self.state}; "
             f"suppressed: {values or 'nothing'}>"
         )
-
-
-def _examination(result: Protected) -> Examination:
-    """Examine the file that `write` makes by default."""
-    new_ids = writing.columns_renumbered(result.source, result.settings)
-    return examine(result, result.shown, renumbered=new_ids)

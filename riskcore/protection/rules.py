@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from riskcore.assessment.assess_settings import CheckSettings
+from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.goals import KeyGoals, key_sets
 from riskcore.common import arguments
 from riskcore.common import settings as kinds
@@ -18,6 +19,7 @@ from riskcore.common.missing_column import NoSuchNameError, no_such_column
 from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import Setting
+from riskcore.common.shell_line import shell_line
 from riskcore.common.toml_text import (
     Place,
     RulesError,
@@ -30,10 +32,12 @@ from riskcore.common.toml_text import (
 from riskcore.common.words import counted
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import replacing_all
+from riskcore.data.recoding_words import rule_file
 from riskcore.data.source import Source
 from riskcore.disclosure.checked import Checked
 from riskcore.protection.check import Request, checked, released_source
-from riskcore.protection.protect import protect
+from riskcore.protection.protect import protect, protected_by
+from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
 from riskcore.protection.settings.rules_table import (
     CONFIRMED,
@@ -44,7 +48,12 @@ from riskcore.protection.settings.rules_table import (
     fault_of,
     merged,
 )
-from riskcore.protection.settings.rules_values import argument_of, columns_in, rule_of
+from riskcore.protection.settings.rules_values import (
+    RAKE,
+    argument_of,
+    columns_in,
+    rule_of,
+)
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import LAYOUT, ProtectSettings
 from riskcore.protection.trials import Trials, try_out
@@ -359,6 +368,7 @@ class Release:
         data: Any = None,
         *,
         secret: str | None = None,
+        prepared: Prepared | None = None,
         progress: Lines | None = None,
     ) -> Protected:
         """Protect the file that the rules name, or other data, by these rules.
@@ -370,6 +380,9 @@ class Release:
         secret : str, optional
             The secret in the private record of an earlier run, for the same ties and
             treatments. `Protected.write` takes it for the same order and ids.
+        prepared : Prepared, optional
+            What `prepare` returned for the same rules, goals aside, with this secret;
+            then no warning is given.
         progress : callable, optional
             Called with a line of text at each step.
 
@@ -384,8 +397,28 @@ class Release:
         KeyError, TypeError, ValueError, OSError
             As `riskcore.protect`. A message about a rule has its line and column.
         """
-        source = self._source(data)
-        return protect(source, self._settings(source), secret=secret, progress=progress)
+        source = self.source(data)
+        settings, say = self.settings(source), progress or silent
+        if prepared is not None:
+            return protected_by(source, settings, say, secret, prepared)
+        return protect(source, settings, secret=secret, progress=say)
+
+    def prepare(
+        self,
+        data: Any = None,
+        *,
+        secret: str | None = None,
+        original: list[Assessment] | None = None,
+        progress: Lines | None = None,
+    ) -> Prepared:
+        """Recode, treat and assess the rows that are protected, before suppression.
+
+        ``original`` are their assessments before recoding, if they are known; the other
+        arguments are those of `protect`.
+        """
+        source, say = self.source(data), progress or silent
+        settings = self.settings(source)
+        return unit_of(source, settings, say, secret).prepare(original)
 
     def check(
         self,
@@ -549,7 +582,7 @@ class Release:
         <Trials: rules safe, 0 values suppressed; more safe, 2 values suppressed>
         """
         candidates = self.candidates()
-        source = self._source(data)
+        source = self.source(data)
         asked: dict[str, dict[str, Any]] = {}
         for name, rules in candidates.items():
             tables = self.tables if not asked else merged(self.tables, name)
@@ -558,8 +591,7 @@ class Release:
             asked[name] = rules.arguments()
             asked[name].pop("ties", None)
         keys = [one.pop("keys") for one in asked.values()]
-        output = self.output()
-        layout = {name: output[name] for name in LAYOUT if name in output}
+        layout = self.layout
         return try_out(source, keys[0], asked, layout=layout, progress=progress)
 
     def file(self, table: str) -> Path:
@@ -605,7 +637,29 @@ class Release:
         """
         return self._arguments("output")
 
-    def _source(self, data: Any = None) -> Source:
+    @property
+    def layout(self) -> dict[str, Any]:
+        """What ``[output]`` says of columns, ids and order: it decides what leaks."""
+        output = self.output()
+        return {name: output[name] for name in LAYOUT if name in output}
+
+    @property
+    def key_sets(self) -> list[list[str]]:
+        """The sets of key variables; none if the rules name none yet."""
+        sets = self.tables.get("columns", {}).get("keys")
+        return [[*map(str, keys)] for keys in key_sets(sets)] if sets else []
+
+    @property
+    def rule_files(self) -> list[Path]:
+        """The recode files, hierarchies and files of totals that the rules name."""
+        files = [*map(rule_file, self.tables.get("recodings", {}).values())]
+        for treatments in self.tables.get("treat", {}).values():
+            rules = [treatments] if isinstance(treatments, str) else treatments
+            raked = (rule for rule in rules if rule.startswith(RAKE))
+            files += [Path(rule.removeprefix(RAKE)) for rule in raked]
+        return [self._folder / file for file in files if file is not None]
+
+    def source(self, data: Any = None) -> Source:
         """Return the data to protect: those of the rules, or others read like them."""
         if isinstance(data, Source):
             return data
@@ -620,7 +674,7 @@ class Release:
         with self._placed():
             return Reading(**{"missing_codes": {}, **given})
 
-    def _settings(self, source: Source) -> Settings:
+    def settings(self, source: Source) -> Settings:
         """Return the settings of `protect`; errors have the place of their rule."""
         self._check_columns(source, gate=False)
         with self._placed():
@@ -675,7 +729,7 @@ class Release:
 
     def _goals(self, given: list[int]) -> dict[tuple[str, ...], int]:
         """Return the k of each set of keys."""
-        sets = key_sets(self.tables.get("columns", {}).get("keys", []))
+        sets = self.key_sets
         if len(sets) != len(given):
             raise self._error(
                 ("safe", "k"),
@@ -684,6 +738,27 @@ class Release:
             )
         pairs = zip(sets, given, strict=True)
         return {tuple(map(str, keys)): k for keys, k in pairs if k != _NO_GOAL}
+
+    def shell_line(
+        self,
+        *,
+        secret: str | os.PathLike[str] | None = None,
+        output: str | os.PathLike[str] | None = None,
+        overwrite: bool = False,
+    ) -> str:
+        """Return the line of a shell that runs the file of these rules, by its path.
+
+        ``secret`` is the private record of an earlier run, ``output`` another name for
+        the safe file.
+
+        >>> rules = Release.parse("format = 1", "my rules.toml")
+        >>> print(rules.shell_line(secret="safe.csv.private.json"))
+        riskcore run 'my rules.toml' --secret safe.csv.private.json
+        """
+        words = ["riskcore", "run", _word(self.path or "release.toml")]
+        for option, path in (("--secret", secret), ("--output", output)):
+            words += [] if path is None else [option, _word(path)]
+        return shell_line([*words, *(["--overwrite"] if overwrite else [])])
 
     @property
     def _folder(self) -> Path:
@@ -773,6 +848,12 @@ class Release:
         data = self.tables.get("data", {}).get("file", "any file")
         count = f"{counted(len(tables), 'table')} and {counted(rules, 'rule')}"
         return f"<Release: rules for {data}, {count}>"
+
+
+def _word(path: str | os.PathLike[str]) -> str:
+    """Return a path as a word that is not taken for an option."""
+    text = os.fspath(path)
+    return f"./{text}" if text.startswith("-") else text
 
 
 def _listed(keys: Any) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from typing import Any
@@ -21,15 +20,11 @@ from riskcore.common.settings import settings_of
 from riskcore.common.words import counted, shortened
 from riskcore.comparison.comparison import Comparison, loss_plain
 from riskcore.comparison.losses import CategoryLoss
-from riskcore.data.files import formats
-from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
 from riskcore.data.source import Source
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.protect import protect
-from riskcore.protection.release.verdict import verdict_of
-from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.settings.settings_table import ProtectSettings
 
@@ -46,8 +41,6 @@ _FAILURES = (
 RISKS = ("expected_reidentifications", "max_risk")
 LOSSES = ("share_lost", "mean_total_variation", "pmse")
 _LONGEST_NAME = 40
-# Suffixes of the formats written for input formats that are not written.
-_WRITTEN = {"sas": ".sav", "parquet set": ".parquet", "argus": ".saf"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +103,45 @@ class Trial:
     pmse: float | None = None
     pmse_ratio: float | None = None
     warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        settings: dict[str, Any],
+        result: Protected,
+        found: Comparison,
+        verdict: Verdict | None = None,
+    ) -> Trial:
+        """Return the figures of a protected file and its comparison with the original.
+
+        Without a verdict it is the one on the goals alone.
+        """
+        sets, verdict = result.sets, verdict or result.judge()
+        return cls(
+            name,
+            settings,
+            verdict.state,
+            "" if verdict.safe else verdict.sentence,
+            unsafe_before=max(_unsafe(one, one.original) for one in sets),
+            unsafe_after=max(_unsafe(one, one.protected) for one in sets),
+            expected_before=max(
+                one.original.expected_reidentifications for one in sets
+            ),
+            expected_reidentifications=max(
+                one.protected.expected_reidentifications for one in sets
+            ),
+            max_risk=max(one.protected.max_risk for one in sets),
+            suppressed=result.suppressed,
+            categories={one.key: one.safe.categories for one in found.keys},
+            share_lost=found.share_lost,
+            largest_loss=found.largest_loss,
+            largest_change=found.largest_change,
+            mean_total_variation_of_values=found.mean_total_variation_of_values,
+            mean_total_variation=found.mean_total_variation,
+            pmse=found.propensity.pmse,
+            pmse_ratio=found.propensity.ratio,
+        )
 
     @property
     def safe(self) -> bool | None:
@@ -377,25 +409,6 @@ def try_out(
     return Trials(source, list(keys), tuple(trials))
 
 
-def safe_name(source: Source) -> str:
-    """Return a name for the safe file, in the format of the input if it is written.
-
-    Examples
-    --------
-    >>> safe_name(Source.of({"sex": ["f", "m"]}))
-    'safe.csv'
-    """
-    if source.path is None:
-        return "safe.csv"
-    suffix, gzipped = suffix_of(source.path)
-    kind = "" if source.format is None else source.format.kind
-    for ending in (suffix + ".gz" * gzipped, _WRITTEN.get(kind, "")):
-        with suppress(ValueError):
-            formats.written_as(f"safe{ending}", source.format)
-            return f"safe{ending}"
-    return "safe.csv"
-
-
 def _within(say: Lines, begun: str) -> Lines:
     return lambda step: say(f"{begun}: {step}")
 
@@ -439,47 +452,13 @@ def _tried(
             result = protect(source, keys, progress=say, **settings)
             examined = result.examination
             if result.on_engine is None:
-                examined = preview(result, say, **layout)
+                examined = result.preview(steps=say, **layout)
             found = result.compare(interactions=interactions, progress=say)
         except _FAILURES as error:
             return Trial(name, settings, None, _said(error))
     said = tuple(dict.fromkeys(str(one.message) for one in caught))
-    verdict = verdict_of(result, examined)
-    made = trial_of(name, settings, result, verdict, found)
+    made = Trial.of(name, settings, result, found, result.judge(examined))
     return replace(made, warnings=said)
-
-
-def trial_of(
-    name: str,
-    settings: dict[str, Any],
-    result: Protected,
-    verdict: Verdict,
-    found: Comparison,
-) -> Trial:
-    """Return the figures of a protected file and its comparison with the original."""
-    sets = result.sets
-    return Trial(
-        name,
-        settings,
-        verdict.state,
-        "" if verdict.safe else verdict.sentence,
-        unsafe_before=max(_unsafe(one, one.original) for one in sets),
-        unsafe_after=max(_unsafe(one, one.protected) for one in sets),
-        expected_before=max(one.original.expected_reidentifications for one in sets),
-        expected_reidentifications=max(
-            one.protected.expected_reidentifications for one in sets
-        ),
-        max_risk=max(one.protected.max_risk for one in sets),
-        suppressed=result.suppressed,
-        categories={one.key: one.safe.categories for one in found.keys},
-        share_lost=found.share_lost,
-        largest_loss=found.largest_loss,
-        largest_change=found.largest_change,
-        mean_total_variation_of_values=found.mean_total_variation_of_values,
-        mean_total_variation=found.mean_total_variation,
-        pmse=found.propensity.pmse,
-        pmse_ratio=found.propensity.ratio,
-    )
 
 
 def _suppressed(one: Trial) -> str:

@@ -21,7 +21,6 @@ from typing import Any
 
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.assessment import Assessment
-from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.exact_matches import part_of_numbers
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.progress import Lines, silent
@@ -30,7 +29,6 @@ from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
 from riskcore.disclosure.verdict import no_role_text, tiles
-from riskcore.protection.records.protected_records import finite
 from riskcore.protection.release.facts import remarks_of as protection_remarks
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import Protected
@@ -55,7 +53,13 @@ from riskcore.report.protection_view import (
     treatments_view,
 )
 from riskcore.report.provenance import Provenance, now, provenance_of
-from riskcore.report.summary import remarks_of, stage_figures
+from riskcore.report.summary import (
+    figure_rows,
+    finite,
+    model_view,
+    remarks_of,
+    stage_figures,
+)
 from riskcore.report.templating import need_jinja, render
 from riskcore.report.utility_view import section_view, utility_of
 
@@ -114,12 +118,8 @@ def page(
         of_households=file.households is not None,
         views=views,
         first=next(view for view in views if view.stage == len(stages) - 1),
-        figures=figures.table(by_stage, "page"),
-        believed=which_to_believe(by_stage[0]) if "by_model" in by_stage[0] else "",
-        by_both=[
-            figures.text_of(f"{by}expected_reidentifications", by_stage[0], "page")
-            for by in ("", "by_model.")
-        ],
+        figures=figure_rows(by_stage),
+        model=model_view(by_stage[0]),
         below=_below(by_stage),
         key_variables=_key_variables(stages),
         suppression=_suppression(suppressed, file.cells.n) if suppressed else None,

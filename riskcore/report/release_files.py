@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 from riskcore.common.progress import Lines, Parts, silent
 from riskcore.common.settings import complete, settings_of
 from riskcore.data.files import formats
+from riskcore.data.files.base_format import suffix_of
 from riskcore.data.files.replace import (
     refuse_existing,
     refuse_sources,
@@ -32,7 +34,6 @@ from riskcore.protection.release.writing import (
     UnsafeError,
     columns_dropped,
     columns_renumbered,
-    preview,
     refuse_seed,
     write,
 )
@@ -42,6 +43,9 @@ from riskcore.protection.settings.settings_table import LAYOUT, WriteSettings
 from riskcore.report.provenance import Provenance
 
 Wanted = Mapping[str, Any]
+
+# Suffixes of the formats written for input formats that are not written.
+_WRITTEN = {"sas": ".sav", "parquet set": ".parquet", "argus": ".saf"}
 
 # Names that have no effect without one of some others.
 _NEEDS = {
@@ -59,19 +63,9 @@ _TOLD = ("dropped", "shuffled", "renumbered", "formulas_guarded")
 class ReleaseFiles:
     """The files of a release that were written, and what was found in them.
 
-    Attributes
-    ----------
-    figures : dict
-        The facts of the protection and the verdict on the file as written, as plain
-        data for JSON; with the names of the files, if there is a safe file.
-    record : dict or None
-        The private record as `Protected.write` returns it; None without a safe file.
-    file, private_record, public_record, public_report : pathlib.Path or None
-        The files that were written.
-    reports : tuple of pathlib.Path
-        The reports for internal use: one for each set of keys.
-    refused : str
-        Why the safe file was not written though it was wanted; otherwise empty.
+    ``figures`` are the facts of the protection and the verdict on the file as written,
+    ready for JSON. Without a safe file there is no record, and ``refused`` says why if
+    one was wanted. ``reports`` for internal use are one for each set of keys.
     """
 
     figures: dict[str, Any]
@@ -105,6 +99,23 @@ def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
     return None
 
 
+def safe_name(source: Source) -> str:
+    """Return a name for the safe file, in the format of the input if it is written.
+
+    >>> safe_name(Source.of({"sex": ["f", "m"]}))
+    'safe.csv'
+    """
+    if source.path is None:
+        return "safe.csv"
+    suffix, gzipped = suffix_of(source.path)
+    kind = "" if source.format is None else source.format.kind
+    for ending in (suffix + ".gz" * gzipped, _WRITTEN.get(kind, "")):
+        with suppress(ValueError):
+            formats.written_as(f"safe{ending}", source.format)
+            return f"safe{ending}"
+    return "safe.csv"
+
+
 def private_record_of(wanted: Wanted) -> Path | None:
     """Return the path of the private record; None if no safe file is wanted."""
     if wanted.get("file") is None:
@@ -115,12 +126,16 @@ def private_record_of(wanted: Wanted) -> Path | None:
 
 def check_columns(
     source: Source, settings: Settings, wanted: Wanted
-) -> tuple[str, ...]:
-    """Return the columns to leave out; refuse columns, or an order, that do not fit."""
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the columns to leave out, and those that get new ids.
+
+    Columns, or an order, that do not fit are refused.
+    """
     dropped = columns_dropped(source, settings, wanted.get("drop", ()))
-    columns_renumbered(source, settings, wanted.get("renumber"), dropped)
+    given = wanted.get("renumber")
+    renumbered = columns_renumbered(source, settings, given, dropped)
     refuse_seed(settings, wanted.get("shuffle", False))
-    return dropped
+    return dropped, renumbered
 
 
 def check_release_files(
@@ -143,7 +158,7 @@ def check_release_files(
         from riskcore.report.templating import need_reports
 
         need_reports(wanted.get("report"), wanted.get("report_public"))
-    dropped = check_columns(source, settings, wanted)
+    dropped, _ = check_columns(source, settings, wanted)
     safe = wanted.get("file")
     record = private_record_of(wanted)
     texts = [record, wanted.get("public_record"), *reports, wanted.get("report_public")]
@@ -184,7 +199,7 @@ def write_release(
         result.goals_met or wanted.get("allow_unsafe", False)
     )
     # If a file is written, its writer examines it.
-    examined = Examination() if writes else preview(result, say, **how)
+    examined = Examination() if writes else result.preview(steps=say, **how)
     figures = facts_of(result, examined)
     reports = reports_with(result, wanted, say, provenance)
     if not writes:

@@ -18,40 +18,17 @@ class RiskCurve:
     """A distribution of risk at a number of thresholds, and in classes.
 
     Made by `risk_curve`. It holds only sums over records.
-
-    Attributes
-    ----------
-    threshold : float64 ndarray, shape (M,)
-        Rising; the first is the smallest risk, the last the largest.
-    unsafe : int64 ndarray, shape (M,)
-        Number of records with risk >= threshold.
-    risk_below, risk_below_rest : float64 ndarrays, shape (M,)
-        Sum of the risks below the threshold, rounded to a double, and the remainder.
-    capped_rate : float64 ndarray, shape (M,)
-        g(t), the re-identification rate if larger risks were lowered to t.
-    safe_rate : float64 ndarray, shape (M,)
-        The rate without the unsafe records.
-    complete : bool
-        Whether the thresholds are all distinct risks.
-    edges : float64 ndarray, shape (B + 1,)
-        Bounds of the classes of risk.
-    counts : int64 ndarray, shape (B,)
-        Number of records in each class; a class contains its lower bound.
-    n : int
-        Number of records.
-    max_risk, rate : float
-        Largest risk and re-identification rate.
     """
 
-    threshold: Risks
-    unsafe: Counts
-    risk_below: Risks
-    risk_below_rest: Risks
-    capped_rate: Risks
-    safe_rate: Risks
-    complete: bool
-    edges: Risks
-    counts: Counts
+    threshold: Risks  # rising, from the smallest risk to the largest, shape (M,)
+    unsafe: Counts  # records with risk >= threshold
+    risk_below: Risks  # sum of the risks below the threshold, rounded to a double
+    risk_below_rest: Risks  # the remainder of this sum
+    capped_rate: Risks  # g(t), the rate if larger risks were lowered to t
+    safe_rate: Risks  # the rate without the unsafe records
+    complete: bool  # whether the thresholds are all distinct risks
+    edges: Risks  # bounds of the classes of risk, shape (B + 1,)
+    counts: Counts  # records in each class, which contains its lower bound
     n: int
     max_risk: float
     rate: float

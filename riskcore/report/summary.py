@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from riskcore.assessment.assessment import Assessment
-from riskcore.assessment.reported_figures import code
-from riskcore.assessment.weight_figures import weight_remarks
-from riskcore.protection.records.protected_records import finite
+from riskcore.assessment.beside import which_to_believe
+from riskcore.assessment.reported_figures import Row, code, table, text_of
+from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
+from riskcore.data.columns import Records, weights
+from riskcore.data.source import Source
+from riskcore.protection.records.protected_records import finite as finite
 
 # Default risks at which the summary counts the unsafe records.
 DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
@@ -58,6 +62,18 @@ def summary(
         for row in assessment.riskiest(top)
     ]
     return figures
+
+
+def remarks_on(
+    source: Source, weight: Hashable | None, fraction: float | None
+) -> list[str]:
+    """Return what is doubtful in the weights of a source."""
+    if weight is None:
+        return weight_remarks(None, fraction)
+    numbers = source.numbers(weight)
+    records = source.records if numbers is None else Records.of({weight: numbers})
+    column = weights(records, weight)
+    return weight_remarks(WeightFigures.of(column, math.fsum(column)), fraction)
 
 
 def remarks_of(assessment: Assessment) -> list[str]:
@@ -126,3 +142,19 @@ def stage_figures(
             "records_in_unsafe_households": records,
         }
     return figures
+
+
+def figure_rows(by_stage: Sequence[dict[str, Any]]) -> list[Row]:
+    """Return the table of the figures of stages, as `stage_figures` returns them."""
+    return table([*by_stage], "page")
+
+
+def model_view(figures: dict[str, Any]) -> dict[str, str]:
+    """Return what the model beside the weights says, and which of them to believe."""
+    expected, uniques = "expected_reidentifications", "population_uniques"
+    return {
+        "believe": which_to_believe(figures) if "by_model" in figures else "",
+        "by_weights": text_of(expected, figures, "page"),
+        "by_model": text_of(f"by_model.{expected}", figures, "page"),
+        "uniques": text_of(f"by_model.{uniques}", figures, "page"),
+    }

@@ -7,7 +7,9 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import whole_label
 from riskcore.common.progress import Lines, silent
+from riskcore.comparison.cell_losses import losses_of_cells
 from riskcore.comparison.compare import Comparison, KeyComparison
+from riskcore.comparison.losses import CategoryLoss
 from riskcore.protection.result import Protected
 from riskcore.report import utility_text
 
@@ -30,6 +32,17 @@ def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | s
         )
     progress("comparing the file before and after")
     return protected.compare(strata=protected.settings.strata, progress=progress)
+
+
+def losses_of(protected: Protected) -> list[CategoryLoss]:
+    """Return what the categories of all keys lost by suppression, each key once."""
+    losses: dict[Any, list[CategoryLoss]] = {}
+    for keys in protected.sets:
+        own: dict[Any, list[CategoryLoss]] = {}
+        for loss in losses_of_cells(keys.recoded.cells, keys.protected.cells):
+            own.setdefault(loss.key, []).append(loss)
+        losses = {**own, **losses}
+    return [loss for of_key in losses.values() for loss in of_key]
 
 
 def utility_view(

@@ -366,7 +366,7 @@ def test_canceled_work_gives_no_verdict(bench):
     page = leaks.view(bench, form())
     assert (page["job"].state, page["done"]) == ("canceled", False)
     assert bench.verdict()[0] == "open"
-    leaks.again(bench, form())
+    bench.jobs.retry()
     assert shown(bench)["done"]
     assert bench.verdict()[0] == "safe"
 

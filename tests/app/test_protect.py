@@ -272,7 +272,7 @@ def test_canceled_work_is_said_and_begun_again(bench):
     page = protect.view(bench, form())
     assert (page["plan"].state, page["found"]) == ("canceled", None)
     assert bench.verdict()[0] == "open"
-    protect.again(bench, form())
+    bench.jobs.retry()
     assert shown(bench)["found"]["met"]
 
 

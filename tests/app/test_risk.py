@@ -416,7 +416,7 @@ def test_a_file_of_households(bench):
 def test_another_set_of_keys(bench):
     positions = tuple(str(bench.names.index(name)) for name in ("AGE", "HHSIZE"))
     PAGE.actions["add_set"](bench, Form({"key": positions}))
-    assert bench.key_sets_of(bench.release) == [KEYS, ["HHSIZE", "AGE"]]
+    assert bench.release.key_sets == [KEYS, ["HHSIZE", "AGE"]]
     assert bench.role_of("HHSIZE") == "key"
     assert len(bench.prepared().original) == 2
     with pytest.raises(RefusedError, match="at least one column"):

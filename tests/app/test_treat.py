@@ -10,7 +10,6 @@ from riskcore.app.pages import treat
 from riskcore.app.pages.treat_words import FIELDS, kinds_of
 from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
-from riskcore.protection.protect import protected_by
 from riskcore.protection.records import treated as records
 from riskcore.protection.suppression import key_sets
 from riskcore.protection.treatments.rules import KINDS, Treatment
@@ -221,7 +220,6 @@ def test_a_number_treated_touches_nothing_else(bench, monkeypatch):
 
     for module, name in (
         (workbench, "code_column"),
-        (workbench, "numbers_of"),
         (records, "column_like"),
         (key_sets, "assess_coded"),
     ):
@@ -246,11 +244,9 @@ def test_the_treated_file_is_that_of_the_rules(bench, column, rule):
     bench.change("recoding", recodings={"AGE": "from:30,60"}, safe={"k": 3})
     bench.change("treatment", treat={column: rule})
     _ = bench.tried()
-    settings, tables = bench._now()
-    found = bench.protect(settings, tables, lambda words: None)
-    alone = protected_by(
-        bench.release._source(), settings, lambda words: None, found.secret
-    )
+    rules = bench.release
+    found = bench.protect(bench.rules_of(rules), lambda words: None)
+    alone = rules.protect(rules.source(), secret=found.secret)
     assert found.data.equals(alone.data)
     assert found.treated.told == alone.treated.told
     pairs = zip(found.sets, alone.sets, strict=True)

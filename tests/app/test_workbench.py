@@ -132,9 +132,8 @@ def test_figures_are_those_of_the_package(chosen, survey, rules):
     chosen.change("rules", **rules)
     expected = riskcore.protect(survey, **arguments(chosen))
     prepared = chosen.prepared()
-    for one, original, recoded, unsafe in zip(
-        expected.sets, prepared.original, prepared.recoded, chosen.unsafe(), strict=True
-    ):
+    stages = prepared.original, prepared.recoded, chosen.tried().unsafe
+    for one, original, recoded, unsafe in zip(expected.sets, *stages, strict=True):
         assert original.max_risk == one.original.max_risk
         assert (
             recoded.expected_reidentifications == one.recoded.expected_reidentifications
@@ -156,6 +155,15 @@ def test_households_are_prepared_as_they_are_protected(chosen, survey):
     assert chosen.protected().suppressed == expected.suppressed
     (one,) = expected.sets
     assert chosen.prepared().recoded[0].max_risk == one.recoded.max_risk
+
+
+def test_what_is_made_does_not_wait_for_who_changes_the_rules(chosen):
+    # Who changes them may wait for it: neither would go on.
+    made = threading.Thread(target=chosen.prepared, daemon=True)
+    with chosen.lock:
+        made.start()
+        made.join(60)
+        assert not made.is_alive()
 
 
 def test_a_goal_changes_no_risk(chosen):

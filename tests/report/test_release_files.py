@@ -209,9 +209,8 @@ def test_a_seed_with_a_secret_is_refused():
         check(result, {"shuffle": 7})
     source = Source.of("survey.csv")
     settings = protected(roles={"PERSON": "identifier"}).settings
-    assert check_columns(source, settings, {"drop": ["INCOME"]}) == (
-        "INCOME", "PERSON",
-    )  # fmt: skip
+    dropped, renumbered = check_columns(source, settings, {"drop": ["INCOME"]})
+    assert (dropped, renumbered) == (("INCOME", "PERSON"), ())
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.assessment.describe import DescribedColumn
+
+if TYPE_CHECKING:
+    from riskcore.assessment.describe import DescribedColumn
 
 ROLES = (
     "key",

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
 from riskcore.app.forms import Form, NumberFormat, axes_in_format, in_format
 from riskcore.app.pages.page import Page
+from riskcore.app.pages.values import numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.comparison.analyses import TableComparison
-from riskcore.comparison.compare import numbers_of
-from riskcore.comparison.formula import formulas, table_columns
+from riskcore.comparison.formula import formulas
 from riskcore.protection.trials import Trial
 from riskcore.report import utility_text
 from riskcore.report.risk_utility_svg import spots
 from riskcore.report.utility_view import studies_view, utility_view
+
+if TYPE_CHECKING:
+    from riskcore.comparison.analyses import TableComparison
 
 # Larger tables show only the cells that changed most.
 MOST_CELLS = 600
@@ -224,7 +226,8 @@ def _choose(bench: Workbench, kind: str, values: Iterable[Any]) -> None:
 def table(bench: Workbench, form: Form) -> str:
     """Add a table of two columns."""
     asked = [bench.column(form.text(name)) for name in ("first", "second")]
-    table_columns([asked])
+    if asked[0] == asked[1]:
+        raise RefusedError(said("compare", "twice"))
     chosen = comparisons.choices(bench)["tables"]
     if asked not in chosen:
         _choose(bench, "tables", [*chosen, asked])
@@ -248,7 +251,8 @@ def number(bench: Workbench, form: Form) -> str:
     name = bench.column(form.text("column"))
     if bench.role_of(name) in ("key", "weight"):
         raise RefusedError(said("compare", "not_numbers", column=name))
-    numbers_of({name: bench.source.numbers(name)}, name)
+    if numbers_of(bench, bench.coded_column(name)) is None:
+        raise RefusedError(said("compare", "no_numbers", column=name))
     chosen = comparisons.choices(bench)["numbers"]
     if name not in chosen:
         _choose(bench, "numbers", [*chosen, name])
@@ -266,15 +270,6 @@ def remove(bench: Workbench, form: Form) -> str:
     return said("compare", "removed")
 
 
-def again(bench: Workbench, _: Form) -> str:
-    """Begin work that was canceled or failed again."""
-    for kind in ("plan", "compare"):
-        job = bench.jobs.of(kind)
-        if job is not None and job.state in ("canceled", "failed"):
-            bench.jobs.forget(kind)
-    return ""
-
-
 PAGE = Page(
     "compare",
     view,
@@ -283,6 +278,5 @@ PAGE = Page(
         "model": model,
         "number": number,
         "remove": remove,
-        "again": again,
     },
 )

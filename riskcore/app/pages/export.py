@@ -16,14 +16,12 @@ from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.common.progress import Lines
 from riskcore.common.words import counted
 from riskcore.data.files.replace import replacing_all
-from riskcore.protection.protect import with_settings
-from riskcore.protection.script import shell_line
-from riskcore.protection.trials import safe_name
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
     ReleaseFiles,
     check_release_files,
     idle,
+    safe_name,
     write_release,
 )
 
@@ -33,23 +31,12 @@ _SWITCHES = ("shuffle", "guard_formulas", "allow_unsafe")
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export has written.
-
-    Attributes
-    ----------
-    version : int
-        The version of the rules.
-    files : ReleaseFiles
-    rules : pathlib.Path
-        The file of rules.
-    shell : str
-        A line of the shell that makes the same files again.
-    """
+    """What an export has written."""
 
     version: int
     files: ReleaseFiles
     rules: Path
-    shell: str
+    shell: str  # a line of the shell that makes the same files again
 
     @property
     def paths(self) -> list[tuple[str, Path]]:
@@ -153,7 +140,8 @@ def _refuse_idle(output: Mapping[str, Any]) -> None:
 def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:
     """Write all files of a version of the rules."""
     release, source = bench.release_of(bench.history.versions[version]), bench.source
-    settings, tables = bench.settings_of(release)
+    rules = bench.rules_of(release)
+    settings = rules.settings
     wanted, path = release.output(), bench.path
     _refuse_places(wanted, path)
     said_already = path.exists() and path.read_text("utf-8") == release.to_toml()
@@ -162,9 +150,9 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     if path.exists() and not said_already and not overwrite:
         raise FileExistsError(said("export", "rules_exist", file=path.name))
     source.refuse_changed()
-    result = with_settings(bench.protect(settings, tables, say), settings)
+    result = bench.protect(rules, say).under(settings)
     name = "" if source.path is None else source.path.name
-    provenance = Provenance(name, now(), shell_line(release))
+    provenance = Provenance(name, now(), release.shell_line())
     files = write_release(
         result, wanted, overwrite=overwrite, provenance=provenance, progress=say
     )
@@ -176,7 +164,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
         version,
         files,
         path,
-        shell_line(release, secret=files.record_with_secret, overwrite=True),
+        release.shell_line(secret=files.record_with_secret, overwrite=True),
     )
 
 

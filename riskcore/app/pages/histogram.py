@@ -23,21 +23,11 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """A scale of numbers.
+    """A scale of numbers."""
 
-    Attributes
-    ----------
-    edges : float64 ndarray
-        The ends of the bins.
-    whole : bool
-        Whether each bar is one whole number.
-    cut : bool
-        Whether the last bar has all larger values, too.
-    """
-
-    edges: Floats
-    whole: bool
-    cut: bool
+    edges: Floats  # the ends of the bins
+    whole: bool  # whether each bar is one whole number
+    cut: bool  # whether the last bar has all larger values, too
 
     @classmethod
     def of(cls, values: Floats, counts: Floats) -> Axis:

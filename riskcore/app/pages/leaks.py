@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.disclosure.leaks import Leak
-from riskcore.protection.leaks.examination import Examination
-from riskcore.protection.release.writing import columns_dropped, columns_renumbered
-from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ANY, ORDER
+from riskcore.app.workbench import ANY, RefusedError, Workbench
+from riskcore.report.release_files import check_columns
+
+if TYPE_CHECKING:
+    from riskcore.disclosure.leaks import Leak
+    from riskcore.protection.settings.settings import Settings
 
 # What may mend a leak, by its kind; `_FITS` says whether it fits a column.
 MENDS: Mapping[str, tuple[str, ...]] = {
@@ -39,6 +39,7 @@ MENDS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 SWITCHES = ("shuffle", "guard_formulas")
+ORDER = "(order)"  # as rules call the order of the records
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
@@ -47,15 +48,15 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         return {"lacking": bench.lacking}
     settings, job = bench.settings(), bench.leaks()
     examined = None if job.state in ("failed", "canceled") else bench.examination()
-    found = examined or Examination()
-    items = [_item(bench, settings, leak) for leak in found.leaks]
+    leaks = () if examined is None else examined.leaks
+    items = [_item(bench, settings, leak) for leak in leaks]
     return {
         "lacking": "",
         "job": job,
         "done": examined is not None,
         "open": [one for one in items if one["accepted"] is None],
         "accepted": [one for one in items if one["accepted"] is not None],
-        "not_examined": [str(name) for name in found.not_examined],
+        "not_examined": [*map(str, examined.not_examined)] if examined else [],
         "dropped": _at(bench, _dropped(bench, settings)),
         "identifiers": settings.with_role("identifier"),
         "renumbered": _at(bench, _renumbered(bench, settings)),
@@ -159,17 +160,18 @@ def _is_number(settings: Settings, name: Hashable) -> bool:
 def _dropped(bench: Workbench, settings: Settings) -> list[str]:
     """Return the columns that are left out."""
     drop = bench.table("output").get("drop", ())
-    return [*map(str, columns_dropped(bench.source, settings, drop))]
+    return [*dict.fromkeys(map(str, (*drop, *settings.with_role("identifier"))))]
 
 
 def _renumbered(bench: Workbench, settings: Settings) -> list[str]:
     """Return the columns that get new ids."""
-    given = bench.table("output").get("renumber")
-    dropped = _dropped(bench, settings)
+    output, dropped = bench.table("output"), _dropped(bench, settings)
+    given = output.get("renumber")
     if given is not None:
         given = [name for name in given if name not in dropped]
+    wanted = {"drop": output.get("drop", ()), "renumber": given}
     try:
-        return [*columns_renumbered(bench.source, settings, given, dropped)]
+        return [*check_columns(bench.source, settings, wanted)[1]]
     except ValueError:  # the job says so
         return given or []
 
@@ -305,12 +307,6 @@ def _listed(names: list[str]) -> str:
     return ", ".join(said("leaks", "order") if one == ORDER else one for one in names)
 
 
-def again(bench: Workbench, _: Form) -> str:
-    """Begin again what was canceled or failed."""
-    bench.jobs.retry()
-    return ""
-
-
 PAGE = Page(
     "leaks",
     view,
@@ -327,6 +323,5 @@ PAGE = Page(
         "switch": switch,
         "accept": accept,
         "take_back": take_back,
-        "again": again,
     },
 )

@@ -17,19 +17,10 @@ Action: TypeAlias = Callable[[Workbench, Form], str]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page.
+    """A page, its actions, and the parts of it that are fetched by themselves.
 
-    Attributes
-    ----------
-    name : str
-        In the address, in `texts.toml`, and of the template.
-    view : function
-        Of the workbench and the fields of the address; returns values of the template.
-    actions : mapping of str to function
-        What a form of the page can do, by name: the form is sent to ``/PAGE/ACTION``.
-    parts : mapping of str to function
-        Parts of the page that are fetched by themselves, from ``/PAGE/PART``, with a
-        template ``PAGE_PART.html``.
+    Its name stands in the address, in `texts.toml`, and in the names of its templates;
+    ``/PAGE/NAME`` is the address of an action and of a part.
     """
 
     name: str

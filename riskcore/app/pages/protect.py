@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from riskcore.app.comparisons import on_goals_alone
+import numpy as np
+
 from riskcore.app.forms import Form, shown
 from riskcore.app.jobs import Job
 from riskcore.app.pages.page import Page
+from riskcore.app.pages.values import code_of, labels_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.common.progress import Lines
 from riskcore.common.settings import NEVER
-from riskcore.comparison.cell_losses import losses_of_cells
-from riskcore.comparison.losses import CategoryLoss
-from riskcore.data.files.labels import code_text
-from riskcore.protection.release.verdict import on_goals
 from riskcore.protection.result import Protected
-from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import unsafe_rows
-from riskcore.protection.trials import Trial, trial_of
+from riskcore.protection.trials import Trial
+from riskcore.report.utility_view import losses_of
+
+if TYPE_CHECKING:
+    from riskcore.comparison.losses import CategoryLoss
+    from riskcore.protection.settings.settings import Settings
 
 # The goals by name: the value that a field proposes, and the ends of the slider.
 GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {
@@ -189,13 +190,12 @@ def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
 
 def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
     """Return what gives the label of a category; recoded keys have other codes."""
-    known = {} if bench.source.labels is None else bench.source.labels.values
     recoded = bench.table("recodings")
 
     def label(loss: CategoryLoss) -> str:
         if str(loss.key) in recoded:
             return ""
-        return known.get(str(loss.key), {}).get(code_text(loss.category), "")
+        return labels_of(bench, str(loss.key)).get(code_of(loss.category), "")
 
     return label
 
@@ -203,11 +203,11 @@ def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
 def figures_of(result: Protected) -> dict[str, Any]:
     """Return the figures of a protected file for the page."""
     blanked, share = result.suppressed, result.blanked_share
-    losses = [one for one in _losses(result) if one.lost > 0]
+    losses = [loss for loss in losses_of(result) if loss.lost > 0]
     losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
     return {
         "met": result.goals_met,
-        "words": on_goals(result),
+        "words": result.on_goals,
         "blanked": [
             {"key": key, "count": count, "share": share[key]}
             for key, count in blanked.items()
@@ -222,17 +222,6 @@ def figures_of(result: Protected) -> dict[str, Any]:
         "losses": losses[:_LOSSES],
         "more": max(len(losses) - _LOSSES, 0),
     }
-
-
-def _losses(result: Protected) -> list[CategoryLoss]:
-    """Return the losses of the categories of all keys, each key once."""
-    found: dict[Any, list[CategoryLoss]] = {}
-    for one in result.sets:
-        own: dict[Any, list[CategoryLoss]] = {}
-        for loss in losses_of_cells(one.recoded.cells, one.protected.cells):
-            own.setdefault(loss.key, []).append(loss)
-        found = {**own, **found}
-    return [loss for losses in found.values() for loss in losses]
 
 
 # --- while a slider moves ---
@@ -261,13 +250,12 @@ def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
 def count_unsafe(bench: Workbench, goals: Mapping[str, Any]) -> tuple[int, int]:
     """Return how many records and households are unsafe with other goals."""
-    settings, prepared = bench.settings(), bench.prepared()
-    if settings.unit == "household":
-        settings = settings.of_rows()
-    aims = prepared.aims(replace(settings, **goals))
-    pairs = zip(aims, prepared.recoded, strict=True)
+    prepared = bench.prepared()
+    aims = prepared.aims(replace(bench.settings(), **goals))
+    pairs = [*zip(aims, prepared.recoded, strict=True)]
+    unsafe = np.logical_or.reduce([aim.unsafe(one) for aim, one in pairs])
     return (
-        prepared.recoded[0].cells.count_of(unsafe_rows(aims, prepared.recoded)),
+        prepared.recoded[0].cells.count_of(unsafe),
         max(aim.unsafe_households(one) for aim, one in pairs),
     )
 
@@ -331,14 +319,13 @@ def changes_of(name: str) -> dict[str, Any]:
 def try_plan(bench: Workbench, name: str) -> Job:
     """Return the job that tries a plan; its result is a `Trial`."""
     release = bench.release.with_rules(suppress=changes_of(name))
-    settings, tables = bench.settings_of(release)
+    rules = bench.rules_of(release)
 
     def work(say: Lines) -> Trial:
-        result = bench.protect(settings, tables, say)
-        found = result.compare(progress=say)
-        return trial_of(name, {}, result, on_goals_alone(result), found)
+        result = bench.protect(rules, say)
+        return Trial.of(name, {}, result, result.compare(progress=say))
 
-    return bench.jobs.start(f"trial {name}", bench.planned(tables), work)
+    return bench.jobs.start(f"trial {name}", bench.planned(rules.tables), work)
 
 
 def _row(bench: Workbench, name: str) -> dict[str, Any]:
@@ -508,12 +495,6 @@ def take(bench: Workbench, form: Form) -> str:
     return words
 
 
-def again(bench: Workbench, _: Form) -> str:
-    """Begin again what was canceled or failed."""
-    bench.jobs.retry()
-    return ""
-
-
 PAGE = Page(
     "protect",
     view,
@@ -526,7 +507,6 @@ PAGE = Page(
         "household_keys": household_keys,
         "subsets": subsets,
         "take": take,
-        "again": again,
     },
     {"live": live},
 )

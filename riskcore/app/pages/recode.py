@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,19 @@ from riskcore.app.pages.recode_words import (
     rule_of,
     way_of,
 )
-from riskcore.app.pages.values import code_of, counts_of, label_of, numbers_of
+from riskcore.app.pages.values import (
+    code_of,
+    counts_of,
+    label_of,
+    labels_of,
+    numbers_of,
+)
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, State, Workbench
-from riskcore.data.columns import CodedColumn
-from riskcore.data.files.labels import code_text
 from riskcore.data.recode import Recoding
+
+if TYPE_CHECKING:
+    from riskcore.data.columns import CodedColumn
 
 # Roles whose columns are not recoded.
 _OTHERWISE = ("weight", "household", "cluster", "person", "wave", "identifier")
@@ -185,8 +192,7 @@ def _categories(
     if form.text("order") != "count":
         numbers = numbers_of(bench, column)
         order = range(len(counts)) if numbers is None else np.argsort(numbers)
-    labels = bench.source.labels
-    texts = {} if labels is None else labels.values.get(str(column.name), {})
+    texts = labels_of(bench, str(column.name))
     found = []
     for at in [*order][:_MOST]:
         code = code_of(column.labels[at])
@@ -233,7 +239,7 @@ def _after(
     for at in order:
         code = recoded.codes[at]
         if code is not None:
-            text = code_text(code)
+            text = code_of(code)
             found[text] = found.get(text, 0) + int(counts[at])
     doubts = []
     if recoded.unused and recoding.others != "refuse":
@@ -269,8 +275,7 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     after, doubts = _categories_of(bench, column, then)
     shown = [*after.items()][:_MOST]
     most = max([n for _, n in shown], default=1)
-    labels = bench.source.labels
-    texts = {} if labels is None else labels.values.get(name, {})
+    texts = labels_of(bench, name)
     return {
         "rule": rule,
         "changed": rule != bench.table("recodings").get(name),

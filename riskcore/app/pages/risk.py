@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,23 +16,23 @@ from riskcore.app.jobs import FAILURES, Job, words_of
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.assessment import Assessment
-from riskcore.assessment.beside import which_to_believe
-from riskcore.assessment.minimal_uniques import (
-    MOST_KEYS,
-    MinimalUniques,
-    minimal_uniques,
-)
-from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
+from riskcore.assessment.suda import suda
 from riskcore.common.progress import Lines
-from riskcore.data.files.labels import Labels
-from riskcore.protection.records.protected_records import finite
-from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Aim
 from riskcore.report.office_charts import HOUSEHOLDS, RECORDS, class_chart
 from riskcore.report.page_charts import column_plot
-from riskcore.report.summary import stage_figures
+from riskcore.report.summary import (
+    figure_rows,
+    finite,
+    model_view,
+    remarks_on,
+    stage_figures,
+)
+
+if TYPE_CHECKING:
+    from riskcore.data.files.labels import Labels
+    from riskcore.protection.settings.settings import Settings
+    from riskcore.protection.suppression.suppress import Aim
 
 # Most keys in a pattern, and most patterns shown.
 _MOST, _PATTERNS = 3, 20
@@ -67,15 +66,13 @@ class _Set:
 
 def _sets(bench: Workbench) -> list[_Set]:
     """Return the sets of keys, assessed."""
-    settings = bench.settings()
-    if settings.unit == "household":
-        settings = settings.of_rows()
     try:
-        prepared, aims = bench.prepared(), bench.aims()
+        state = bench.tried()
     except FAILURES as error:
         raise RefusedError(words_of(error)) from None
-    stages = zip(aims, prepared.original, prepared.recoded, strict=True)
-    return [_Set(at, *one, settings) for at, one in enumerate(stages)]
+    made = state.prepared
+    stages = zip(state.aims, made.original, made.recoded, strict=True)
+    return [_Set(at, *one, state.settings) for at, one in enumerate(stages)]
 
 
 def _shown_set(bench: Workbench, form: Form) -> _Set:
@@ -123,7 +120,7 @@ def _switches(bench: Workbench) -> dict[str, Any]:
         for role in [bench.role_of(name)]
         if role in ("key", None) or proposed.get(name) == "key"
     ]
-    return {"columns": columns, "sets": bench.key_sets_of(bench.release) or [[]]}
+    return {"columns": columns, "sets": bench.release.key_sets or [[]]}
 
 
 def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
@@ -183,22 +180,15 @@ def _figure_rows(shown: _Set, unsafe: int, form: Form) -> list[dict[str, Any]]:
             "values": [in_format(text, form.numbers) for text in row.values],
             "exact": [in_format(text, form.numbers) for text in row.exact],
         }
-        for row in figures.table(by_stage, "page")
+        for row in figure_rows(by_stage)
     ]
 
 
 def _remarks(bench: Workbench) -> list[str]:
     """Return what is doubtful in the weights of the file."""
-    settings = bench.settings()
-
-    def make() -> list[str]:
-        weights, found = bench.coded(settings).weights, None
-        if settings.weight is not None and weights is not None:
-            found = WeightFigures.of(weights, math.fsum(weights))
-        return weight_remarks(found, settings.sampling_fraction)
-
+    settings, source = bench.settings(), bench.source
     key = settings.weight, settings.sampling_fraction
-    remarks: list[str] = bench.keep("remarks", key, make)
+    remarks: list[str] = bench.keep("remarks", key, lambda: remarks_on(source, *key))
     return remarks
 
 
@@ -326,8 +316,7 @@ def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
     cells = shown.recoded.cells
 
     def work(say: Lines) -> Any:
-        say(said("risk", "patterns_work"))
-        return pattern_counts(shown.recoded, say)
+        return pattern_counts(bench.prepared().assessed[shown.at], say)
 
     job = bench.jobs.start("patterns", (bench.key_of(*_NOT_RISK), shown.at), work)
     found = _result(bench, job)
@@ -357,24 +346,12 @@ def pattern_counts(
     out and no part of it does; the largest number is first. A missing value is a value
     of its own.
     """
-    cells = assessment.cells
-    if len(cells.keys) > MOST_KEYS:
-        raise ValueError(said("risk", "too_many_keys", most=MOST_KEYS))
-
-    def progress(done: int, whole: int) -> None:
-        say(said("risk", "patterns_done", share=f"{done / whole:.0%}"))
-
-    found: MinimalUniques = minimal_uniques(
-        [*cells.codes],
-        [len(labels) for labels in cells.categories],
-        cells.records,
-        min(_MOST, len(cells.keys)),
-        progress,
-    )
+    keys = assessment.cells.keys
+    found = suda(assessment.data, keys, _MOST, missing="category", progress=say).found
     words, numbers = np.unique(found.keys, return_counts=True)
     counts = Counter(
         {
-            tuple(at for at in range(len(cells.keys)) if word >> at & 1): number
+            tuple(at for at in range(len(keys)) if word >> at & 1): number
             for word, number in zip(words.tolist(), numbers.tolist(), strict=True)
         }
     )
@@ -399,18 +376,10 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
     told = _result(bench, job)
     if told is None:
         return {"told": None, "canceled": job.state == "canceled"}
-    expected, uniques = "expected_reidentifications", "population_uniques"
-    believe = which_to_believe(told) if "by_model" in told else ""
-    by_weights, by_model, alone = (
-        in_format(figures.text_of(name, told, "page"), form.numbers)
-        for name in (expected, f"by_model.{expected}", f"by_model.{uniques}")
-    )
+    view = model_view(told).items()
     return {
         "told": told,
-        "by_weights": by_weights,
-        "by_model": by_model,
-        "uniques": alone,
-        "believe": in_format(believe, form.numbers),
+        **{name: in_format(text, form.numbers) for name, text in view},
         "unsafe": told["unsafe_by_model"] if aim.has_threshold else None,
         "n_records": stage.cells.n,
     }
@@ -446,7 +415,7 @@ def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
 def switch(bench: Workbench, form: Form) -> str:
     """Switch keys of a set on and off."""
-    sets = bench.key_sets_of(bench.release) or [[]]
+    sets = bench.release.key_sets or [[]]
     places = [*map(str, range(len(sets)))]
     if form.text("at") not in places or form.text("sets", places[-1]) != places[-1]:
         raise RefusedError(said("risk", "no_set"))
@@ -477,7 +446,7 @@ def add_set(bench: Workbench, form: Form) -> str:
     keys = {bench.column(one) for one in form.all("key")}
     if not keys:
         raise RefusedError(said("risk", "empty_set"))
-    at = len(bench.key_sets_of(bench.release))
+    at = len(bench.release.key_sets)
     words = said("risk", "added_set", n=at + 1)
     bench.set_keys(at, keys, words)
     return words

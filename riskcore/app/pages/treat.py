@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.app.comparisons import OF_WRITING
 from riskcore.app.forms import Form
 from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis
@@ -25,16 +25,15 @@ from riskcore.app.pages.treat_words import (
     rules_of,
     value_of,
 )
-from riskcore.app.pages.values import code_of, label_of, numbers_of
+from riskcore.app.pages.values import code_of, label_of, labels_of, numbers_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.comparison.measures import sums_by
-from riskcore.protection.records.treated import Treated, table_of
-from riskcore.protection.treatments.rules import Treatment
+
+if TYPE_CHECKING:
+    from riskcore.protection.records.treated import Treated
+    from riskcore.protection.treatments.rules import Treatment
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _LEFT = ("household", "cluster", "person", "wave", "identifier")
 _MOST = 50  # categories that are listed
@@ -51,7 +50,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         numbers_of(bench, bench.coded_column(name)) is not None
     )
     key = key_of(bench, name)
-    rules = [_told(key or name, rule) for rule in rules_of(bench, key)]
+    rules = _told(bench, key)
     return {
         "lacking": "",
         "columns": [_listed(bench, one) for one in names],
@@ -118,18 +117,24 @@ def _listed(bench: Workbench, name: str) -> dict[str, Any]:
     }
 
 
-def _told(key: str, rule: str) -> dict[str, Any]:
-    """Return a rule and what it does in words."""
+def _told(bench: Workbench, key: str | None) -> list[dict[str, Any]]:
+    """Return the rules of a column, and what they do in words."""
+    rules = rules_of(bench, key)
     try:
-        found = Treatment.of(key, rule)
-    except (ValueError, OSError):  # the path of a file is relative to the rules
-        return {"rule": rule, "words": "", "random": False, "alters": True}
-    return {
-        "rule": rule,
-        "words": found.describe(public=False),
-        "random": found.random,
-        "alters": found.alters,
-    }
+        known = bench.settings().treat if rules else {}
+    except RefusedError:  # rules that do not suit the file can be changed here
+        known = {}
+    made = {"+".join(map(str, names)): found for names, found in known.items()}
+    found: list[Treatment | None] = [*made.get(str(key), [None] * len(rules))]
+    return [
+        {
+            "rule": rule,
+            "words": "" if one is None else one.describe(public=False),
+            "random": one is not None and one.random,
+            "alters": one is None or one.alters,
+        }
+        for rule, one in zip(rules, found, strict=True)
+    ]
 
 
 # --- what is done ---
@@ -209,114 +214,66 @@ def _unsafe_both(bench: Workbench, key: str) -> list[tuple[list[str], int, int]]
     return list(zip(sets, without.unsafe, now.unsafe, strict=True))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Distribution:
-    """Numbers, counted by value."""
-
-    values: Floats  # those that occur, sorted
-    counts: Floats
-    weights: Floats  # their sums
-
-    @classmethod
-    def of(
-        cls, table: tuple[Floats, Integers], present: Mask, weight: Floats | None
-    ) -> _Distribution:
-        """Return the distribution of the present values of a table of codes."""
-        values, codes = table
-        if not present.all():
-            codes, weight = codes[present], None if weight is None else weight[present]
-        counts = np.bincount(codes, minlength=len(values)).astype(np.float64)
-        sums = counts if weight is None else sums_by(codes, weight, len(values))
-        there = counts > 0.0
-        return cls(values[there], counts[there], sums[there])
-
-    def figures(self, of_weight: bool) -> dict[str, Any]:
-        """Return figures to the few digits that a page shows.
-
-        The report has the correctly rounded ones, which take longer.
-        """
-        found: dict[str, Any] = {}
-        values, sums = self.values, self.weights
-        total = float(sums.sum())
-        if total > 0.0:
-            mean = _product(sums, values) / total
-            variance = _product(sums, (values - mean) ** 2) / total
-            up_to = np.cumsum(sums)
-            at = min(np.searchsorted(up_to, up_to[-1] / 2), len(values) - 1)
-            median = float(values[at])
-            found = {"mean": mean, "sd": math.sqrt(variance), "median": median}
-        found["sum"] = _product(sums, values)
-        if of_weight:  # Kish (1965): 1 plus the squared coefficient of variation
-            squares, n = _product(self.counts, values**2), float(self.counts.sum())
-            found["design_effect"] = n * squares / found["sum"] ** 2
-        return found | {"distinct": len(values)}
-
-
 def _numbers(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
     """Return the figures and the picture of numbers before and after."""
     old, new = treated.before[name], treated.after[name]
     of_weight = name == treated.weight
     weights = None if of_weight else treated.weights
-    present = ~(np.isnan(old) | np.isnan(new))
-    first = bench.keep("before", name, lambda: table_of(old))
-    both = [
-        _Distribution.of(table, present, weights)
-        for table in (first, treated.table(name))
+    key = bench.key_of("suppress", *OF_WRITING)
+    told = bench.keep("effects", key, treated.effects)
+    present = ~np.isnan(old)
+    old, new = old[present], new[present]
+    weights = None if weights is None else weights[present]
+    total = float(len(old) if weights is None else weights.sum())
+    both = [np.unique(one, return_counts=True) for one in (old, new)]
+    pairs = [
+        _figures(told["columns"][name][when], total, len(values), of_weight)
+        for when, (values, _) in zip(("before", "after"), both, strict=True)
     ]
-    pairs = [one.figures(of_weight) for one in both]
     return {
         "rows": [(row, pairs[0][row], pairs[1][row]) for row in pairs[0]],
         "weighted": weights is not None,
-        "correlation": _correlation(old, new, present, weights),
-        "correlations": _correlations(treated, name),
+        "correlation": _correlation(old, new, weights),
+        "correlations": [
+            (other, one["before"], one["after"])
+            for one in told["correlations"]
+            for other in one["columns"]
+            if name in one["columns"] and other != name
+        ],
         "picture": _picture(*both),
     }
 
 
-def _correlation(
-    first: Floats, second: Floats, present: Mask, weights: Floats | None
-) -> float | None:
-    """Return a correlation of present values; None if a column is constant."""
-    weight = np.ones(len(first)) if weights is None else weights
-    if not present.all():
-        first, second, weight = first[present], second[present], weight[present]
-    total = float(weight.sum())
-    if not total > 0.0:
+def _figures(
+    of: Mapping[str, Any] | None, total: float, distinct: int, of_weight: bool
+) -> dict[str, Any]:
+    """Return what the page shows of numbers; ``total`` is the sum of their weights."""
+    if of is None:
+        return {"distinct": distinct}
+    mean, middle = of["mean"], of["quantiles"][len(of["quantiles"]) // 2]
+    found = {"mean": mean, "sd": math.sqrt(of["variance"]), "median": middle}
+    found["sum"] = total * mean
+    if of_weight:  # Kish (1965): 1 plus the squared coefficient of variation
+        found["design_effect"] = 1.0 + of["variance"] / mean**2
+    return found | {"distinct": distinct}
+
+
+def _correlation(first: Floats, second: Floats, weights: Floats | None) -> float | None:
+    """Return a correlation; None if a column is constant, or there are no numbers."""
+    if not len(first) or (weights is not None and not weights.sum() > 0.0):
         return None
-    a, b = (one - _product(weight, one) / total for one in (first, second))
-    of_a, of_b = weight * a, weight * b
-    product = _product(of_a, a) * _product(of_b, b)
-    return _product(of_a, b) / math.sqrt(product) if product > 0.0 else None
+    (a, covariance), (_, b) = np.cov(first, second, ddof=0, aweights=weights).tolist()
+    product = a * b
+    return covariance / math.sqrt(product) if product > 0.0 else None
 
 
-def _product(first: Floats, second: Floats) -> float:
-    """Return the sum of products; not by `@`, whose threads wait for one another."""
-    return float(np.einsum("i,i", first, second))
-
-
-def _correlations(
-    treated: Treated, name: str
-) -> list[tuple[str, float | None, float | None]]:
-    """Return the correlations with other treated numbers, before and after."""
-    found = []
-    for other in treated.after:
-        if other == name or other in treated.categorical:
-            continue
-        pair = []
-        for values in (treated.before, treated.after):
-            own, others = values[name], values[other]
-            ok = ~(np.isnan(own) | np.isnan(others))
-            pair.append(_correlation(own, others, ok, treated.weights))
-        found.append((str(other), pair[0], pair[1]))
-    return found
-
-
-def _picture(before: _Distribution, after: _Distribution) -> dict[str, Any] | None:
+def _picture(*both: tuple[Floats, NDArray[Any]]) -> dict[str, Any] | None:
     """Return the histogram of numbers before, and after over it."""
-    if not len(before.values):
+    counted = [(values, counts.astype(np.float64)) for values, counts in both]
+    if not len(counted[0][0]):
         return None
-    axis = Axis.of(before.values, before.counts)
-    bars = [axis.counts(one.values, one.counts) for one in (before, after)]
+    axis = Axis.of(*counted[0])
+    bars = [axis.counts(*one) for one in counted]
     most = float(max(one.max() for one in bars))
     return {
         "axis": axis,
@@ -335,8 +292,7 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
         counts.append(np.bincount(codes, minlength=len(labels)))
     order = np.argsort(-counts[0], kind="stable")[:_MOST]
     most = max(int(one.max()) for one in counts)
-    known = bench.source.labels
-    texts = {} if known is None else known.values.get(name, {})
+    texts = labels_of(bench, name)
     return {
         "kind": "categories",
         "bars": [

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.app.workbench import Workbench
-from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.columns import plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
+
+if TYPE_CHECKING:
+    from riskcore.data.columns import CodedColumn
 
 
 def label_of(bench: Workbench, name: str) -> str:
@@ -22,6 +26,12 @@ def label_of(bench: Workbench, name: str) -> str:
 def code_of(label: Any) -> str:
     """Return a category as rules of recoding name it: 1.0 is "1"."""
     return code_text(plain_value(label))
+
+
+def labels_of(bench: Workbench, name: str) -> Mapping[str, str]:
+    """Return the labels of the codes of a column."""
+    labels = bench.source.labels
+    return {} if labels is None else labels.values.get(name, {})
 
 
 def counts_of(column: CodedColumn) -> NDArray[np.int64]:
@@ -37,7 +47,7 @@ def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | N
     """
 
     def make() -> NDArray[np.float64] | None:
-        texts = [code_text(one).strip(" ") for one in column.labels.tolist()]
+        texts = [code_of(one).strip(" ") for one in column.labels]
         if not texts or not all(map(is_number, texts)):
             return None
         numbers = np.array([*map(float, texts)])

@@ -108,7 +108,9 @@ class Prepared:
         return [replace(one, data=self.rows.data) for one in self.recoded]
 
     def aims(self, settings: Settings) -> list[Aim]:
-        """Return what makes records safe, by set of keys."""
+        """Return what makes units safe, by set of keys."""
+        if settings.unit == "household":
+            settings = settings.of_rows()
         sensitive = []
         if (settings.l, settings.t) != (None, None):
             sensitive = [

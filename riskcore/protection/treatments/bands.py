@@ -30,17 +30,12 @@ _WORDS = ("midpoint", "mean")
 class Bands(Treatment):
     """Values from one break to below the next become one value.
 
-    Attributes
-    ----------
-    breaks : tuple of float
-        In increasing order. Below the first and from the last on are open bands.
-    becomes : "midpoint", "mean" or tuple of float
-        What the values of a band become. Midpoint: that of its breaks, and of the open
-        bands their break; it tells nothing of the data. Mean: the weighted mean of its
-        values. Otherwise a code for each band, one more than breaks.
+    Below the first break and from the last on are open bands. Midpoint: that of the
+    breaks, and of the open bands their break; it tells nothing of the data. Mean: the
+    weighted mean of the values. Otherwise a code for each band, one more than breaks.
     """
 
-    breaks: tuple[float, ...]
+    breaks: tuple[float, ...]  # in increasing order
     becomes: Literal["midpoint", "mean"] | tuple[float, ...] = "midpoint"
 
     kind = "bands"

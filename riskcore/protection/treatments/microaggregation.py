@@ -51,17 +51,10 @@ class Microaggregation(Treatment):
     """Values become the mean of a group of at least k similar records.
 
     The mean is weighted if there are weights, and keeps the decimals of the column.
-
-    Attributes
-    ----------
-    k : int
-        The size of the smallest group, at least 2.
-    within : tuple of str
-        The columns of the strata in which groups are made.
     """
 
-    k: int
-    within: Names = ()
+    k: int  # the size of the smallest group, at least 2
+    within: Names = ()  # the columns of the strata in which groups are made
 
     kind = "microaggregate"
     alters = True

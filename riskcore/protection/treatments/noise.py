@@ -29,14 +29,10 @@ _ALIASED = 1e-12
 class Noise(ShareTreatment):
     """Values get normal noise; zeros, which often mean "none", stay zeros.
 
-    Attributes
-    ----------
-    share : float
-        The standard deviation of the noise, as a share of that of the values.
-    correlated : bool
-        Whether the noise of several columns has their covariance, and the sum is shrunk
-        towards the mean so that means and covariances stay (Kim 1986). They are those
-        of the records that have all the columns, none of them 0.
+    ``share`` is its standard deviation, as a share of that of the values.
+    ``correlated``: the noise of several columns has their covariance, and the sum is
+    shrunk towards the mean so that means and covariances stay (Kim 1986), those of the
+    records that have all the columns, none of them 0.
     """
 
     correlated: bool = False

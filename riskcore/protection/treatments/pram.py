@@ -32,22 +32,11 @@ MOST_CATEGORIES = 2000
 @enter
 @dataclass(frozen=True, slots=True)
 class PostRandomization(Treatment):
-    """Categories change at random, by a transition matrix.
+    """Categories change at random, by a `transition_matrix`."""
 
-    Attributes
-    ----------
-    keep : float
-        Probability that a record keeps its category in the first step.
-    invariant : bool
-        Whether a second step restores the expected frequencies, see
-        `transition_matrix`.
-    within : tuple of str
-        The columns of the strata, which have matrices of their own.
-    """
-
-    keep: float
-    invariant: bool = False
-    within: Names = ()
+    keep: float  # probability that a record keeps its category in the first step
+    invariant: bool = False  # whether a second step restores expected frequencies
+    within: Names = ()  # the columns of the strata, which have matrices of their own
 
     kind = "pram"
     alters = True

@@ -32,16 +32,10 @@ class RankSwap(ShareTreatment):
 
     Each record has one partner, drawn from those within reach that have none yet, all
     with equal chances (Moore 1996). The few that find no partner keep their value.
-
-    Attributes
-    ----------
-    share : float
-        How far ranks may be apart, as a share of the records with a value.
-    within : tuple of str
-        The columns of the strata in which values are exchanged.
+    ``share`` is how far ranks may be apart, as a share of the records with a value.
     """
 
-    within: Names = ()
+    within: Names = ()  # the columns of the strata in which values are exchanged
 
     kind = "swap"
     alters = True

@@ -37,19 +37,13 @@ _CLOSE = 2.0**-50
 class Rounding(Treatment):
     """Values become multiples of a base, or numbers of few digits.
 
-    Attributes
-    ----------
-    base : float, optional
-    digits : int, optional
-        Significant digits, instead of a base.
-    unbiased : bool
-        Whether a value is rounded up with a probability equal to its distance from the
-        multiple below, in bases (Nargundkar and Saveland 1972); otherwise to the
-        nearest one, halves to the even one.
+    ``unbiased``: a value is rounded up with a probability equal to its distance from
+    the multiple below, in bases (Nargundkar and Saveland 1972); otherwise to the
+    nearest one, halves to the even one.
     """
 
     base: float | None = None
-    digits: int | None = None
+    digits: int | None = None  # significant ones, instead of a base
     unbiased: bool = False
 
     kind = "round"

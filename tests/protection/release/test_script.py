@@ -8,7 +8,6 @@ import pytest
 
 from riskcore import Release, simulate
 from riskcore.data.files import formats
-from riskcore.protection.script import shell_line
 from riskcore.report.release_files import check_release_files, write_release
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -187,9 +186,9 @@ def without_command(files):
 
 def first_run(release):
     """Write the files of rules; return them, and the record if its secret is needed."""
-    source = release._source()
+    source = release.source()
     wanted = release.output()
-    check_release_files(source, release._settings(source), wanted)
+    check_release_files(source, release.settings(source), wanted)
     made = write_release(release.protect(source), wanted)
     files = files_made()
     if made.record_with_secret is None:
@@ -205,7 +204,7 @@ def test_rules_and_line_make_the_same_files(name, run):
     if record is not None:
         path = Path("the rules") / record[0]
         path.write_bytes(record[1])
-    line = shell_line(release, secret=path, overwrite=True)
+    line = release.shell_line(secret=path, overwrite=True)
     status, out, err = run(*shlex.split(line)[1:])
     assert status == ("allow_unsafe" in release.output()), err
     assert ("byte for byte the file of the record" in out) == (record is not None)
@@ -219,9 +218,9 @@ def test_rules_and_line_make_the_same_files(name, run):
 
 def test_a_line_is_quoted_for_a_shell():
     rules = Release.parse("format = 1", "-it's mine.toml")
-    assert shell_line(rules) == """riskcore run './-it'"'"'s mine.toml'"""
-    line = shell_line(rules, secret="a b", output=Path("-c.csv"), overwrite=True)
+    assert rules.shell_line() == """riskcore run './-it'"'"'s mine.toml'"""
+    line = rules.shell_line(secret="a b", output=Path("-c.csv"), overwrite=True)
     assert shlex.split(line)[3:] == [
         "--secret", "a b", "--output", "./-c.csv", "--overwrite",
     ]  # fmt: skip
-    assert shell_line(Release.parse("format = 1")) == "riskcore run release.toml"
+    assert Release.parse("format = 1").shell_line() == "riskcore run release.toml"

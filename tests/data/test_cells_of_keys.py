@@ -1,11 +1,11 @@
-"""Cells made from cells: they are those that counting the records gives."""
+"""Cells of some keys: they are those that counting the records gives."""
 
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from riskcore.data.cells import merged, tabulate
+from riskcore.data.cells import tabulate
 
 RULES = [("wildcard", 1.0), ("wildcard", 0.5), ("argus", 1.0), ("category", 1.0)]
 KEYS = ["a", "b", "c", "d"]
@@ -31,7 +31,7 @@ def test_cells_of_some_keys(missing, alpha, weight):
         for some in combinations(range(4), size):
             names = [KEYS[key] for key in some]
             want = tabulate(data, names, weight, missing, alpha)
-            got = merged(cells, some)
+            got = cells.of_keys(names)
             assert got.keys == want.keys
             assert got.missing_values == want.missing_values
             for name, values in want.to_dict().items():
@@ -41,10 +41,11 @@ def test_cells_of_some_keys(missing, alpha, weight):
             assert got.totals == want.totals
 
 
-def test_keys_in_another_order():
+def test_keys_keep_their_order():
     data = records(2, missing=False)
     cells = tabulate(data, KEYS, "w")
-    want = tabulate(data, ["d", "a"], "w")
-    got = merged(cells, (3, 0))
+    want = tabulate(data, ["a", "d"], "w")
+    got = cells.of_keys(["d", "a"])
     np.testing.assert_array_equal(got.sample_frequency, want.sample_frequency)
+    assert got.keys == want.keys
     assert got.row(3) == want.row(3)
