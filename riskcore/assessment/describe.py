@@ -167,29 +167,6 @@ class Description(OnASheet):
             "columns": [one.to_dict() for one in self.columns],
         }
 
-    def text(self, title: str = "columns") -> str:
-        """Return the columns as text.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> import riskcore
-        >>> print(riskcore.describe({"age": [31, 47, 31, 52]}).text())
-        columns
-          records  4
-          columns  1
-        ...
-        """
-        return self._sheet().text(title)
-
     def _sheet(self) -> Sheet:
         rows = [_HEAD, *map(_row, self.columns)]
         used = [i for i in range(len(_HEAD)) if any(row[i] for row in rows[1:])]

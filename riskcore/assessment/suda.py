@@ -426,16 +426,6 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
             "value_contributions": _rows(by_value),
         }
 
-    def text(self, title: str = "special uniques") -> str:
-        """Return the figures of the file as text.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-        """
-        return self._sheet().text(title)
-
     def _sheet(self) -> Sheet:
         """Return the figures of the file as facts and tables."""
         of = self.summary()
