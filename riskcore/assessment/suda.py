@@ -22,6 +22,7 @@ from riskcore.assessment.minimal_uniques import (
     MinimalUniques,
     minimal_uniques,
 )
+from riskcore.assessment.reported_figures import code
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
@@ -516,4 +517,4 @@ def _rows(columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
 def _json(value: Any) -> Any:
     if isinstance(value, float):
         return _plain(value)
-    return value if isinstance(value, int | str | None) else str(value)
+    return code(value)
