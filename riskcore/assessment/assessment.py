@@ -731,18 +731,11 @@ class HeldAssessment(Assessment[DataT_co]):
     The figures of the file were computed from the numbers of all cells as they streamed
     past; 12 bytes of each cell are kept. ``cells`` and ``cell_risk`` are collected when
     they are first used. To find the riskiest cells, the engine counts again.
-
-    Attributes
-    ----------
-    cells : HeldCells
-    tallied : RiskDistribution
-        The distribution of the risk, as it was counted.
-    cells_above : int or None
-        Number of cells with a risk above the ``above`` given to ``of``.
     """
 
     cells: HeldCells
-    tallied: RiskDistribution = field(kw_only=True)
+    tallied: RiskDistribution = field(kw_only=True)  # as it was counted
+    # With a risk above the ``above`` that was given to ``of``.
     cells_above: int | None = field(default=None, kw_only=True)
 
     @classmethod

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from riskcore.assessment.reported_figures import code
 from riskcore.assessment.roles import (
     Proposal,
     Role,
@@ -101,8 +101,8 @@ class DescribedColumn:
             "distinct": of.distinct,
             "missing": of.missing,
             "own_value": of.single,
-            "smallest": _plain(of.smallest),
-            "largest": _plain(of.largest),
+            "smallest": code(of.smallest),
+            "largest": code(of.largest),
             "constant_in_households": of.constant,
             "role": self.role,
             "proposed_role": self.proposed.role,
@@ -166,29 +166,6 @@ class Description(OnASheet):
             "records": self.records,
             "columns": [one.to_dict() for one in self.columns],
         }
-
-    def text(self, title: str = "columns") -> str:
-        """Return the columns as text.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> import riskcore
-        >>> print(riskcore.describe({"age": [31, 47, 31, 52]}).text())
-        columns
-          records  4
-          columns  1
-        ...
-        """
-        return self._sheet().text(title)
 
     def _sheet(self) -> Sheet:
         rows = [_HEAD, *map(_row, self.columns)]
@@ -350,10 +327,3 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.6g}" if isinstance(value, float) else shortened(value, _VALUE)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it; infinite numbers as text."""
-    finite = not isinstance(value, float) or math.isfinite(value)
-    plain = isinstance(value, str | int | float | None) and finite
-    return value if plain else str(value)

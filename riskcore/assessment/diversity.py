@@ -624,16 +624,6 @@ class Diversity(OnASheet, OfData[DataT_co]):
             "variables": [each.summary() for each in self.variables],
         }
 
-    def text(self, title: str = "diversity") -> str:
-        """Return the figures of the file as text.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-        """
-        return self._sheet().text(title)
-
     def _sheet(self) -> Sheet:
         """Return the figures of the file as facts and tables."""
         facts = [

@@ -99,21 +99,11 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class KeyGoals:
-    """The sets of keys a file is protected from, and the k asked of each set.
+    """The sets of keys a file is protected from, and the k asked of each set."""
 
-    Attributes
-    ----------
-    keys : tuple of tuple of column names
-        The sets; each ends in the strata.
-    k : tuple of int or None
-        Smallest sample frequency allowed for a record, by each set.
-    strata : tuple of column names
-        Columns whose groups are counted separately. They are never blanked.
-    """
-
-    keys: tuple[Names, ...]
+    keys: tuple[Names, ...]  # each ends in the strata
     k: tuple[int | None, ...]
-    strata: Names
+    strata: Names  # their groups are counted separately; they are never blanked
 
     @classmethod
     def of(

@@ -34,21 +34,11 @@ KeyMasks = NDArray[np.uint64]
 
 
 class Fits(NamedTuple):
-    """The original records that fit some combinations of kept keys.
+    """The original records that fit some combinations of kept keys."""
 
-    Attributes
-    ----------
-    whole : int64 ndarray
-        Those that have all the kept keys: what counts for k.
-    f : int64 or float64 ndarray
-        The same with what records without some of these keys count.
-    F : float64 ndarray
-        The sum of their weights.
-    """
-
-    whole: NDArray[np.int64]
-    f: NDArray[Any]
-    F: Floats
+    whole: NDArray[np.int64]  # with all the kept keys: what counts for k
+    f: NDArray[Any]  # also by chance, without some of these keys
+    F: Floats  # the sum of their weights
 
     def at(self, some: Any) -> Fits:
         """Return the numbers of some combinations."""
@@ -58,23 +48,10 @@ class Fits(NamedTuple):
 class Margins:
     """The risks of the combinations that remain when keys are blanked.
 
-    A margin is counted when it is asked for, and not kept.
-
-    Parameters
-    ----------
-    cells : Cells
-        The original records after recoding.
-    risk : callable
-        Takes f and F, must not rise when they grow, and returns no nan; F may be below
-        f, as in `Cells`.
-    by_keys : bool
-        Whether ``risk`` also takes, for each key, the codes of the combinations; None
-        for a blanked key.
-    k : int, optional
-        The risk is infinite where fewer records fit; those that lack a key do not
-        count.
-    goals : sequence of MarginGoal
-        The risk is infinite where one of them fails.
+    A margin is counted when it is asked for, and not kept. ``risk`` takes f and F, must
+    not rise when they grow, and returns no nan; F may be below f. With ``by_keys`` it
+    also takes the codes of each key, None for a blanked one. Where fewer than ``k``
+    whole records fit, or one of the goals fails, the risk is infinite.
     """
 
     def __init__(

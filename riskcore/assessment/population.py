@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -170,7 +169,7 @@ def sum_over_patterns(
     those of the original that fit it. ``off`` is by how much of itself the sum may be
     off because no model is true, as a standard deviation.
     """
-    level = arguments.number_in("level", level, "(0, 1)")
+    reach = arguments.normal_reach(level)
     f = table.records.astype(np.float64)
     each = released / f
     if model is not None:
@@ -189,7 +188,7 @@ def sum_over_patterns(
     kind = np.unique(kinds, axis=1, return_inverse=True)[1].reshape(-1)
     squares = np.bincount(kind, deviation * deviation)
     error = math.hypot(float(np.sqrt(squares).sum()), off * total)
-    error *= NormalDist().inv_cdf((1.0 + level) / 2.0)
+    error *= reach
     below, above = math.hypot(total - low, error), math.hypot(high - total, error)
     return max(total - below, 0.0), total + above
 
@@ -201,14 +200,8 @@ def uniques_interval(
     level = _level(cells, level)
     if model is not None:
         return model.tau_interval(cells, level)
-    f, F = _frequencies(cells)
-    return PoissonBinomial.of(1.0 / F[f == 1.0]).interval(level)
-
-
-def _frequencies(cells: Cells) -> tuple[Risks, Risks]:
-    """Return f and F of cells, with F raised to at least f."""
-    f = cells.sample_frequency.astype(np.float64)
-    return f, np.maximum(cells.population_frequency, f)
+    alone = cells.population_frequency[cells.sample_frequency == 1]
+    return PoissonBinomial.of(1.0 / np.maximum(alone, 1.0)).interval(level)
 
 
 def _level(cells: Cells, level: float) -> float:

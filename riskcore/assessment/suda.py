@@ -22,6 +22,7 @@ from riskcore.assessment.minimal_uniques import (
     MinimalUniques,
     minimal_uniques,
 )
+from riskcore.assessment.reported_figures import code
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
@@ -426,16 +427,6 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
             "value_contributions": _rows(by_value),
         }
 
-    def text(self, title: str = "special uniques") -> str:
-        """Return the figures of the file as text.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-        """
-        return self._sheet().text(title)
-
     def _sheet(self) -> Sheet:
         """Return the figures of the file as facts and tables."""
         of = self.summary()
@@ -526,4 +517,4 @@ def _rows(columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
 def _json(value: Any) -> Any:
     if isinstance(value, float):
         return _plain(value)
-    return value if isinstance(value, int | str | None) else str(value)
+    return code(value)

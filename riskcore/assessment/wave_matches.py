@@ -31,20 +31,11 @@ Numbers = NDArray[np.int64]
 
 
 class Choice(NamedTuple):
-    """A choice of waves.
-
-    Attributes
-    ----------
-    waves : tuple of int
-    candidates : int64 ndarray
-        The persons with a record in each of its waves, rising.
-    concerned : ndarray of bool, shape of ``candidates``
-        Whether the choice is one of the person's own.
-    """
+    """A choice of waves."""
 
     waves: tuple[int, ...]
-    candidates: Numbers
-    concerned: NDArray[np.bool_]
+    candidates: Numbers  # the persons with a record in each of its waves, rising
+    concerned: NDArray[np.bool_]  # whether it is one of the candidate's own choices
 
 
 def choices_taken(panel: Panel) -> list[int]:
@@ -118,19 +109,10 @@ def any_value(coded: CodedRecords, missing: str) -> bool:
 
 
 class Matched(NamedTuple):
-    """The persons of a choice of waves, each of shape of ``persons``.
-
-    Attributes
-    ----------
-    persons : int64 ndarray
-        Those whose choice it is.
-    f, F : float64 ndarray
-        How many persons match each, and the sum of their weights.
-    risk : float64 ndarray
-    """
+    """The persons whose choice of waves it is, and who matches each of them."""
 
     persons: Numbers
-    f: NDArray[np.float64]
+    f: NDArray[np.float64]  # how many persons match, and the sum of their weights
     F: NDArray[np.float64]
     risk: Risks
 

@@ -25,25 +25,16 @@ _SCALED = 1e-3
 class WeightFigures:
     """Figures of the weights of a file.
 
-    Attributes
-    ----------
-    records : int
-    total : float
-        Their sum, the estimated population.
-    smallest, largest : float
-    below_one : int
-        How many are below 1.
-    design_effect : float or None
-        1 plus the squared coefficient of variation (Kish 1992): how many times the
-        variance of a mean grows by unequal weights. None if an engine holds them, or
-        if their squares are not doubles.
+    The design effect is 1 plus the squared coefficient of variation (Kish 1992): how
+    many times the variance of a mean grows by unequal weights. It is None if their
+    squares are not doubles.
     """
 
     records: int
-    total: float
+    total: float  # the estimated population
     smallest: float
     largest: float
-    below_one: int
+    below_one: int  # how many are below 1
     design_effect: float | None
 
     @classmethod

@@ -13,6 +13,7 @@ from decimal import Decimal
 from numbers import Real
 from operator import index
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -100,6 +101,16 @@ def number_in(
             within = f"{'>=' if interval.startswith('[') else '>'} {low}"
         raise ValueError(f"{argument}={shown(value)}: need {what} {within}")
     return found
+
+
+def normal_reach(level: float) -> float:
+    """Return how many standard deviations a normal interval reaches to either side.
+
+    >>> round(normal_reach(0.95), 6)
+    1.959964
+    """
+    level = number_in("level", level, "(0, 1)")
+    return NormalDist().inv_cdf((1.0 + level) / 2.0)
 
 
 def whole_from(

@@ -117,5 +117,29 @@ class OnASheet(WithReport):
         """Return the figures of the result as facts and tables."""
         raise NotImplementedError
 
+    def text(self, title: str | None = None) -> str:
+        """Return the figures as text, for internal use.
+
+        Parameters
+        ----------
+        title : str, optional
+            The first line; by default the name of the result.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> print(riskcore.describe({"age": [31, 47, 31, 52]}).text())
+        columns
+          records  4
+          columns  1
+        ...
+        """
+        sheet = self._sheet()
+        return sheet.text(title or sheet.name.lower())
+
     def _repr_html_(self) -> str:
         return self._sheet().notebook()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from riskcore.assessment.reported_figures import code
 from riskcore.common.words import counted, listed, shortened
 
 Z = 1.959963984540054  # of a 95 % interval, by the normal distribution
@@ -14,12 +15,6 @@ _LONGEST_NAME = 60
 
 Status = Literal["unchanged", "changed", "no verdict"]
 Interval = tuple[float, float]
-
-
-def plain_category(value: Any) -> Any:
-    """Return a category as JSON can hold it."""
-    fits = value is None or isinstance(value, str | bool | int | float)
-    return value if fits else str(value)
 
 
 def category_of(name: Any, category: Any) -> str:
@@ -403,7 +398,7 @@ class TableComparison:
         cells = [
             {
                 **asdict(one),
-                "categories": list(map(plain_category, one.categories)),
+                "categories": list(map(code, one.categories)),
                 "change": one.change,
                 "outside": one.outside,
             }

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.assessment.reported_figures import code
 from riskcore.common import html
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.results import WithReport
@@ -16,7 +17,6 @@ from riskcore.comparison import measures
 from riskcore.comparison.analyses import (
     ModelComparison,
     TableComparison,
-    plain_category,
 )
 from riskcore.comparison.losses import CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
@@ -475,7 +475,7 @@ class Comparison(WithReport):
                 "columns": list(map(str, self.strata_columns)),
                 "rows": [
                     {
-                        "stratum": [plain_category(value) for value in one.stratum],
+                        "stratum": [code(value) for value in one.stratum],
                         "records_before": one.records_before,
                         "records_after": one.records_after,
                         "suppressed": {
@@ -529,7 +529,7 @@ def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
     return {
         **asdict(one),
         "key": str(one.key),
-        "category": plain_category(one.category),
+        "category": code(one.category),
     }
 
 
@@ -539,7 +539,7 @@ def _key_plain(one: KeyComparison) -> dict[str, Any]:
     plain["key"] = str(one.key)
     plain["share_lost"] = one.share_lost
     for row in plain["table"]:
-        row["category"] = plain_category(row["category"])
+        row["category"] = code(row["category"])
     plain["table"] = list(plain["table"])
     return plain
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
+from riskcore.comparison.analyses import TableCell, TableComparison, Z
 from riskcore.comparison.comparison import Comparison
 from riskcore.comparison.formula import Formula
+from riskcore.comparison.measures import Floats, Ints, fsum, total_variation
 from riskcore.comparison.model_study import compare_model
 from riskcore.comparison.study_columns import Columns
-from riskcore.comparison.table_study import compare_table
+from riskcore.comparison.tables import Table
 
 
 def columns_of_studies(
@@ -48,3 +52,58 @@ def with_studies(
             if variables.get(str(name), str(name)) != str(name)
         },
     )
+
+
+def compare_table(names: Sequence[Hashable], columns: Columns) -> TableComparison:
+    """Compare the weighted shares of a table of complete records."""
+    shared = [columns.shared(name) for name in names]
+    levels = [one.levels for one in shared]
+    tables, squares, incomplete = [], [], []
+    for codes, file in zip(
+        ([one.before for one in shared], [one.after for one in shared]),
+        columns.files,
+        strict=True,
+    ):
+        w = np.ones(file.coded.n) if file.weight is None else file.weight
+        present = Table.of(codes, levels, file.weight).present()
+        tables.append(present)
+        squares.append(Table.of(codes, levels, w * w).present())
+        incomplete.append(file.coded.n - present.n)
+    n = [table.n for table in tables]
+    counts = n[0], n[1], incomplete[0], incomplete[1]
+    found = TableComparison(tuple(names), *counts, None, (), "")
+    reason = "; ".join(f"{one.name!r}: {one.reason}" for one in shared if one.reason)
+    for when, table in zip(("before", "after"), tables, strict=True):
+        if not table.n:
+            reason = reason or f"{when} protection no record has a value in each column"
+    if reason:
+        return replace(found, reason=reason)
+    cells = np.union1d(tables[0].numbers, tables[1].numbers)
+    p, q = (table.shares(cells) for table in tables)
+    margins = Z * _share_errors(tables[0], squares[0], cells)
+    codes_of_cells = zip(
+        *(one.tolist() for one in np.unravel_index(cells, levels)), strict=True
+    )
+    rows = zip(codes_of_cells, p.tolist(), q.tolist(), margins.tolist(), strict=True)
+    return replace(
+        found,
+        total_variation=total_variation(p, q),
+        weight_before=fsum(tables[0].weight),
+        weight_after=fsum(tables[1].weight),
+        cells=tuple(
+            TableCell(
+                tuple(one.shown[i] for one, i in zip(shared, codes, strict=True)), *row
+            )
+            for codes, *row in rows
+        ),
+    )
+
+
+def _share_errors(table: Table, squares: Table, cells: Ints) -> Floats:
+    """Return the standard errors of weighted shares, of a sample with replacement."""
+    p, own = table.shares(cells), squares.spread(squares.weight, cells)
+    total, n = fsum(table.weight), table.n
+    # The sum of w^2 (d - p)^2, d being 1 in the cell.
+    spread = own * (1 - 2 * p) + p * p * fsum(squares.weight)
+    variance = spread / total**2 * (n / (n - 1) if n > 1 else 1.0)
+    return np.sqrt(np.maximum(variance, 0))

@@ -8,6 +8,7 @@ of the records does not matter.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.comparison.category_order import in_order
 from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.count import count
@@ -254,3 +254,48 @@ def stacked(before: Table, after: Table) -> tuple[tuple[Codes, ...], Ints, Ints]
         records[place] = table.records
         found.append(records)
     return tuple(both.codes), found[0], found[1]
+
+
+_NUMBER = r"([+-]?[0-9]+(?:\.[0-9]+)?)"
+# Each form with the places of its lower and upper end; 0 is an open end.
+_FORMS = [
+    (re.compile(form.replace("N", _NUMBER)), ends)
+    for form, ends in (
+        ("N", (1, 1)),
+        (r"[\[(]\s*N\s*[,;]\s*N\s*[\])]", (1, 2)),
+        (r"N\s*(?:-|\u2013|to|\.\.)\s*N", (1, 2)),
+        (r"(?:<|<=|≤|under|below)\s*N", (0, 1)),
+        (r"N\s*(?:-|and|or)?\s*(?:under|below|less)", (0, 1)),
+        (r"(?:>|>=|≥|over|above)\s*N", (1, 0)),
+        (r"N\s*(?:\+|(?:and|or)\s*(?:over|above|more))", (1, 0)),
+    )
+]
+
+
+def in_order(categories: Iterable[Any]) -> list[Any]:
+    """Return categories by their numbers, or as given if one is not of numbers."""
+    given = list(categories)
+    spans = []
+    for one in given:
+        span = _span(one)
+        if span is None:
+            return given
+        spans.append(span)
+    return [given[i] for i in sorted(range(len(given)), key=spans.__getitem__)]
+
+
+def _span(category: Any) -> tuple[float, float] | None:
+    """Return the ends of an interval, or a number twice; None of other categories."""
+    if isinstance(category, int | float) and not isinstance(category, bool):
+        return category, category
+    if not isinstance(category, str):
+        return None
+    for form, ends in _FORMS:
+        found = form.fullmatch(category.strip())
+        if found is not None:
+            low, high = ends
+            return (
+                float(found[low]) if low else -math.inf,
+                float(found[high]) if high else math.inf,
+            )
+    return None

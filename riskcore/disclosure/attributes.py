@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from riskcore.common import arguments
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
 from riskcore.disclosure.figures_in_words import percent, plain
-from riskcore.disclosure.other_people import parts_of_records
+from riskcore.disclosure.other_people import HOLDOUT, MODEL, parts_of_records
 from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
@@ -30,8 +29,6 @@ from riskcore.models.latent_class import LatentClass
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-HOLDOUT, MODEL = "holdout", "model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +87,14 @@ class AttributeGuesses:
         (1998), and wider by the error of the model: few guesses, all of them right by
         luck, are no leak.
         """
-        level = arguments.number_in("level", level, "(0, 1)")
+        reach = arguments.normal_reach(level)
         two = self.by == HOLDOUT
         here, variance = _careful(self.right, self.guessed, 1.0 if two else 2.0)
         there = self.share_there
         if two:
             there, more = _careful(self.right_there, self.guessed_there, 1.0)
             variance += more
-        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
+        error = reach * math.sqrt(variance)
         low, high = here - there - error, here - there + error
         return low - max(self.model_error, 0.0), high - min(self.model_error, 0.0)
 

@@ -439,20 +439,10 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             ]
         return Part("Claims that a released record is a certain person", facts)
 
-    def text(self, title: str = "Audit") -> str:
-        """Return the figures as text, for internal use.
-
-        Parameters
-        ----------
-        title : str
-            The first line.
-
-        Returns
-        -------
-        str
-        """
+    def text(self, title: str | None = "Audit") -> str:
+        """Return the figures, and then the verdict, as text for internal use."""
         verdict = textwrap.wrap(self.verdict, _WIDE)
-        return "\n  ".join([self._sheet().text(title), "", *verdict])
+        return "\n  ".join([OnASheet.text(self, title), "", *verdict])
 
     def __repr__(self) -> str:
         return (

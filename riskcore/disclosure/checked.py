@@ -207,15 +207,9 @@ class Checked(OnASheet, WithPublicReport):
             "rules": [one.to_dict() for one in self.rules],
         }
 
-    def text(self) -> str:
-        """Return a table of the rules, and the verdict.
-
-        Returns
-        -------
-        str
-            A line for each rule.
-        """
-        lines = aligned(self._rows(), _SIDES)
+    def text(self, title: str | None = None) -> str:
+        """Return a table of the rules, with a line for each, and the verdict."""
+        lines = [*([title] if title else []), *aligned(self._rows(), _SIDES)]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes_and_verdict)])
 
     def _sheet(self) -> Sheet:

@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,12 +100,12 @@ class IdentityClaims:
         Which people a holdout has is chance, too; what a model expects is not, but the
         interval is wider by the error of the model.
         """
-        level = arguments.number_in("level", level, "(0, 1)")
+        reach = arguments.normal_reach(level)
         if self.others is None:
             return math.nan, math.nan
         here, there = math.fsum((self.right**2).tolist()), self.others.variance
         variance = here + there if self.others.by == HOLDOUT else max(here, there)
-        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * math.sqrt(variance)
+        error = reach * math.sqrt(variance)
         low, high = self.excess - error, self.excess + error
         return low - max(self.others.error, 0.0), high - min(self.others.error, 0.0)
 
@@ -144,7 +143,7 @@ class IdentityClaims:
         f, F = _frequencies(cells)
         each = posterior.individual_risk_deviation(f, f / F) * self.chance
         spread = math.sqrt(math.fsum((each * each).tolist()))
-        error = NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
+        error = arguments.normal_reach(level) * spread
         total = self.expected_right
         return max(total - error, 0.0), min(total + error, float(len(self)))
 

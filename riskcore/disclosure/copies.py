@@ -24,7 +24,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -183,8 +182,7 @@ def _top(slope: Callable[[float], float], low: float, high: float) -> float:
 
 def _fall(level: float) -> float:
     """Return how far the log-likelihood falls to the ends of an interval."""
-    level = arguments.number_in("level", level, "(0, 1)")
-    return NormalDist().inv_cdf((1.0 + level) / 2.0) ** 2 / 2.0
+    return arguments.normal_reach(level) ** 2 / 2.0
 
 
 def _ends(

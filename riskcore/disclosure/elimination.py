@@ -43,27 +43,13 @@ ARCS = 20_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """To how many people of the file each released record can belong.
+    """To how many people of the file each released record can belong."""
 
-    Attributes
-    ----------
-    fits : int64, shape (n,)
-        People whose keys agree with those that the record keeps.
-    candidates : int64, shape (n,)
-        The people among them who remain for someone who knows all people of the file.
-    combinations : int64, shape (n,)
-        Combinations of all keys that these people have; 1 for a complete record.
-    blanked : bool, shape (n,)
-        Whether the record lost a key that the original has.
-    exact : bool
-        Whether these are counted exactly; otherwise there may be fewer.
-    """
-
-    fits: Integers
-    candidates: Integers
-    combinations: Integers
-    blanked: Mask
-    exact: bool
+    fits: Integers  # people whose keys agree with those that the record keeps
+    candidates: Integers  # those who remain for someone who knows all people
+    combinations: Integers  # of all keys that these have; 1 for a complete record
+    blanked: Mask  # whether the record lost a key that the original has
+    exact: bool  # otherwise there may be fewer candidates
 
     @property
     def named(self) -> Mask:

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from riskcore.common.scatter import selected
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
-from riskcore.disclosure.common_cells import Columns, Ints
+from riskcore.data.unsigned import Codes
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Columns = Sequence[Codes]  # the codes of a file, for each key shape (n,)
 
 PAIRS = 1 << 31  # some seconds
 MOST = 65_000  # queries: their codes have 16 bits

@@ -15,14 +15,17 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.disclosure.common_cells import Columns, CommonCells, Ints, count_cells
+from riskcore.data.count import count
 from riskcore.disclosure.gower import (
+    Columns,
     Floats,
+    Ints,
     MixedRecords,
     Nearest,
     affordable,
@@ -378,3 +381,24 @@ def linkability(
 def _percent(part: Any, whole: Any) -> float:
     """Return a share in percent, nan of nothing."""
     return 100.0 * (float(part) / float(whole)) if whole else float("nan")
+
+
+class CommonCells(NamedTuple):
+    """The cells that occur in any of several files."""
+
+    records: tuple[Ints, ...]  # of each file the records in each cell, shape (K,)
+    cell: tuple[NDArray[np.int32], ...]  # of each file the cell of each record
+
+
+def count_cells(files: Sequence[Columns], levels: Sequence[int]) -> CommonCells:
+    """Return the cells of files that have the same keys, in the same codes."""
+    if not levels:
+        raise ValueError("the files have no keys: give at least one")
+    if any(len(one) != len(levels) for one in files):
+        raise ValueError("the files have another number of keys than levels")
+    columns = [np.concatenate(column) for column in zip(*files, strict=True)]
+    found = count(columns, levels)
+    K = len(found.frequency)
+    ends = np.cumsum([len(one[0]) for one in files])[:-1]
+    cell = tuple(np.split(found.inverse, ends))
+    return CommonCells(tuple(np.bincount(one, minlength=K) for one in cell), cell)

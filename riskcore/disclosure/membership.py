@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -73,8 +72,7 @@ class Membership:
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Return an interval for the area (DeLong, DeLong and Clarke-Pearson 1988)."""
-        level = arguments.number_in("level", level, "(0, 1)")
-        reach = NormalDist().inv_cdf((1.0 + level) / 2.0) * self.error
+        reach = arguments.normal_reach(level) * self.error
         return max(self.area - reach, 0.0), min(self.area + reach, 1.0)
 
     def to_dict(self) -> dict[str, Any]:

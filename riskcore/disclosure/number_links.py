@@ -55,35 +55,19 @@ _EXACT = 1e-9  # relative error of a multiple of a unit
 
 
 class KnownNumbers(NamedTuple):
-    """The people of an original and the released rows, as `number_links` takes them.
+    """The people of an original and the released rows, each column by its name."""
 
-    Attributes
-    ----------
-    keys : mapping of column name to pair of int64 ndarray
-        Codes of each key of people and rows; -1 for missing, which fits everybody in a
-        released row.
-    numbers : mapping of column name to pair of float64 ndarray
-        The numbers that an intruder may know, nan for missing.
-    others : mapping of column name to pair of float64 ndarray
-        Other columns that a row tells, as codes, nan for missing.
-    own : int64 ndarray, or None
-        The released row of each person, -1 for none; None if it is not known.
-    as_released : mapping of column name to float64 ndarray
-        Numbers that anybody can turn into what a row has, such as those in bands: the
-        value that the row of each person would have.
-    others_as_numbers : mapping of column name to pair of float64 ndarray
-        The other columns that are numbers, which he may compute.
-    absent : mapping of column name to float64 ndarray
-        Numbers that he may know, and that the file lacks.
-    """
-
+    # Codes of people and rows; -1 for missing, which fits everybody in a released row.
     keys: Mapping[Hashable, tuple[Integers, Integers]]
-    numbers: Mapping[Hashable, Pair]
-    others: Mapping[Hashable, Pair]
-    own: Integers | None
+    numbers: Mapping[Hashable, Pair]  # that an intruder may know, nan for missing
+    others: Mapping[Hashable, Pair]  # that a row tells, as codes, nan for missing
+    own: Integers | None  # the row of each person, -1 for none; None if not known
+    # Numbers that anybody can turn into what a row has, such as those in bands: the
+    # value that the row of each person would have.
     as_released: Mapping[Hashable, Floats] = MappingProxyType({})
+    # The others that are numbers, which an intruder may compute.
     others_as_numbers: Mapping[Hashable, Pair] = MappingProxyType({})
-    absent: Mapping[Hashable, Floats] = MappingProxyType({})
+    absent: Mapping[Hashable, Floats] = MappingProxyType({})  # known, not in the file
 
 
 class Computed(NamedTuple):

@@ -29,22 +29,31 @@ class SharedColumn(NamedTuple):
     @classmethod
     def of(cls, columns: Sequence[CodedColumn]) -> SharedColumn:
         """Code a column of several files; refuse one without equal values."""
-        refuse_other_kinds(columns)
-        place: dict[object, int] = {}
-        new = [
-            [place.setdefault(value, len(place)) for value in values_of(column)]
-            for column in columns
-        ]
+        new, labels = numbered_alike(columns)
         codes = tuple(
-            np.array([*each, len(place)], np.uint32)[column.codes]
+            np.array([*each, len(labels)], np.uint32)[column.codes]
             for column, each in zip(columns, new, strict=True)
         )
-        return cls(codes, len(place) + 1)
+        return cls(codes, len(labels) + 1)
 
     def at(self, rows: Sequence[NDArray[np.intp]]) -> SharedColumn:
         """Return some records of each file."""
         pairs = zip(self.codes, rows, strict=True)
         return self._replace(codes=tuple(codes[which] for codes, which in pairs))
+
+
+def numbered_alike(columns: Sequence[CodedColumn]) -> tuple[list[list[int]], list[Any]]:
+    """Return the number of each label of the columns of several files, and all labels.
+
+    Labels are numbered as they come, equal ones alike.
+    """
+    refuse_other_kinds(columns)
+    place: dict[Any, int] = {}
+    new = [
+        [place.setdefault(value, len(place)) for value in values_of(column)]
+        for column in columns
+    ]
+    return new, [*place]
 
 
 def values_of(column: CodedColumn) -> list[Any]:

@@ -48,32 +48,15 @@ _LEAST_TILT, _MOST_TILT, _TILTS = 1e-3, 50.0, 160
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SharedValues:
-    """The people of whom a released file tells the value of a column.
+    """The people of whom a released file tells the value of a column."""
 
-    Attributes
-    ----------
-    told : bool, shape (n,)
-        The people whose released records, or whose record's people, share a value.
-    guessed : float
-        How many of them have the value that the guess by its share in the file is:
-        the sum of these shares.
-    by_chance : float
-        How many people values at random would tell of, in cells of these sizes.
-    log_chance : float
-        Logarithm of a bound of the probability that chance tells of as many.
-    right_of_others : float
-        The share of people of whom the others of their cell tell the right value: how
-        often it is right for people outside the file. nan if none is told.
-    width : float
-        The width of a band that counts as one value, on the scale of `in_bands`; 0 for
-        equal values.
-    """
-
-    told: Mask
-    guessed: float
-    by_chance: float
-    log_chance: float
+    told: Mask  # whose released records, or whose record's people, share a value
+    guessed: float  # how many have the value that a guess by its share would be
+    by_chance: float  # told of by values at random, in cells of these sizes
+    log_chance: float  # logarithm of a bound that chance tells of as many
+    # How often what the others of a cell share is right: for people outside the file.
     right_of_others: float
+    # Of a band that counts as one value, on the scale of `in_bands`; 0 for equal ones.
     width: float
 
     @property
@@ -118,16 +101,9 @@ def shared_values(
 ) -> SharedValues:
     """Return the people of whom a released file tells the value of a column.
 
-    Parameters
-    ----------
-    codes : int64, shape (n, K)
-        The original keys after recoding, -1 for missing.
-    blanked : bool, shape (n, K)
-        Where the released record has no value.
-    values : float64, shape (n,)
-        The released values, or their codes; nan for missing.
-    width : float
-        Values that differ by no more than this are told as one, see `in_bands`.
+    ``codes`` are the original keys after recoding, -1 for missing, ``blanked`` where a
+    released record lacks them, both of shape (n, K); ``values`` the released values or
+    codes, nan for missing. Values within ``width`` are told as one, see `in_bands`.
     """
     people = with_missing_drawn(codes.astype(np.int64))
     blanked = blanked | (codes < 0)

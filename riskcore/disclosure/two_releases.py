@@ -25,7 +25,7 @@ from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import count
 from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fits import assess_patterns
-from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
+from riskcore.disclosure.shared_columns import numbered_alike
 from riskcore.models.cell_table import ANY, CellTable
 
 Integers = NDArray[np.int64]
@@ -241,13 +241,12 @@ def _coded(
 
 def _alike(columns: Sequence[CodedColumn]) -> tuple[list[Integers], NDArray[Any]]:
     """Return the codes of columns of several files, -1 for missing, and the labels."""
-    refuse_other_kinds(columns)
-    place: dict[Any, int] = {}
-    codes = []
-    for column in columns:
-        new = [place.setdefault(value, len(place)) for value in values_of(column)]
-        codes.append(np.array([*new, ANY], np.int64)[column.codes])
-    return codes, np.fromiter(place, object, len(place))
+    new, labels = numbered_alike(columns)
+    codes = [
+        np.array([*each, ANY], np.int64)[column.codes]
+        for column, each in zip(columns, new, strict=True)
+    ]
+    return codes, np.fromiter(labels, object, len(labels))
 
 
 def _used(

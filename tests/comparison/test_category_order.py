@@ -5,7 +5,7 @@ import random
 import pytest
 
 from riskcore import Recoding, compare
-from riskcore.comparison.category_order import in_order
+from riskcore.comparison.tables import in_order
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.disclosure.common_cells import count_cells
+from riskcore.disclosure.known_measures import count_cells
 from tests.thin import examples
 
 LEVELS = [3, 2, 4]

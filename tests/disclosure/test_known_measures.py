@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.disclosure.common_cells import count_cells
 from riskcore.disclosure.gower import Nearest
 from riskcore.disclosure.known_measures import (
     closest_record,
+    count_cells,
     disclosive,
     replicated_uniques,
 )
