@@ -30,7 +30,6 @@ from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
 from riskcore.protection.release.facts import facts_of, verdict_facts
 from riskcore.protection.release.layout import Layout
-from riskcore.protection.release.versions import versions
 from riskcore.protection.secret import (
     check_secret,
     new_secret,
@@ -131,7 +130,6 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            versions=versions(),
             source=source,
             output=output,
         )
@@ -258,7 +256,7 @@ def _refuse_other_file(path: Path, sha256: str, before: records.Record) -> None:
         return
     changed = [
         f"{name} was {before.versions.get(name)} and is {now}"
-        for name, now in versions().items()
+        for name, now in records.versions().items()
         if before.versions.get(name) != now
     ]
     why = ", ".join(["the data, the rules or the format of the file differ", *changed])
@@ -281,7 +279,6 @@ def _public_record(
     return records.public(
         {**figures, "suppressed": suppressed},
         settings,
-        versions=versions(),
         output=output,
     )
 

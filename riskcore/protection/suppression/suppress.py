@@ -70,6 +70,7 @@ class Aim:
     k: int | None = None  # the least sample frequency
     strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
     goals: tuple[MarginGoal, ...] = ()  # of people and sensitive values
+    among: Mask | None = None  # the rows that are to be safe; None for all
 
     @classmethod
     def of(
@@ -108,6 +109,8 @@ class Aim:
     def limit(self, assessment: Assessment) -> Risks:
         """Return for each row the risk that makes it unsafe, shape (n,)."""
         limit = np.full(len(assessment.cells.rows), self.threshold)
+        if self.among is not None:
+            limit[~self.among] = np.inf
         groups = assessment.households
         if not self.of_households or groups is None:
             return limit
@@ -130,7 +133,8 @@ class Aim:
         risk = self.risk(cells.frequency_for_k, assessment.cell_risk)
         if isinstance(cells, Patterns):
             risk = np.where(cells.failed, np.inf, risk)
-        return risk[cells.rows] >= self.limit(assessment)
+        unsafe: Mask = risk[cells.rows] >= self.limit(assessment)
+        return unsafe if self.among is None else unsafe & self.among
 
     def unsafe_households(self, assessment: Assessment) -> int:
         """Return the number of households whose risk reaches their threshold."""
