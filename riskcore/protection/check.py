@@ -353,40 +353,20 @@ def _refuse_without_original(
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of a file: by arguments, by a record, or by a file of rules.
-
-    Attributes
-    ----------
-    goals : KeyGoals
-    weight, household : column name or None
-    limits : dict of str to float
-        Thresholds that no risk may reach, and largest values, by name.
-    how : dict
-        All settings of `check`, by name.
-    areas, sensitive : tuple of column names
-    settings : Settings or None
-        Of the protection that made the file.
-    record : Record or None
-    left_out : frozenset of str
-        Columns that the file need not have.
-    shuffled : bool
-        Whether the records were shuffled by secret bits.
-    new_ids : frozenset of str
-        Columns that have new ids.
-    """
+    """What is asked of a file: by arguments, by a record, or by a file of rules."""
 
     goals: KeyGoals
     weight: Hashable | None
     household: Hashable | None
-    limits: Mapping[str, float]
-    how: Mapping[str, Any]
+    limits: Mapping[str, float]  # thresholds and largest values of risks, by name
+    how: Mapping[str, Any]  # all settings of `check`, by name
     areas: Names
     sensitive: Names
-    settings: Settings | None = None
+    settings: Settings | None = None  # of the protection that made the file
     record: Record | None = None
-    left_out: frozenset[str] = frozenset()
-    shuffled: bool = False
-    new_ids: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()  # columns that the file need not have
+    shuffled: bool = False  # whether the records were shuffled by secret bits
+    new_ids: frozenset[str] = frozenset()  # columns that have new ids
 
     @classmethod
     def of_arguments(

@@ -155,7 +155,8 @@ class Protected(ProtectedRecords[DataT_co]):
         `write` examines what it writes; this is the file that it makes by default,
         with new household ids and the records in their order.
         """
-        return _examination(self)
+        new_ids = columns_with_ids(self.source, self.settings)
+        return examine(self, self.shown, renumbered=list(map(str, new_ids)))
 
     @cached_property
     def judgment(self) -> Verdict:
@@ -520,9 +521,3 @@ class Protected(ProtectedRecords[DataT_co]):
             f"<Protected: {counted(self.n, 'record')}, {self.state}; "
             f"suppressed: {values or 'nothing'}>"
         )
-
-
-def _examination(result: Protected) -> Examination:
-    """Examine the file that `write` makes by default."""
-    new_ids = writing.columns_renumbered(result.source, result.settings)
-    return examine(result, result.shown, renumbered=new_ids)
