@@ -51,22 +51,12 @@ _HOUSEHOLDS = "households that are found"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgainstOriginal:
-    """The original records as the settings recode and treat them.
-
-    Attributes
-    ----------
-    original : Source
-    settings : Settings
-    prepared : Prepared
-        The records, with the risks of records or households by each set of keys.
-    unknown : tuple of column names
-        Columns whose random treatment cannot be made again.
-    """
+    """The original records as the settings recode and treat them."""
 
     original: Source
     settings: Settings
-    prepared: Prepared
-    unknown: Names = ()
+    prepared: Prepared  # with the risks of records or households
+    unknown: Names = ()  # columns whose random treatment cannot be made again
 
     @classmethod
     def of(

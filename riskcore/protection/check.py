@@ -46,8 +46,7 @@ from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.two_releases import TwoReleases
 from riskcore.protection.against_original import AgainstOriginal, examine_released
-from riskcore.protection.goals_found import (
-    Limits,
+from riskcore.protection.release.goals import (
     goal_of_areas,
     goal_of_figure,
     goal_of_k,
@@ -64,7 +63,7 @@ from riskcore.protection.release.record import (
 )
 from riskcore.protection.settings.settings import Settings
 
-# The figure of a record that answers a rule.
+# The limits on risks, and the figure of a record that answers each.
 _FIGURES = {
     "k": "k_anonymity",
     "threshold": "max_risk",
@@ -74,6 +73,7 @@ _FIGURES = {
     "max_household_risk": "max_household_risk",
     "max_household_rate": "household_reidentification_rate",
 }
+_LIMITS = [name for name in _FIGURES if name != "k"]
 # Goals of a protection beside k and the risk.
 _MEASURED = ("min_population", "l", "t")
 # How settings say that records are counted.
@@ -353,39 +353,20 @@ def _refuse_without_original(
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of a file: by arguments, by a record, or by a file of rules.
-
-    Attributes
-    ----------
-    goals : KeyGoals
-    weight, household : column name or None
-    limits : Limits
-    how : dict
-        All settings of `check`, by name.
-    areas, sensitive : tuple of column names
-    settings : Settings or None
-        Of the protection that made the file.
-    record : Record or None
-    left_out : frozenset of str
-        Columns that the file need not have.
-    shuffled : bool
-        Whether the records were shuffled by secret bits.
-    new_ids : frozenset of str
-        Columns that have new ids.
-    """
+    """What is asked of a file: by arguments, by a record, or by a file of rules."""
 
     goals: KeyGoals
     weight: Hashable | None
     household: Hashable | None
-    limits: Limits
-    how: Mapping[str, Any]
+    limits: Mapping[str, float]  # thresholds and largest values of risks, by name
+    how: Mapping[str, Any]  # all settings of `check`, by name
     areas: Names
     sensitive: Names
-    settings: Settings | None = None
+    settings: Settings | None = None  # of the protection that made the file
     record: Record | None = None
-    left_out: frozenset[str] = frozenset()
-    shuffled: bool = False
-    new_ids: frozenset[str] = frozenset()
+    left_out: frozenset[str] = frozenset()  # columns that the file need not have
+    shuffled: bool = False  # whether the records were shuffled by secret bits
+    new_ids: frozenset[str] = frozenset()  # columns that have new ids
 
     @classmethod
     def of_arguments(
@@ -400,14 +381,12 @@ class Request:
         if keys is None:
             raise ValueError("give keys, or the record of a protection")
         goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
-        asked = {name: how[name] for name in Limits._fields if name in how}
-        limits = Limits(threshold=None, household_threshold=None, **asked)
-        found = cls._of(goals, weight, household, limits, how)
+        found = cls._of(goals, weight, household, how, how)
         level = how["level"] == "household"
-        if household is None and (level or limits.of_households):
+        if household is None and (level or found.limits_of(households=True)):
             what = "level='household'" if level else "a rule on household risks"
             raise ValueError(f"{what} needs the household column")
-        if household is not None and not (level or limits.of_households):
+        if household is not None and not (level or found.limits_of(households=True)):
             raise ValueError(
                 f"household={household!r}: no rule is on households; give "
                 "max_household_risk, max_household_rate or level='household'"
@@ -448,21 +427,21 @@ class Request:
         goals = KeyGoals(made.keys, made.k, made.strata)
         if how["k"] is not None:
             goals = replace(goals, k=KeyGoals.of(goals.keys, how["k"], None, None).k)
-        limits = Limits(
-            made.threshold,
-            how["max_risk"],
-            how["max_rate"] if made.rate is None else made.rate,
-            made.household_threshold,
-            how["max_household_risk"],
-            how["max_household_rate"]
-            if made.household_rate is None
-            else made.household_rate,
-        )
-        household = made.household
-        if not limits.of_households and made.level == "record":
-            household = None
+        limits = {
+            **how,
+            "threshold": made.threshold,
+            "household_threshold": made.household_threshold,
+        }
+        if made.rate is not None:
+            limits["max_rate"] = made.rate
+        if made.household_rate is not None:
+            limits["max_household_rate"] = made.household_rate
         measured = any(getattr(made, name) is not None for name in _MEASURED)
-        found = cls._of(goals, made.weight, household, limits, how, measured=measured)
+        found = cls._of(
+            goals, made.weight, made.household, limits, how, measured=measured
+        )
+        if not found.limits_of(households=True) and made.level == "record":
+            found = replace(found, household=None)
         if record is not None:
             left_out, new_ids = record.dropped, record.renumbered
             shuffled = record.shuffled
@@ -481,12 +460,17 @@ class Request:
         goals: KeyGoals,
         weight: Hashable | None,
         household: Hashable | None,
-        limits: Limits,
+        limits: Mapping[str, Any],
         how: Mapping[str, Any],
         *,
         measured: bool = False,
     ) -> Request:
-        """Return a request; refuse what contradicts itself, and one without a rule."""
+        """Return a request; refuse what contradicts itself, and one without a rule.
+
+        ``limits`` has at least the limits, by name.
+        """
+        kept = {name: limits[name] for name in _LIMITS if limits.get(name) is not None}
+        of_households = any("household" in name for name in kept)
         check_missing(how["missing"], 1.0)
         check_population(how["population"], how["method"])
         for name in _OF_AUDIT:
@@ -496,13 +480,13 @@ class Request:
             arguments.number("min_population", how["min_population"])
         sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
         asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
-        if not any([*goals.k, limits, asked, sensitive, measured]):
+        if not any([*goals.k, kept, asked, sensitive, measured]):
             raise ValueError(
                 "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
                 "max_household_rate, min_population, l or t); a check without rules "
                 "would always pass"
             )
-        of_records = limits.of_households or how["sensitive"] or how["area"]
+        of_records = of_households or how["sensitive"] or how["area"]
         if how["level"] == "household" and of_records:
             raise ValueError(
                 "level='household': each household counts as a record; give k, "
@@ -515,7 +499,7 @@ class Request:
             goals=goals,
             weight=weight,
             household=household,
-            limits=limits,
+            limits=kept,
             how=how,
             areas=areas,
             sensitive=sensitive,
@@ -544,8 +528,8 @@ class Request:
         """Return the limits on the risks of records, or of households, by name."""
         return {
             name: limit
-            for name, limit in zip(Limits._fields, self.limits, strict=True)
-            if limit is not None and ("household" in name) == households
+            for name, limit in self.limits.items()
+            if ("household" in name) == households
         }
 
     def settings_for(self, original: Source) -> Settings:
@@ -824,7 +808,7 @@ class _Judged:
             engine = engine_of(self.held)
             assert engine is not None
             counts = engine.count(names, self.weight)
-            above = self.request.limits.max_risk
+            above = self.request.limits.get("max_risk")
             held = held_assessment(self.held, counts, counting, above)
             if held is not None and how["sampling_fraction"] is None:
                 return held

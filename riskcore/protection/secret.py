@@ -14,6 +14,8 @@ from itertools import count, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.data.ranks import by_appearance
+
 Positions = NDArray[np.int64]
 
 _BYTES = 32
@@ -97,11 +99,3 @@ def _ranks(numbers: NDArray[np.uint64]) -> Positions:
     ranks = np.empty(numbers.size, np.int64)
     ranks[np.argsort(numbers, kind="stable")] = np.arange(numbers.size)
     return ranks
-
-
-def by_appearance(codes: Positions) -> Positions:
-    """Return codes from 0 by their first appearance."""
-    _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    place = np.empty(first.size, np.int64)
-    place[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return place[inverse]

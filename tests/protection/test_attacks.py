@@ -144,9 +144,8 @@ def published(result):
         "formulas_guarded": False,
         "sha256": "",
     }
-    shown = {"versions": {}, "output": done}
     return (
-        record.public(figures, settings, **shown),
+        record.public(figures, settings, output=done),
         public_protection_page(result),
     )
 

@@ -13,7 +13,7 @@ import pytest
 import riskcore
 from riskcore import assess, check, protect
 from riskcore.data.files import formats
-from riskcore.protection.goals_found import AreasUnknown
+from riskcore.protection.release.goals import AreasUnknown
 from riskcore.report.sheet_page import public_rules_page
 from tests import needs
 

@@ -20,10 +20,10 @@ from riskcore.data.columns import (
     with_columns,
     without_columns,
 )
+from riskcore.data.ranks import by_appearance
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
-from riskcore.protection.secret import by_appearance
 from riskcore.protection.settings.settings import Settings
 
 

@@ -48,28 +48,15 @@ class ColumnsNotChecked(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class OnEngine:
-    """Data on an engine, and the rows it counted: the cells of all keys.
-
-    Attributes
-    ----------
-    engine : Engine
-    settings : Settings
-    question : Question
-        What a row is: a combination of the keys and their related columns.
-    coded : CodedRecords
-        The rows as codes; each stands for many records.
-    rows : dict of column name to native series, each of length R
-        The rows with the values of the data.
-    given : lazy frame, relation, table or None
-        The protected data, see `given_back`.
-    """
+    """Data on an engine, and the rows it counted: the cells of all keys."""
 
     engine: Engine
     settings: Settings
+    # What a row is: a combination of the keys and their related columns.
     question: Question
-    coded: CodedRecords
-    rows: Mapping[Any, Any]
-    given: Any = None
+    coded: CodedRecords  # the rows as codes; each stands for many records
+    rows: Mapping[Any, Any]  # the rows as native series, by column
+    given: Any = None  # the protected data, see `given_back`
 
     @classmethod
     def count(cls, engine: Engine, settings: Settings) -> OnEngine:
@@ -325,19 +312,10 @@ def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Expected:
-    """Cells that an engine should find, compared batch by batch.
+    """Cells that an engine should find, compared batch by batch."""
 
-    Attributes
-    ----------
-    places : list of dict of label to int
-        The code of each label, by key.
-    number : uint64 ndarray, shape (K,)
-        The number that the codes of a cell form, in rising order.
-    counts : Counts
-    """
-
-    places: list[dict[Any, int]]
-    number: NDArray[np.uint64]
+    places: list[dict[Any, int]]  # the code of each label, by key
+    number: NDArray[np.uint64]  # that the codes of a cell form, in rising order
     counts: Counts
 
     @classmethod

@@ -45,28 +45,14 @@ _LARGEST = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Paired:
-    """A released file in the order of its original.
+    """A released file in the order of its original."""
 
-    Attributes
-    ----------
-    result : ProtectedRecords
-        As if these settings had made the file.
-    columns : dict of str to column
-        The columns of the file.
-    order : int64, shape (n,), or None
-        The original record of each released one; None if the order is the same.
-    dropped, renumbered : tuple of str
-        Columns that were left out, and that have new ids.
-    changed : list of str
-        Columns that were changed though no setting says so, in words.
-    """
-
-    result: ProtectedRecords
-    columns: dict[str, Any]
-    order: Integers | None
-    dropped: tuple[str, ...]
-    renumbered: tuple[str, ...]
-    changed: list[str]
+    result: ProtectedRecords  # as if these settings had made the file
+    columns: dict[str, Any]  # the columns of the file
+    order: Integers | None  # of each released record; None if that of the original
+    dropped: tuple[str, ...]  # columns that were left out
+    renumbered: tuple[str, ...]  # columns that have new ids
+    changed: list[str]  # columns changed though no setting says so, in words
 
     def shown(self, say: Lines, *, shuffled: bool) -> list[Shown]:
         """Return what the columns and the order of the file show of hidden values.

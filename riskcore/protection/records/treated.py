@@ -37,31 +37,16 @@ Rules = Mapping[Names, Sequence[Treatment]]
 
 @dataclass(frozen=True, eq=False)
 class Treated:
-    """Columns before and after treatment.
+    """Columns before and after treatment."""
 
-    Attributes
-    ----------
-    file : _File
-        The columns to treat.
-    before, after : dict of column name to float64 ndarray, shape (n,)
-        The columns as numbers, nan for missing; categories as codes.
-    categorical : set of column names
-        The columns whose numbers are codes.
-    told : dict of str to dict
-        What treatments tell of their effects, by rule.
-    weights : float64 ndarray, shape (n,), or None
-        The original weights.
-    weight : column name or None
-        Their column.
-    """
-
-    file: _File
+    file: _File  # the columns to treat
+    # The columns as numbers, nan for missing; categories as codes.
     before: dict[Any, Floats]
     after: dict[Any, Floats]
-    categorical: frozenset[Hashable]
-    told: dict[str, dict[str, Any]]
-    weights: Floats | None
-    weight: Hashable | None
+    categorical: frozenset[Hashable]  # the columns whose numbers are codes
+    told: dict[str, dict[str, Any]]  # the effects that treatments tell, by rule
+    weights: Floats | None  # the original weights
+    weight: Hashable | None  # their column
 
     @cached_property
     def numbers_before(self) -> Records:

@@ -63,32 +63,16 @@ from riskcore.protection.suppression.suppress import (
 
 @dataclass(frozen=True)
 class Prepared:
-    """The records before suppression, with the risks of their units.
+    """The records, or the cells of an engine, before suppression, with their risks."""
 
-    Attributes
-    ----------
-    recoded_rows : Records
-        The records, or the cells of an engine, with the recoded columns, but before
-        treatments.
-    coded : CodedRecords
-        The same rows as codes, recoded and treated.
-    columns : dict of column name to column
-        The recoded columns.
-    original, recoded : list of Assessment
-        By set of keys, before recoding, and after recodings and treatments. The data
-        that they hold are not treated yet, see `assessed`.
-    treated : Treated or None
-    again : bool
-        Whether a key or the weight is treated, so that risks were computed again.
-    """
-
-    recoded_rows: Records
-    coded: CodedRecords
-    columns: dict[Any, Any]
-    original: list[Assessment]
+    recoded_rows: Records  # with the recoded columns, but before treatments
+    coded: CodedRecords  # the same rows as codes, recoded and treated
+    columns: dict[Any, Any]  # the recoded columns
+    original: list[Assessment]  # by set of keys, before recodings
+    # After recodings and treatments; their data are not treated yet, see `assessed`.
     recoded: list[Assessment]
     treated: Treated | None = None
-    again: bool = False
+    again: bool = False  # whether a key or the weight is treated, and assessed again
 
     @cached_property
     def rows(self) -> Records:

@@ -17,8 +17,8 @@ from riskcore.comparison.statistics import File, compare_files
 from riskcore.comparison.studies import columns_of_studies, with_studies
 from riskcore.comparison.study_columns import Columns
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, weights
 from riskcore.data.engines.groups import Groups
+from riskcore.protection.records.numbers import numbers_of as numbers_in
 from riskcore.protection.records.protected_records import ProtectedRecords
 
 
@@ -109,9 +109,7 @@ def _coded(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:
     weight = result.settings.weight
     if weight is None:
         return coded
-    numbers = result.source.numbers(weight)
-    records = result.before if numbers is None else Records.of({weight: numbers})
-    return replace(coded, weights=weights(records, weight))
+    return replace(coded, weights=numbers_in(result, weight))
 
 
 def _refuse_single(

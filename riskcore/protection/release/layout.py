@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import Records, code_column
+from riskcore.data.columns import Records, code_column, holds_numbers
 from riskcore.data.files import formats
 from riskcore.data.files.formulas import refuse_names
 from riskcore.data.files.labels import Labels
@@ -165,14 +165,8 @@ def _of_codes(
     return {
         str(name): recoding
         for name, recoding in recodings.items()
-        if str(name) in columns and _is_numeric(original.column(name))
+        if str(name) in columns and holds_numbers(original.column(name))
     }
-
-
-def _is_numeric(column: Any) -> bool:
-    if isinstance(column, np.ndarray):
-        return column.dtype.kind in "iuf"
-    return bool(column.dtype.is_numeric())
 
 
 def _numbered(

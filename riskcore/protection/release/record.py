@@ -7,9 +7,11 @@ helps to check a guess at a suppressed value.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from riskcore.common.private_record import (
     names_of,
     record_of,
 )
+from riskcore.common.version import __version__
 from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding
@@ -34,11 +37,19 @@ _PRIVATE = (
     "values."
 )
 _PUBLIC = "How the file was protected: methods and rounded counts, for publication."
+# The libraries that compute. The compiler is not among them: its bits are the same.
+_LIBRARIES = ("numpy", "narwhals")
 # The version of the layout of the public record.
 _PUBLIC_FORMAT = 1
 _MOST_BESIDE = 100
 # Published counts are rounded to multiples of this, or coarser.
 COARSE = 10
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and the libraries that compute."""
+    libraries = {name: version(name) for name in _LIBRARIES}
+    return {"riskcore": __version__, "python": platform.python_version(), **libraries}
 
 
 def coarse(count: int) -> int:
@@ -85,7 +96,6 @@ def private(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    versions: Mapping[str, str],
     source: Mapping[str, Any],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -93,7 +103,7 @@ def private(
     return {
         "private": _PRIVATE,
         "format": FORMAT,
-        "versions": dict(versions),
+        "versions": versions(),
         "input": dict(source),
         "output": dict(output),
         "settings": settings.to_dict(),
@@ -122,7 +132,6 @@ def public(
     figures: Mapping[str, Any],
     settings: Settings,
     *,
-    versions: Mapping[str, str],
     output: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the public record of a protection: methods and rounded counts.
@@ -133,7 +142,7 @@ def public(
     return {
         "public": _PUBLIC,
         "format": _PUBLIC_FORMAT,
-        "versions": dict(versions),
+        "versions": versions(),
         "sha256": output["sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],

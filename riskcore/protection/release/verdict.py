@@ -20,6 +20,7 @@ from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.on_engine import unchecked
 from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.release import record
+from riskcore.protection.release.goals import goal_of_k, goals_of_risk
 from riskcore.protection.suppression.key_sets import KeySet
 
 # A key blanked in more than this share of the records is named with the verdict.
@@ -74,50 +75,24 @@ def verdict_of(
 def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
     """Yield the goals of each set of keys, with what was found."""
     for one in result.sets:
-        aim, found = one.aim, one.comparison()["protected"]
-        households, passed = found.get("unsafe_households", 0), []
-        if aim.k is not None:
-            below = found["below_k"]["records"], found["below_k"]["cells"]
-            passed.append(not below[0])
-            least = found["k_anonymity"]
-            yield Goal("k", one.keys, None, aim.k, least, *below, passed[-1])
+        aim, found, keys = one.aim, one.protected, one.keys
+        limits = {}
         if aim.threshold < np.inf:
-            unsafe = found.get("at_risk_threshold", found["unsafe_records"])
-            passed.append(not unsafe)
-            most = found["max_risk"]
-            yield Goal(
-                "threshold",
-                one.keys,
-                None,
-                aim.threshold,
-                most,
-                unsafe,
-                None,
-                passed[-1],
-            )
-        elif (rate := result.settings.rate) is not None:  # met without a threshold
-            risk = found["reidentification_rate"]
-            passed.append(risk <= rate)
-            yield Goal("max_rate", one.keys, None, rate, risk, None, None, passed[-1])
-        if isinstance(one.protected, ReleasedAssessment):
-            for goal in one.protected.measured:
-                passed.append(not goal.failed.any())
-                yield goal.in_cells(one.protected.cells)
+            limits["threshold"] = aim.threshold
+        elif result.settings.rate is not None:  # met without a threshold
+            limits["max_rate"] = result.settings.rate
+        goals = [] if aim.k is None else [goal_of_k(found.cells, keys, aim.k)]
+        goals += goals_of_risk(found, keys, limits)
+        if isinstance(found, ReleasedAssessment):
+            goals += [measured.in_cells(found.cells) for measured in found.measured]
+        yield from goals
         if aim.of_households:
-            assert one.protected.households is not None
-            most = float(one.protected.households.risk.max())
-            # Members may be unsafe in households that are not.
-            met = one.safe or (not households and not all(passed))
-            yield Goal(
-                "household_threshold",
-                one.keys,
-                None,
-                aim.household_threshold,
-                most,
-                households,
-                None,
-                met,
-            )
+            met = all(goal.passed for goal in goals)
+            limits = {"household_threshold": aim.household_threshold}
+            for goal in goals_of_risk(found, keys, limits):
+                # Members may be unsafe in households that are not.
+                passed = one.safe or (bool(goal.passed) and not met)
+                yield replace(goal, passed=passed)
 
 
 def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]:

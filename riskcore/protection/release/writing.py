@@ -30,7 +30,6 @@ from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
 from riskcore.protection.release.facts import facts_of, verdict_facts
 from riskcore.protection.release.layout import Layout
-from riskcore.protection.release.versions import versions
 from riskcore.protection.secret import (
     check_secret,
     new_secret,
@@ -95,11 +94,13 @@ def write(
     path = result.source.check_writable(
         arguments.file_path("path", path), overwrite=options["overwrite"]
     )
-    texts = _Texts.of(path, options, reports)
+    record_path, public_path = _record_files(path, options)
+    texts = [record_path, *filter(None, [public_path]), *reports.texts]
     inputs = [*result.source.paths, *result.settings.rule_files]
     written = formats.files_written(path, result.source.format)
-    refuse_sources([*written, *texts.paths], inputs)
-    source = _source_of(result)
+    refuse_sources([*written, *texts], inputs)
+    sha256 = records.released_digest(result.source)
+    source = {**result.source.to_dict(), "sha256": sha256}
     layout, secret = _layout(result, path, options)
     shuffled = layout.order is not None
     say = steps or silent
@@ -131,14 +132,13 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            versions=versions(),
             source=source,
             output=output,
         )
-        create(texts.record, private=True).write(_json(record))
-        if texts.public_record is not None:
+        create(record_path, private=True).write(_json(record))
+        if public_path is not None:
             public_record = _public_record(result, figures, output)
-            create(texts.public_record).write(_json(public_record))
+            create(public_path).write(_json(public_record))
         for target, text_of in reports.texts.items():
             private = target != reports.public
             create(target, private=private).write(text_of(found).encode())
@@ -194,33 +194,13 @@ def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examinati
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Texts:
-    """The files to write next to the safe file."""
-
-    record: Path
-    public_record: Path | None
-    reports: tuple[Path, ...]
-
-    @classmethod
-    def of(cls, path: Path, options: WriteSettings, reports: Reports) -> _Texts:
-        """Return the files that the options ask for."""
-        record = options["record"]
-        record = f"{path}.private.json" if record is None else record
-        public_record = options["public_record"]
-        return cls(
-            arguments.file_path("record", record),
-            None
-            if public_record is None
-            else arguments.file_path("public_record", public_record),
-            tuple(reports.texts),
-        )
-
-    @property
-    def paths(self) -> list[Path]:
-        """The paths of all files."""
-        records = [one for one in (self.record, self.public_record) if one is not None]
-        return [*records, *self.reports]
+def _record_files(path: Path, options: WriteSettings) -> tuple[Path, Path | None]:
+    """Return the files of the private and of the public record."""
+    record, public = options["record"], options["public_record"]
+    record = f"{path}.private.json" if record is None else record
+    if public is not None:
+        public = arguments.file_path("public_record", public)
+    return arguments.file_path("record", record), public
 
 
 _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
@@ -258,7 +238,7 @@ def _refuse_other_file(path: Path, sha256: str, before: records.Record) -> None:
         return
     changed = [
         f"{name} was {before.versions.get(name)} and is {now}"
-        for name, now in versions().items()
+        for name, now in records.versions().items()
         if before.versions.get(name) != now
     ]
     why = ", ".join(["the data, the rules or the format of the file differ", *changed])
@@ -281,7 +261,6 @@ def _public_record(
     return records.public(
         {**figures, "suppressed": suppressed},
         settings,
-        versions=versions(),
         output=output,
     )
 
@@ -372,12 +351,6 @@ def _secret_of(
     message = f"seed {shuffle} decides the order: anyone who tries seeds finds it"
     warn(message, OrderCanBeFound)
     return secret_of_seed(shuffle)
-
-
-def _source_of(result: ProtectedRecords) -> dict[str, Any]:
-    """Return what a record says of the input."""
-    sha256 = records.released_digest(result.source)
-    return {**result.source.to_dict(), "sha256": sha256}
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -225,23 +225,6 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
 # --- suppression -------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _OfChoice(Aim):
-    """What makes persons safe in a choice of waves; it may not be a choice of all."""
-
-    concerned: Any = None
-
-    def limit(self, assessment: Assessment) -> Risks:
-        """Return for each person the risk that makes them unsafe."""
-        limit: Risks = np.where(self.concerned, Aim.limit(self, assessment), np.inf)
-        return limit
-
-    def unsafe(self, assessment: Assessment) -> Mask:
-        """Return the mask of the unsafe persons."""
-        unsafe: Mask = Aim.unsafe(self, assessment) & self.concerned
-        return unsafe
-
-
 def suppress_persons(
     coded: CodedRecords,
     persons: Persons,
@@ -264,9 +247,7 @@ def suppress_persons(
             continue
         say(f"suppressing for waves {listed(panel, choice.waves)}")
         table = _table(coded, panel, rows, choice)
-        of_choice = [
-            _OfChoice(**_fields(aim), concerned=choice.concerned) for aim in aims
-        ]
+        of_choice = [replace(aim, among=choice.concerned) for aim in aims]
         sets = [_assessed(table, keys, settings) for keys in settings.keys]
         costs = costs_of_sets(sets, settings)
         given = {name: mask[choice.candidates] for name, mask in now.items()}
@@ -278,10 +259,6 @@ def suppress_persons(
         name: mask & (np.bincount(persons.of, has_value[name], len(panel)) > 0)
         for name, mask in now.items()
     }
-
-
-def _fields(aim: Aim) -> dict[str, Any]:
-    return {each.name: getattr(aim, each.name) for each in fields(aim)}
 
 
 def _table(

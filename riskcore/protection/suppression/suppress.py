@@ -38,8 +38,10 @@ from riskcore.core.risk.anonymity import short_of
 from riskcore.data.cells import Cells
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
+from riskcore.disclosure.elimination import eliminate
+from riskcore.disclosure.kept_keys import cells as cells_by
+from riskcore.disclosure.kept_keys import kept_sets, with_missing_drawn
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.companions import companions
 from riskcore.protection.suppression.plan_record import (
     Draw,
     Integers,
@@ -70,6 +72,7 @@ class Aim:
     k: int | None = None  # the least sample frequency
     strata: tuple[Hashable, ...] = ()  # the keys that are never blanked
     goals: tuple[MarginGoal, ...] = ()  # of people and sensitive values
+    among: Mask | None = None  # the rows that are to be safe; None for all
 
     @classmethod
     def of(
@@ -108,6 +111,8 @@ class Aim:
     def limit(self, assessment: Assessment) -> Risks:
         """Return for each row the risk that makes it unsafe, shape (n,)."""
         limit = np.full(len(assessment.cells.rows), self.threshold)
+        if self.among is not None:
+            limit[~self.among] = np.inf
         groups = assessment.households
         if not self.of_households or groups is None:
             return limit
@@ -130,7 +135,8 @@ class Aim:
         risk = self.risk(cells.frequency_for_k, assessment.cell_risk)
         if isinstance(cells, Patterns):
             risk = np.where(cells.failed, np.inf, risk)
-        return risk[cells.rows] >= self.limit(assessment)
+        unsafe: Mask = risk[cells.rows] >= self.limit(assessment)
+        return unsafe if self.among is None else unsafe & self.among
 
     def unsafe_households(self, assessment: Assessment) -> int:
         """Return the number of households whose risk reaches their threshold."""
@@ -398,6 +404,51 @@ def with_companions(
             masks[key] |= mask
         _join_related(masks, one, settings)
     return masks
+
+
+def companions(
+    codes: NDArray[np.integer], blanked: Mask, costs: NDArray[np.float64]
+) -> Mask:
+    """Return the values to blank so that elimination tells no blanked key.
+
+    The blanked keys of a record are told if other people do not remain once complete
+    records account for theirs; if only one person has these keys, he is named. Another
+    record that fits the keys which are left is a companion: if it loses the keys in
+    which the two people differ, the two records can change places. Further blanks tell
+    nothing, as each person remains a candidate where he was one. A record whose
+    companions would all lose a key that is never blanked stays told.
+
+    ``codes`` are the keys after recoding, -1 for missing, and ``blanked`` where the
+    released records have no value, both (n, K); ``costs`` of blanking are (K,) or
+    (n, K), infinite for never.
+    """
+    more = np.zeros(blanked.shape, bool)
+    people = with_missing_drawn(codes.astype(np.int64))
+    now = blanked | (codes < 0)
+    found = eliminate(codes, blanked)
+    waiting = found.told | found.named
+    cell = cells_by(people, range(codes.shape[1]))
+    for kept, rows in kept_sets(now.copy()):
+        told = rows[waiting[rows]]
+        if not len(told):
+            continue
+        lost = np.setdiff1d(np.arange(codes.shape[1]), kept)
+        price = np.where(now, 0.0, costs)[:, lost].sum(axis=1)
+        group = cells_by(people, kept)
+        # The cheapest record of each cell, and of these the cheapest of the group, or
+        # the next one if that is of the same cell.
+        order = np.lexsort((price, group))
+        order = order[np.sort(np.unique(cell[order], return_index=True)[1])]
+        first = np.searchsorted(group[order], group[told])
+        companion = order[first + (cell[order[first]] == cell[told])]
+        may = np.isfinite(price[companion])
+        told, companion = told[may], companion[may]
+        differ = (people[companion] != people[told]) & ~now[companion]
+        for i, keys in zip(companion, differ, strict=True):
+            more[i] |= keys
+        now |= more
+        waiting[companion] = False
+    return more
 
 
 def _spread(mask: Mask, assessment: Assessment) -> Mask:

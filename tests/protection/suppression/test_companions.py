@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from riskcore.disclosure.elimination import eliminate
-from riskcore.protection.suppression.companions import companions
+from riskcore.protection.suppression.suppress import companions
 
 TEN = np.array([[0, 0]] * 4 + [[0, 1]] * 5 + [[0, 2]])
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -20,25 +19,6 @@ from riskcore.data.cells import Cells
 
 class AreasUnknown(UserWarning):
     """The area of some records is missing, so these records are in no area."""
-
-
-class Limits(NamedTuple):
-    """The limits on risks: thresholds that no risk may reach, and largest values."""
-
-    threshold: float | None
-    max_risk: float | None
-    max_rate: float | None
-    household_threshold: float | None
-    max_household_risk: float | None
-    max_household_rate: float | None
-
-    @property
-    def of_households(self) -> bool:
-        """Whether there are rules on household risks."""
-        return any(one is not None for one in self[3:])
-
-    def __bool__(self) -> bool:
-        return any(one is not None for one in self)
 
 
 def goals_of_sensitive(
@@ -126,25 +106,8 @@ def goals_beside(
             rate = goal.found * n / (n + unknown)
             goal = replace(goal, found=rate, passed=rate <= goal.asked)
         yield goal
-    yield from goals_measured(found, keys)
-
-
-def goals_measured(
-    found: ReleasedAssessment, keys: tuple[Hashable, ...]
-) -> Iterator[Goal]:
-    """Yield the goals of people and sensitive values of released records."""
-    for goal, figures in found.measured:
-        fails = goal.fails(figures)
-        yield Goal(
-            goal.rule,
-            keys,
-            goal.sensitive,
-            goal.asked,
-            goal.worst(figures),
-            int(found.cells.records[fails].sum()),
-            int(np.count_nonzero(fails)),
-            not fails.any(),
-        )
+    for one in found.measured:
+        yield one.in_cells(found.cells)
 
 
 def said_by_model(
