@@ -9,9 +9,9 @@ from pathlib import Path
 from riskcore.app.history import History, session_file
 from riskcore.app.texts import said
 from riskcore.app.workbench import FIRST_K, Workbench
-from riskcore.common.toml_text import toml_of
 from riskcore.data.files.reading import Reading
 from riskcore.protection.rules import Release
+from riskcore.protection.settings.toml_text import toml_of
 
 
 def open_workbench(

@@ -25,6 +25,7 @@ from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.describe import Description, describe
 from riskcore.assessment.goals import key_sets
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import ANY
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.columns import code_column
@@ -43,9 +44,9 @@ from riskcore.protection.release.writing import preview
 from riskcore.protection.result import Protected
 from riskcore.protection.rules import Release
 from riskcore.protection.secret import new_secret
-from riskcore.protection.settings.rules_values import RAKE
+from riskcore.protection.settings.kinds import ORDERED, RAKE
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ANY, LAYOUT
+from riskcore.protection.settings.settings_table import LAYOUT
 from riskcore.protection.suppression.suppress import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -254,7 +255,7 @@ class Workbench:
             if columns.get(role) == name:
                 return role
         given: str | None = tables.get("roles", {}).get(name)
-        return given
+        return "sensitive" if given == ORDERED else given
 
     @property
     def undecided(self) -> list[str]:

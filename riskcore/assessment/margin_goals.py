@@ -83,18 +83,7 @@ class PopulationGoal:
 class SensitiveGoal:
     """The least l-diversity, or the largest distance t, of a sensitive column.
 
-    Attributes
-    ----------
-    rule : {"l", "t"}
-    asked : float
-    column : CodedColumn
-        The sensitive values of the rows.
-    cells : Cells
-        The cells of the rows.
-    kind : {"distinct", "entropy", "recursive"}
-        The definition of l.
-    ordered : bool
-        Whether the distance t is that of ordered values.
+    ``kind`` is the definition of l; ``ordered`` says whether t is that of numbers.
     """
 
     rule: str

@@ -41,10 +41,10 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import NoSuchNameError
-from riskcore.common.toml_text import RulesError
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.data.files import replace
+from riskcore.protection.settings.toml_text import RulesError
 
 # What bad input, a full disk or too large a file raises. Any other error is a defect,
 # above all an IndexError or a KeyError from our own code.

@@ -9,10 +9,10 @@ from typing import Any
 from riskcore.assessment.assess_settings import AUTO, WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
-from riskcore.common.settings import NEVER
 from riskcore.common.words import printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import cost_in_public
+from riskcore.protection.settings.kinds import NEVER
 from riskcore.protection.settings.settings import Settings
 
 Pairs = Iterable[tuple[str, Any]]

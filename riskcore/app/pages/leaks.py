@@ -9,11 +9,12 @@ from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.common.settings import ANY
 from riskcore.disclosure.leaks import Leak
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.release.writing import columns_dropped, columns_renumbered
+from riskcore.protection.settings.kinds import ORDER
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ANY, ORDER
 
 # What may mend a leak, by its kind; `_FITS` says whether it fits a column.
 MENDS: Mapping[str, tuple[str, ...]] = {

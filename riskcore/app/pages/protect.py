@@ -14,12 +14,12 @@ from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.common.progress import Lines
-from riskcore.common.settings import NEVER
 from riskcore.comparison.cell_losses import losses_of_cells
 from riskcore.comparison.losses import CategoryLoss
 from riskcore.data.files.labels import code_text
 from riskcore.protection.release.verdict import on_goals
 from riskcore.protection.result import Protected
+from riskcore.protection.settings.kinds import NEVER
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import unsafe_rows
 from riskcore.protection.trials import Trial, trial_of

@@ -51,13 +51,6 @@ class Microaggregation(Treatment):
     """Values become the mean of a group of at least k similar records.
 
     The mean is weighted if there are weights, and keeps the decimals of the column.
-
-    Attributes
-    ----------
-    k : int
-        The size of the smallest group, at least 2.
-    within : tuple of str
-        The columns of the strata in which groups are made.
     """
 
     k: int

@@ -41,8 +41,6 @@ class PostRandomization(Treatment):
     invariant : bool
         Whether a second step restores the expected frequencies, see
         `transition_matrix`.
-    within : tuple of str
-        The columns of the strata, which have matrices of their own.
     """
 
     keep: float

@@ -31,14 +31,8 @@ class RankSwap(ShareTreatment):
     """Records exchange values whose ranks differ by at most a share of the records.
 
     Each record has one partner, drawn from those within reach that have none yet, all
-    with equal chances (Moore 1996). The few that find no partner keep their value.
-
-    Attributes
-    ----------
-    share : float
-        How far ranks may be apart, as a share of the records with a value.
-    within : tuple of str
-        The columns of the strata in which values are exchanged.
+    with equal chances (Moore 1996). The few that find no partner keep their value. The
+    share is that of the records with a value.
     """
 
     within: Names = ()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.common.toml_text import (
+from riskcore.protection.settings.toml_text import (
     holds,
     parsed,
     position,
