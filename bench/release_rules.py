@@ -16,7 +16,6 @@ from riskcore.protection.settings.rules_table import (
     TABLES,
     help_of,
     schema,
-    shape_of,
 )
 
 NOTES = HERE.parent / "notes"
@@ -40,7 +39,7 @@ def row(name, setting):
     plain = isinstance(default, bool | int | float | str)
     shown = f"`{json.dumps(default)}`" if plain else ""
     text = help_of(setting).replace("|", r"\|").replace("*", r"\*").replace("<", r"\<")
-    return [f"`{name}`", needed(shape_of(setting)), shown, text]
+    return [f"`{name}`", needed(setting.shape), shown, text]
 
 
 def tables_text():
@@ -50,9 +49,7 @@ def tables_text():
         parts.append(f"## `[{name}]`\n")
         if isinstance(content, Setting):
             parts.append(f"{row(name, content)[3]}.\n")
-            parts.append(
-                f"Each name is a column; together {needed(shape_of(content))}.\n"
-            )
+            parts.append(f"Each name is a column; together {needed(content.shape)}.\n")
             continue
         rows = [row(one, setting) for one, setting in content.items()]
         parts.append(table(["name", "value", "default", "meaning"], rows, 4) + "\n")

@@ -21,6 +21,7 @@ from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.texts import said
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
+from riskcore.common.settings import ANY, ORDERED
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import doubtful_codes
 from riskcore.data.columns import code_column
@@ -48,7 +49,6 @@ _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
 FIRST_K = 3
 _HOW_MISSING = "riskcore.Reading(missing_codes=...)"
-ANY = "*"  # in the table of roles: all other columns
 
 NO_KEYS = "no column is a key variable yet"
 
@@ -212,7 +212,7 @@ class Workbench:
             if columns.get(role) == name:
                 return role
         given: str | None = tables.get("roles", {}).get(name)
-        return given
+        return "sensitive" if given == ORDERED else given
 
     @property
     def undecided(self) -> list[str]:

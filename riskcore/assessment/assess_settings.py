@@ -4,26 +4,42 @@ Types that take time to load are in quotes: parsing a command does not need them
 """
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    get_args,
+)
 
+from riskcore.common import text_numbers
 from riskcore.common.settings import (
-    FRACTION,
-    GOALS,
-    KEY_SETS,
-    MODEL,
-    MODEL_OR_FILE,
-    NAME,
     NAMES,
+    NULL,
     NUMBER,
-    PATH,
-    TOLERANCES,
     WHOLE,
+    ByColumn,
+    Choice,
+    Column,
+    Columns,
     Setting,
+    Shape,
+    Share,
+    Whole,
+    array,
+    either,
+    gathered,
 )
 
 if TYPE_CHECKING:
     from riskcore.assessment.goals import KOfSets
+
+_K: Shape = {**WHOLE, "minimum": 1}
 
 Method: TypeAlias = Literal["exact", "series7", "franconi"]
 Level: TypeAlias = Literal["record", "household"]
@@ -31,6 +47,8 @@ Level: TypeAlias = Literal["record", "household"]
 WEIGHTS, BOTH, AUTO, LATENT_CLASS = "weights", "both", "auto", "latent-class"
 # The populations by which the risk is that of the weights.
 BY_WEIGHTS = (WEIGHTS, BOTH)
+# In place of the k of a set of keys without a goal: every file has k = 1.
+NO_GOAL = 1
 _LEVEL = (
     "what to count: records (default), or households, one row for each --household; "
     "its members must agree in the keys and the weight, and "
@@ -41,208 +59,233 @@ _POPULATION = (
     "of the two to believe, which is the model where records are alone in their cell "
     "({auto}); or by a model fitted to the keys, latent-class or log-linear"
 )
-_MISSING = (
-    "what a missing key matches: any value, as in sdcMicro (wildcard, default) or "
-    "mu-Argus (argus), or only missing keys (category); or refuse the file (refuse)"
-)
 
-KEYS = Setting(
-    kind=KEY_SETS,
-    metavar="COLUMN",
+
+class KeySets(Columns):
+    """One set of key variables, or several."""
+
+    form = either(NAMES, array(NAMES, "a list of lists of names"))
+    recorded_form = array(NAMES, "a list of lists of names")
+
+    def restored(self, member: str, plain: Any) -> Any:
+        """Return the sets as tuples."""
+        from riskcore.assessment.goals import key_sets
+
+        return key_sets(plain)
+
+
+class Goals(Setting):
+    """One k for all sets of keys, or one for each."""
+
+    nargs = "+"
+    form = either(_K, array(_K, "a list of whole numbers"))
+    recorded_form = array(either(WHOLE, NULL), "a list of whole numbers or null")
+
+    def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
+        """Return the number, or the numbers in the order of the sets."""
+        return words[0] if words is not None and len(words) == 1 else words
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return one number, or a list: 1, which every file has, stands for no goal."""
+        if isinstance(plain, list):
+            return [None if k == NO_GOAL else k for k in plain]
+        return text_numbers.whole(plain) if isinstance(plain, str) else plain
+
+    def rule(self, value: Any) -> Any:
+        """Return the numbers, 1 for no goal."""
+        if not isinstance(value, list | tuple):
+            return value
+        return [NO_GOAL if k is None else k for k in value]
+
+
+class LeastL(Setting):
+    """A least l: a number, or the definition of l and a number, such as entropy:3."""
+
+    form = either(
+        NUMBER,
+        {
+            "type": "string",
+            "pattern": "^(distinct|entropy|recursive):[0-9.]+$",
+            "title": "a definition and a number such as 'entropy:3'",
+        },
+    )
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return the number, or the definition with its number."""
+        is_number = isinstance(plain, str) and ":" not in plain
+        return text_numbers.number(plain) if is_number else plain
+
+    def refuse_wrong(self, name: str, value: Any) -> None:
+        """Refuse other definitions, and numbers below 1."""
+        from riskcore.assessment.goals import l_parts
+
+        l_parts(value)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Model(Choice):
+    """A population by the name of a model, without choices also by a file."""
+
+    choices: tuple[str, ...] = ()
+
+    def refuse_wrong(self, name: str, value: Any) -> None:
+        """Accept models and frames."""
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return a name, or the path of a file, which has a suffix."""
+        return folder / plain if Path(plain).suffix else plain
+
+
+class Tolerances(ByColumn):
+    """An amount for each of some keys, or a share of its value: 5%."""
+
+    def gathered(self, option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the amount of each key; a share stays as it is written."""
+        amounts: dict[str, Any] = {}
+        for key, text in gathered(option, pairs).items():
+            try:
+                amounts[key] = text if text.endswith("%") else float(text)
+            except ValueError:
+                raise ValueError(
+                    f"{option} {key}={text}: give a number, or a share such as 5%"
+                ) from None
+        return amounts
+
+
+KEYS = KeySets(
     help="key variables: what an intruder may know about a person",
 )
-WEIGHT = Setting(
-    kind=NAME,
-    metavar="COLUMN",
+WEIGHT = Column(
     help="column of sampling weights, > 0; by default the weight that mu-Argus "
     "metadata declare",
 )
-HOUSEHOLD = Setting(
-    kind=NAME,
-    metavar="COLUMN",
+HOUSEHOLD = Column(
     help="column of household ids, for household risks",
 )
-METHOD = Setting(
+METHOD = Choice(
+    choices=get_args(Method),
     default="exact",
     help="how to compute the individual risk: exact (default), or by the formulas of "
     "mu-Argus (series7) or sdcMicro (franconi)",
 )
-MISSING = Setting(
+MISSING = Choice(
     default="wildcard",
     choices=("wildcard", "argus", "category", "refuse"),
-    help=_MISSING,
+    help="what a missing key matches: any value, as in sdcMicro (wildcard, default) or "
+    "mu-Argus (argus), or only missing keys (category); or refuse the file (refuse)",
 )
-ALPHA = Setting(
+ALPHA = Share(
     default=1.0,
-    kind=FRACTION,
     within="[0, 1]",
     metavar="SHARE",
     help="with --missing wildcard: how much a record with missing keys counts in the "
     "cells of other records, 0 to 1 (default 1)",
 )
-SAMPLING_FRACTION = Setting(
-    kind=FRACTION,
+SAMPLING_FRACTION = Share(
     within="(0, 1]",
     unit="a share of the population",
     metavar="SHARE",
     help="the share of the population that was sampled, such as 0.1%. Without weights, "
     "each record counts for 1/SHARE people; with weights, the two are compared",
 )
-K = Setting(
-    kind=GOALS,
+K = Goals(
     metavar="K",
     help="k-anonymity: at least K records must share the keys of each record (its f, "
     "counted by the rule for missing keys); one number, or one for each --keys. It "
     "applies in addition to all other rules",
 )
-CLUSTER = Setting(
-    kind=NAME,
-    metavar="COLUMN",
+CLUSTER = Column(
     help="with a model of the population: the sampling unit that records were drawn "
     "in, such as the PSU or the area (default: the household, if there is one). Its "
     "records are alike; only records of different clusters say how uneven cells are",
 )
-SAMPLING_STRATA = Setting(
-    kind=NAMES,
-    metavar="COLUMN",
+SAMPLING_STRATA = Columns(
     help="with a model of the population: the strata in which clusters were drawn, "
     "for the intervals",
 )
-SUBSETS = Setting(
-    kind=WHOLE,
+SUBSETS = Whole(
     metavar="M",
     help="replace each set of keys by all combinations of M of its keys; each one must "
     "be safe by itself",
 )
-STRATA = Setting(
-    kind=NAMES,
-    metavar="COLUMN",
+STRATA = Columns(
     help="count within the groups of these columns, which are never blanked",
 )
-ORDERED = Setting(
+ORDERED = Columns(
     default=(),
-    kind=NAMES,
-    metavar="COLUMN",
     help="sensitive variables of numbers; closeness takes their order into account. "
     "Otherwise all values are equally far from each other",
 )
-MISSING_SENSITIVE = Setting(
+MISSING_SENSITIVE = Choice(
     default="refuse",
     choices=("refuse", "category", "ignore"),
     help="how to treat missing values of sensitive variables: refuse the file "
     "(default), as one more value (category), or leave out these records (ignore)",
 )
-NUMERIC = Setting(
+NUMERIC = Columns(
     default=(),
-    kind=NAMES,
-    metavar="COLUMN",
     help="columns of numbers that an intruder may know: count the records that are "
     "unique by each, by all, and by all with the keys",
 )
-TOLERANCE = Setting(
-    kind=TOLERANCES,
+TOLERANCE = Tolerances(
     metavar="KEY=AMOUNT",
     help="keys of numbers that an intruder knows only roughly: a record matches others "
     "within 2 units by age=2, within 5 % of its own number by income=5%",
 )
-PERSON = Setting(
-    kind=NAME,
-    metavar="COLUMN",
+PERSON = Column(
     help="for a panel, a file with one record for each person and wave: the column of "
     "person ids; give --wave, too. The risk is then that of persons of whom an "
     "intruder knows the keys in several waves",
 )
-WAVE = Setting(
-    kind=NAME,
-    metavar="COLUMN",
+WAVE = Column(
     help="for a panel: the column of waves, such as the year",
 )
-KNOWN_WAVES = Setting(
-    kind=WHOLE,
+KNOWN_WAVES = Whole(
     metavar="M",
     help="for a panel: how many waves of a person the intruder knows (default: all "
     "waves of the person)",
 )
-WAVE_CHOICE = Setting(
+WAVE_CHOICE = Choice(
     default="average",
     choices=("average", "worst"),
     help="which M waves the intruder knows: M waves at random (average, default), or "
     "for each person those with the largest risk (worst)",
 )
-TARGET = Setting(
+TARGET = Columns(
     default=(),
-    kind=NAMES,
-    metavar="COLUMN",
     help="columns that an intruder wants to learn of a person with known keys: guess "
     "them from the released file, for the people of ORIGINAL and for others",
 )
-KIND_OF_L = Setting(
-    default="distinct",
-    choices=("distinct", "entropy", "recursive"),
-    help="the definition of l that --l refers to (default distinct)",
-)
 
 
-def _limit(unit: str, metavar: str, what: str) -> Setting:
+def _limit(what: str, unit: str = "a risk", metavar: str = "RISK") -> Setting:
     """Return a limit of a rule of `check`, between 0 and 1."""
-    return Setting(
-        kind=FRACTION, within="[0, 1]", unit=unit, metavar=metavar, help=what
-    )
+    return Share(within="[0, 1]", unit=unit, metavar=metavar, help=what)
+
+
+_of_records = partial(_limit, unit="a share of the records", metavar="RATE")
+_of_claims = partial(_limit, unit="a share of the claims", metavar="SHARE")
 
 
 def level(consequence: str) -> Setting:
     """Return the choice between counting records and counting households."""
-    return Setting(default="record", help=_LEVEL + consequence)
+    return Choice(default="record", choices=get_args(Level), help=_LEVEL + consequence)
 
 
 # The population of `assess`, which may be a file.
-_ASSESSED = Setting(
+_ASSESSED = Model(
     default=BOTH,
     metavar="MODEL",
-    kind=MODEL_OR_FILE,
     help=_POPULATION.format(both="both, default; weights without it", auto=AUTO)
     + "; or a FILE of the population: its keys and a column population_frequency",
 )
 # The population by which a file is judged.
-POPULATION = Setting(
+POPULATION = Model(
     default=AUTO,
     metavar="MODEL",
-    kind=MODEL,
     choices=(AUTO, WEIGHTS, LATENT_CLASS, "log-linear"),
     help=_POPULATION.format(both=WEIGHTS, auto=f"{AUTO}, default"),
 )
-
-
-class ReportSettings(TypedDict, total=False):
-    """The reports of `assess` and `protect`."""
-
-    report: Annotated[
-        str | Path | None,
-        Setting(
-            kind=PATH,
-            metavar="HTML",
-            help="report for internal use: one page for any browser, with a risk chart "
-            "whose threshold can be moved. Its exact risks reveal weights of single "
-            "records, so only you can read the file",
-        ),
-    ]
-    report_public: Annotated[
-        str | Path | None,
-        Setting(
-            kind=PATH,
-            metavar="HTML",
-            help="report for publication: classes of at least 3 records and rounded "
-            "figures, which reveal nothing about a single record",
-        ),
-    ]
-    report_title: Annotated[
-        str | None,
-        Setting(
-            metavar="TEXT",
-            help="title of the reports; the default title of --report names the file, "
-            "the default title of --report-public does not",
-        ),
-    ]
 
 
 class AssessSettings(TypedDict, total=False):
@@ -275,34 +318,25 @@ class CheckSettings(TypedDict, total=False):
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     max_risk: Annotated[
         float | None,
-        _limit("a risk", "RISK", "largest individual risk allowed for a record"),
+        _limit("largest individual risk allowed for a record"),
     ]
     max_rate: Annotated[
         float | None,
-        _limit(
-            "a share of the records",
-            "RATE",
-            "largest re-identification rate allowed, such as 0.001 or 0.1%",
-        ),
+        _of_records("largest re-identification rate allowed, such as 0.001 or 0.1%"),
     ]
     max_household_risk: Annotated[
         float | None,
-        _limit(
-            "a risk", "RISK", "largest risk allowed for a household, with --household"
-        ),
+        _limit("largest risk allowed for a household, with --household"),
     ]
     max_household_rate: Annotated[
         float | None,
-        _limit(
-            "a share of the records",
-            "RATE",
-            "largest household re-identification rate allowed, with --household",
+        _of_records(
+            "largest household re-identification rate allowed, with --household"
         ),
     ]
     min_population: Annotated[
         float | None,
-        Setting(
-            kind=WHOLE,
+        Whole(
             within="(0, inf)",
             unit="a number of people",
             metavar="N",
@@ -311,33 +345,27 @@ class CheckSettings(TypedDict, total=False):
     ]
     area: Annotated[
         Iterable[Hashable] | None,
-        Setting(
-            kind=NAMES,
-            metavar="COLUMN",
+        Columns(
             help="columns that together define the areas",
         ),
     ]
     sensitive: Annotated[
         Iterable[Hashable] | None,
-        Setting(
-            kind=NAMES,
-            metavar="COLUMN",
+        Columns(
             help="sensitive variables, for --l and --t",
         ),
     ]
     l: Annotated[  # noqa: E741
-        float | None,
-        Setting(
-            kind=NUMBER,
+        float | str | None,
+        LeastL(
             metavar="L",
-            help="smallest l-diversity allowed for a cell, for each sensitive variable",
+            help="smallest l-diversity allowed for a cell, for each sensitive "
+            "variable: a number of distinct values, entropy:L or recursive:L",
         ),
     ]
-    kind: Annotated[str, KIND_OF_L]
     t: Annotated[
         float | None,
-        Setting(
-            kind=FRACTION,
+        Share(
             metavar="T",
             help="t-closeness: largest distance allowed between a cell and the file",
         ),
@@ -350,38 +378,34 @@ class CheckSettings(TypedDict, total=False):
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
     max_right_claims: Annotated[
         float | None,
-        _limit(
-            "a share of the claims",
-            "SHARE",
+        _of_claims(
             "with the original: largest share allowed of the claims that a record is a "
-            "certain person to be right",
+            "certain person to be right"
         ),
     ]
     max_claim_excess: Annotated[
         float | None,
-        _limit(
-            "a share of the claims",
-            "SHARE",
+        _of_claims(
             "with the original: the same beyond chance, without claims that would be "
-            "right about other people",
+            "right about other people"
         ),
     ]
     target: Annotated[Iterable[Hashable], TARGET]
     max_guess_excess: Annotated[
         float | None,
         _limit(
-            "a share of the guesses",
-            "SHARE",
             "with the original and a target: by how much the share of right guesses "
             "may be larger for the people of ORIGINAL than for others, such as 2 %",
+            unit="a share of the guesses",
+            metavar="SHARE",
         ),
     ]
     max_copy_excess: Annotated[
         float | None,
         _limit(
-            "a share of the records",
-            "SHARE",
             "with the original: largest share allowed of records that look like copies "
             "of its records, beyond chance",
+            unit="a share of the records",
+            metavar="SHARE",
         ),
     ]

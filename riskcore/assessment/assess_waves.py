@@ -44,8 +44,6 @@ class Waves(NamedTuple):
 def waves_of(asked: Mapping[str, Any], household: Hashable | None) -> Waves | None:
     """Return the settings of a panel, or None; refuse what lacks the other part."""
     person, wave = asked["person"], asked["wave"]
-    for name, value in (("person", person), ("wave", wave)):
-        arguments.column_name(name, value)
     if person is None and wave is None:
         for name, default in (("known_waves", None), ("wave_choice", "average")):
             if asked.get(name, default) != default:

@@ -25,6 +25,7 @@ from riskcore.assessment.diversity_of_cells import (
     equal_distance,
     ordered_distance,
 )
+from riskcore.assessment.goals import l_parts
 from riskcore.common import arguments
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.sheet import OnASheet, Part, Sheet
@@ -45,7 +46,6 @@ from riskcore.data.frame_types import DataT, DataT_co, OfData, frame
 from riskcore.data.source import Source
 
 MISSING_SENSITIVE = ("refuse", "category", "ignore")
-KINDS = ("distinct", "entropy", "recursive")
 # Columns of each record and sensitive variable, after the name of the variable.
 RECORD_COLUMNS = ("distinct_l", "entropy_l", "recursive_l", "closeness")
 # Of numerator and denominator of c: whole numbers up to here are doubles.
@@ -367,22 +367,10 @@ class SensitiveVariable:
         none: Mask = np.equal(self.distinct_l, 0)
         return none
 
-    def l_of(self, kind: str) -> NDArray[Any]:
-        """Return l of each cell by one definition; nan or 0 for a cell without values.
-
-        Parameters
-        ----------
-        kind : {"distinct", "entropy", "recursive"}
-        """
-        arguments.one_of("kind", kind, KINDS)
-        found: NDArray[Any] = getattr(self, f"{kind}_l")
-        return found
-
     def fails(
         self,
         *,
-        l: float | None = None,  # noqa: E741
-        kind: str = "distinct",
+        l: float | str | None = None,  # noqa: E741
         t: float | None = None,
     ) -> Mask:
         """Return a mask of the cells that fail l-diversity or t-closeness.
@@ -391,9 +379,9 @@ class SensitiveVariable:
 
         Parameters
         ----------
-        l : float, optional
-            A cell fails if it is not l-diverse.
-        kind : {"distinct", "entropy", "recursive"}
+        l : float or str, optional
+            A cell fails if it is not l-diverse: has fewer distinct values, or less by
+            another definition, as in "entropy:3" or "recursive:2".
         t : float, optional
             A cell fails if it is farther than t from the file.
 
@@ -409,10 +397,10 @@ class SensitiveVariable:
         """
         if l is None and t is None:
             raise ValueError("give l, t or both")
-        found = self.l_of(kind)
-        holds = np.ones(len(found), bool)
+        holds = np.ones(len(self.distinct_l), bool)
         if l is not None:
-            holds[~(found >= arguments.number_in("l", l, "[1, inf)"))] = False
+            definition, least = l_parts(l)
+            holds[~(getattr(self, f"{definition}_l") >= least)] = False
         if t is not None:
             near = self.closeness <= arguments.number_in("t", t, "[0, 1]")
             holds[~near] = False
@@ -517,15 +505,14 @@ class Diversity(OnASheet, OfData[DataT_co]):
     def fails(
         self,
         *,
-        l: float | None = None,  # noqa: E741
-        kind: str = "distinct",
+        l: float | str | None = None,  # noqa: E741
         t: float | None = None,
     ) -> Mask:
         """Return a mask of the cells of the keys that fail for any variable.
 
         Parameters
         ----------
-        l, kind, t
+        l, t
             As `SensitiveVariable.fails`.
 
         Returns
@@ -534,32 +521,30 @@ class Diversity(OnASheet, OfData[DataT_co]):
         """
         failing = np.zeros(len(self.cells), bool)
         for variable in self.variables:
-            failing |= variable.fails(l=l, kind=kind, t=t)
+            failing |= variable.fails(l=l, t=t)
         return failing
 
     def failing_records(
         self,
         *,
-        l: float | None = None,  # noqa: E741
-        kind: str = "distinct",
+        l: float | str | None = None,  # noqa: E741
         t: float | None = None,
     ) -> int:
         """Return the number of records in cells that fail for any variable.
 
         Parameters
         ----------
-        l, kind, t
+        l, t
             As `SensitiveVariable.fails`.
         """
-        failing = self.fails(l=l, kind=kind, t=t)
+        failing = self.fails(l=l, t=t)
         return self.cells.count_of(failing[self.cells.rows])
 
     def failing(
         self,
         count: int = 10,
         *,
-        l: float | None = None,  # noqa: E741
-        kind: str = "distinct",
+        l: float | str | None = None,  # noqa: E741
         t: float | None = None,
     ) -> list[dict[Hashable, Any]]:
         """Return cells that fail, the cells with the most records first.
@@ -568,7 +553,7 @@ class Diversity(OnASheet, OfData[DataT_co]):
         ----------
         count : int
             Largest number of cells to return.
-        l, kind, t
+        l, t
             As `SensitiveVariable.fails`.
 
         Returns
@@ -576,7 +561,7 @@ class Diversity(OnASheet, OfData[DataT_co]):
         list of dict
             Key values, ``sample_frequency``, and the measures of each variable.
         """
-        at = np.flatnonzero(self.fails(l=l, kind=kind, t=t))
+        at = np.flatnonzero(self.fails(l=l, t=t))
         order = at[np.argsort(-self.cells.records[at], kind="stable")][:count]
         rows = []
         for k in order.tolist():

@@ -8,13 +8,15 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from riskcore.common import arguments
-from riskcore.common.words import printable
+from riskcore.common import arguments, text_numbers
+from riskcore.common.words import counted, printable
 from riskcore.data.columns import key_names
 
 Names: TypeAlias = tuple[Hashable, ...]
-# One k for all sets of keys, or one for each of them by name.
-KOfSets: TypeAlias = int | Mapping[Any, int]
+# The definitions of l-diversity.
+DEFINITIONS = ("distinct", "entropy", "recursive")
+# One k for all sets of keys, or one for each of them, by name or in their order.
+KOfSets: TypeAlias = int | Mapping[Any, int] | Sequence[int | None]
 
 # Each set is counted, planned and verified by itself, and stands in the record.
 MOST_SETS = 300
@@ -145,8 +147,34 @@ def check_k(k: Any, what: str = "k") -> int:
     return found
 
 
+def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
+    """Return the definition and the number of a least l.
+
+    >>> l_parts(3), l_parts("entropy:2.5")
+    (('distinct', 3), ('entropy', 2.5))
+    """
+    if not isinstance(l, str):
+        arguments.number_in("l", l, "[1, inf)")
+        return DEFINITIONS[0], l
+    definition, colon, number = l.partition(":")
+    if not colon or definition not in DEFINITIONS:
+        known = ", ".join(map(repr, DEFINITIONS))
+        raise ValueError(
+            f"l={l!r}: need a number, or one of {known} with a number, such as "
+            "'entropy:3'"
+        )
+    return definition, l_parts(text_numbers.number(number))[1]
+
+
 def _k_of(sets: Sequence[Names], k: KOfSets | None) -> list[int | None]:
     """Return the k of each set, None for a set without a goal."""
+    if isinstance(k, list | tuple):
+        if len(k) != len(sets):
+            raise ValueError(
+                f"k: {counted(len(k), 'number')} for {counted(len(sets), 'set')} of "
+                "keys; give one, or one for each set"
+            )
+        return [None if goal is None else check_k(goal) for goal in k]
     if not isinstance(k, Mapping):
         one = None if k is None else check_k(k)
         return [one] * len(sets)

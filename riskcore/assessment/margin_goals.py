@@ -83,7 +83,7 @@ class PopulationGoal:
 class SensitiveGoal:
     """The least l-diversity, or the largest distance t, of a sensitive column.
 
-    ``kind`` is the definition of l, ``ordered`` whether t is that of ordered values.
+    ``kind`` is the definition of l; ``ordered`` says whether t is that of numbers.
     """
 
     rule: str

@@ -15,7 +15,6 @@ from riskcore.cli.options import (
     add_report,
     add_roles,
     check_reports,
-    population_of,
     provenance,
     source_of,
 )
@@ -155,7 +154,6 @@ def run(options: argparse.Namespace) -> None:
     source = source_of(options, progress)
     columns = source.names if options.tolerance else ()
     asked = arguments_of(options, AssessSettings, columns=columns)
-    asked["population"] = population_of(asked["population"])
     refuse_inputs(options, source)
     if options.report_top and options.report is None:
         lacking = ""
@@ -315,12 +313,9 @@ def _report(
     from riskcore.report.listed_settings import role_facts
     from riskcore.report.page import assessment_page
 
-    title = options.report_title
-    if title is None:
-        title = f"{options.file.name}: re-identification risk"
     return assessment_page(
         assessment,
-        title=title,
+        title=f"{options.file.name}: re-identification risk",
         thresholds=options.threshold,
         rate=options.rate,
         unsafe=options.unsafe,
@@ -334,10 +329,9 @@ def _report(
 def _public_report(assessment: Any, options: argparse.Namespace) -> str:
     from riskcore.report.public_page import public_page
 
-    title = {} if options.report_title is None else {"title": options.report_title}
     # A threshold found from a rate would reveal a figure of the file.
     threshold = options.threshold[0] if options.threshold else None
-    return public_page(assessment, threshold=threshold, **title)
+    return public_page(assessment, threshold=threshold)
 
 
 def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:

@@ -12,7 +12,6 @@ from riskcore.cli.options import (
     add_quiet,
     add_reading,
     add_weight,
-    population_of,
     provenance,
     reading,
     source_of,
@@ -145,7 +144,6 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     asked = arguments_of(options, AuditSettings)
-    asked["population"] = population_of(asked["population"])
     progress = Progress(quiet=options.quiet)
     named = {x: getattr(options, x) for x in ("file", "released", "holdout", "earlier")}
     sources = Source.several(named, reading(options))
@@ -171,7 +169,7 @@ def run(options: argparse.Namespace) -> None:
     files = {
         options.output: lambda: found.released_records,
         options.report: lambda: _page(found, options),
-        public: lambda: _public_page(found, options.report_title),
+        public: lambda: _public_page(found),
     }
     write_files(options, inputs(options, original), files, public=[public])
     progress.done()
@@ -195,14 +193,14 @@ def _page(found: Any, options: argparse.Namespace) -> str:
 
     return audit_page(
         found,
-        title=options.report_title or f"{options.released.name}: audit",
+        title=f"{options.released.name}: audit",
         top=options.report_top,
         provenance=provenance(options),
     )
 
 
-def _public_page(found: Any, title: str | None) -> str:
+def _public_page(found: Any) -> str:
     """Return the report for publication."""
     from riskcore.report.audit_page import public_audit_page
 
-    return public_audit_page(found, title=title or "Audit of the released file")
+    return public_audit_page(found, title="Audit of the released file")

@@ -210,7 +210,7 @@ def run(options: argparse.Namespace) -> int:
     found = _found(options, release, source, {**others, **rules}, progress)
     files = {
         options.report: lambda: report_text(options, found),
-        options.report_public: lambda: _rules_page(found, options.report_title),
+        options.report_public: lambda: _rules_page(found),
     }
     public = options.report_public
     write_files(options, inputs(options, source), files, public=[public])
@@ -299,8 +299,8 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     return {**found, **Source.several(beside, how)}
 
 
-def _rules_page(found: Any, title: str | None) -> str:
+def _rules_page(found: Any) -> str:
     """Return the report for publication."""
     from riskcore.report.sheet_page import public_rules_page
 
-    return public_rules_page(found, title=title or "Rules of the release")
+    return public_rules_page(found)

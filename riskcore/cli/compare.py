@@ -18,10 +18,12 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import check_files, print_files, print_json, write_files
+from riskcore.cli.settings import add_setting, value_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import gathered, recoding
+from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
 from riskcore.common.warn import warn
+from riskcore.protection.settings.settings_table import ProtectSettings
 
 _COMPARE = """\
 Compare a safe file with its original: what protection has changed, and how much.
@@ -54,6 +56,10 @@ and the weight from the private record of the protection.
 The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.
 """
+_RECODINGS = replace(
+    settings_of(ProtectSettings)["recodings"],
+    help="recodings that were applied to ORIGINAL, as for riskcore protect",
+)
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -80,14 +86,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="private record of the protection, which holds the keys, the weight, the "
         "recodings, and how ORIGINAL was read",
     )
-    parser.add_argument(
-        "--recode",
-        nargs="+",
-        type=recoding,
-        default=[],
-        metavar="VARIABLE=RULE",
-        help="recodings that were applied to ORIGINAL, as for riskcore protect",
-    )
+    add_setting(parser, "recodings", _RECODINGS)
     parser.add_argument(
         "--columns",
         nargs="+",
@@ -216,7 +215,7 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
     if before is None:
         if options.keys is None:
             raise ValueError("give --keys, or --record with the private record")
-        rules = gathered("--recode", options.recode)
+        rules = value_of(options, "recodings", _RECODINGS)
         return {"keys": options.keys, "weight": options.weight, "recodings": rules}
     given = [
         f"--{name}" for name in ("keys", "weight", "recode") if getattr(options, name)

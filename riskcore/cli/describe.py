@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from riskcore.cli.results import (
     report_text,
     write_files,
 )
+from riskcore.cli.settings import add_setting, value_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import gathered, pair, split_by_columns
+from riskcore.common.settings import settings_of
 from riskcore.common.version import __version__
+from riskcore.protection.settings.settings_table import ColumnSettings
 
 _DESCRIBE = """\
 Describe each column of a file: its type, label, distinct and missing values, extremes,
@@ -44,6 +47,10 @@ Extremes are values of single records: keep the result to yourself, and the --re
 The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.
 """
+_ROLES = replace(
+    settings_of(ColumnSettings)["roles"],
+    help="roles of further columns: numeric, sensitive, identifier or harmless",
+)
 
 
 def add(commands: Any) -> argparse.ArgumentParser:
@@ -66,14 +73,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="key variables: what an intruder may know about a person",
     )
     add_roles(parser)
-    parser.add_argument(
-        "--role",
-        nargs="+",
-        type=pair,
-        default=[],
-        metavar="COLUMN=ROLE",
-        help="roles of further columns: numeric, sensitive, identifier or harmless",
-    )
+    add_setting(parser, "roles", _ROLES)
     parser.add_argument(
         "--rules",
         type=Path,
@@ -96,13 +96,12 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_files(options, source, {"--rules": options.rules})
-    roles = split_by_columns("--role", options.role, source.names)
     found = describe(
         source,
         options.keys,
         options.weight,
         options.household,
-        roles=gathered("--role", roles),
+        roles=value_of(options, "roles", _ROLES, source.names) or {},
         progress=progress,
     )
     made = {

@@ -85,10 +85,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="C",
         help="the constant c of recursive (c, l)-diversity (default 3)",
     )
-    parser.add_argument(
-        "--l", type=number, metavar="L", help="smallest l that cells should have"
-    )
-    add_settings(parser, CheckSettings, "kind")
+    add_settings(parser, CheckSettings, "l")
     parser.add_argument(
         "--t", type=fraction, metavar="T", help="largest t that cells should have"
     )
@@ -110,9 +107,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.assessment.diversity import diversity
+    from riskcore.assessment.goals import l_parts
 
-    if options.kind != "distinct" and options.l is None:
-        raise ValueError(f"--kind {options.kind} needs --l")
     if options.report_top and options.l is None and options.t is None:
         raise ValueError("--report-top lists failing cells, so it needs --l or --t")
     shared = arguments_of(options, CheckSettings, _SHARED)
@@ -136,10 +132,15 @@ def run(options: argparse.Namespace) -> None:
     parts: list[Part] = []
     lines: list[str] = []
     if options.l is not None or options.t is not None:
-        asked = {"l": options.l, "kind": options.kind, "t": options.t}
+        asked = {"l": options.l, "t": options.t}
         rows = found.failing(options.top, **asked)
+        definition, least = (
+            ("distinct", None) if options.l is None else l_parts(options.l)
+        )
         figures["goal"] = {
-            **asked,
+            "l": least,
+            "kind": definition,
+            "t": options.t,
             "cells": int(found.fails(**asked).sum()),
             "records": found.failing_records(**asked),
             "failing": [{str(name): _plain(v) for name, v in r.items()} for r in rows],

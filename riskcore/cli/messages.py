@@ -6,7 +6,7 @@ import re
 
 from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli.settings import option_of
-from riskcore.common.settings import FLAG, SEED, settings_of
+from riskcore.common.settings import Flag, settings_of
 from riskcore.protection.settings.settings_table import ProtectSettings, WriteSettings
 
 _TABLES = (AssessSettings, CheckSettings, ProtectSettings, WriteSettings)
@@ -32,7 +32,7 @@ _OPTIONS = {
         "tables": "table",
     }.items()
 }
-_SWITCHES = {n for n, one in _SETTINGS.items() if one.kind in (FLAG, SEED)}
+_SWITCHES = {n for n, one in _SETTINGS.items() if isinstance(one, Flag)}
 _NAME = f"(?:{'|'.join(sorted(_OPTIONS, key=len, reverse=True))})"
 # The name of a setting with its value, or with nothing behind the sign. A column that
 # is treated may have such a name.

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT, ReportSettings
-from riskcore.cli.settings import add_setting, add_settings
+from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT
+from riskcore.cli.settings import add_setting, add_settings, arguments_of
 from riskcore.cli.shell import command_again
+from riskcore.common.settings import ReportSettings
 from riskcore.data.files.read_settings import ReadSettings
 
 if TYPE_CHECKING:
@@ -80,40 +81,18 @@ def provenance(options: argparse.Namespace) -> Provenance:
 
 
 def check_reports(options: argparse.Namespace) -> None:
-    """Refuse reports that cannot be made, and report options without a report."""
+    """Refuse reports that cannot be made."""
     if options.report or options.report_public:
         from riskcore.report.templating import need_reports
 
         need_reports(options.report, options.report_public)
-    if options.report_title is not None and not (
-        options.report or options.report_public
-    ):
-        raise ValueError("--report-title needs --report or --report-public")
-
-
-def population_of(given: str) -> Any:
-    """Return the name of a model, or the path of a population file."""
-    return Path(given) if Path(given).suffix else given
 
 
 def reading(options: argparse.Namespace) -> Reading:
     """Return how to read the file."""
     from riskcore.data.files.reading import Reading
 
-    codes: dict[str, list[str]] = {}
-    for text in options.na:
-        column, equals, code = text.partition("=")
-        name, code = (column, code) if equals else ("", text)
-        codes.setdefault(name, []).append(code)
-    return Reading(
-        encoding=options.encoding,
-        delimiter=options.delimiter,
-        decimal=options.decimal,
-        missing_codes=codes,
-        metadata=options.metadata,
-        user_missing=options.user_missing,
-        sheet=options.sheet,
-    )
+    return Reading(**arguments_of(options, ReadSettings))
 
 
 def reading_over(options: argparse.Namespace, recorded: Reading) -> Reading:

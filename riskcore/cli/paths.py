@@ -60,7 +60,7 @@ def sources_of(
             how = replace(reading(options), metadata=None, sheet=None)
             found.append(Source.of(path, how))
     register = getattr(options, "population", None)
-    if isinstance(register, str) and Path(register).suffix:
+    if isinstance(register, Path):
         found.append(Source.of(register))
     return found
 

@@ -25,14 +25,13 @@ from riskcore.cli.rules import (
     print_rules,
     rules_of_protect,
 )
-from riskcore.cli.settings import add_setting, add_settings, arguments_of
+from riskcore.cli.settings import add_setting, add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.topics import HelpByTopic
+from riskcore.common.settings import ANY, ORDER, settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings.settings_table import (
-    ANY,
-    ORDER,
     OUTPUT,
     ProtectSettings,
     WriteSettings,
@@ -147,7 +146,7 @@ _TOPICS = {
     "goals": (
         *("k", "subsets", "strata", "level", "threshold", "rate"),
         *("household_threshold", "household_rate"),
-        *("min_population", "l", "kind", "t", "ordered"),
+        *("min_population", "l", "t"),
     ),
     "population": (
         *("population", "sampling_fraction", "cluster", "missing", "method"),
@@ -174,13 +173,6 @@ _MAIN = (
     *("keys", "weight", "household", "k", "threshold", "rate", "role", "accept"),
     *("recode", "treat", "output", "report", "report_public", "overwrite"),
     *("allow_unsafe", "json", "print_rules", "quiet"),
-)
-# Options that need a safe file.
-_OF_OUTPUT = (
-    "record",
-    "record_public",
-    "guard_formulas",
-    "allow_unsafe",
 )
 # What to do if no safe file is wanted, or if it is not safe.
 _ADVICE = {"file": "give --output", "allow_unsafe": "give --allow-unsafe"}
@@ -305,28 +297,16 @@ def _print(
 
 def _refuse_idle(options: argparse.Namespace) -> None:
     """Refuse options that would have no effect."""
-    given = _given(options)
-    for name in _OF_OUTPUT:
-        if name in given and options.output is None:
-            raise ValueError(f"{_option(name)} needs --output")
+    from riskcore.report.release_files import idle
+
+    name = idle(files_of(options))
+    if name is not None:
+        option = option_of(name, settings_of(WriteSettings)[name])
+        raise ValueError(f"--{option.replace('_', '-')} needs --output")
     written = (options.output, options.report, options.report_public)
     if options.overwrite and not any(written):
         raise ValueError("--overwrite needs --output or a report")
     check_reports(options)
-
-
-def _given(options: argparse.Namespace) -> set[str]:
-    """Return the options whose values differ from the default."""
-    parser = add(argparse.ArgumentParser().add_subparsers())
-    return {
-        name
-        for name, value in vars(options).items()
-        if name != "run" and value != parser.get_default(name)
-    }
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _outcome(

@@ -29,11 +29,6 @@ def add_sheet_report(parser: argparse.ArgumentParser) -> None:
         "only you can read the file",
     )
     parser.add_argument(
-        "--report-title",
-        metavar="TEXT",
-        help="title of the report; the default title names the file",
-    )
-    parser.add_argument(
         "--overwrite", action="store_true", help="replace existing files"
     )
 
@@ -84,8 +79,6 @@ def check_files(
     reports = [option for option in files if option.startswith("--report")]
     if any(files[option] for option in reports):
         need_reports(*(files[option] for option in reports))
-    elif getattr(options, "report_title", None) is not None:
-        raise ValueError(f"--report-title needs {' or '.join(reports)}")
     targets = {option: path for option, path in files.items() if path is not None}
     if options.overwrite and not targets:
         raise ValueError(f"--overwrite needs {' or '.join(files)}")
@@ -148,12 +141,9 @@ def report_text(
     from riskcore.report.sheet_page import sheet_page
 
     sheet = found._sheet()
-    title = options.report_title
-    if title is None:
-        title = f"{options.file.name}: {sheet.name.lower()}"
     return sheet_page(
         replace(sheet, parts=[*sheet.parts, *parts]),
-        title=title,
+        title=f"{options.file.name}: {sheet.name.lower()}",
         charts=part_charts(found),
         provenance=provenance(options),
     )

@@ -126,10 +126,9 @@ def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
     from riskcore.report.release_files import idle
 
     wanted = files_of(to_do)
-    found = idle(wanted)
-    if found is not None:
-        name, needed = found
-        lacking = f"without an effect; also name {' or '.join(needed)}, or leave it out"
+    name = idle(wanted)
+    if name is not None:
+        lacking = "without an effect; also name file, or leave it out"
         raise release._error(("output", name), lacking)
     files = ("file", "report", "report_public")
     if to_do.overwrite and all(wanted[name] is None for name in files):

@@ -21,12 +21,13 @@ from riskcore.cli.options import (
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import check_files, print_files, print_json, write_files
 from riskcore.cli.rules import print_rules, rules_of
-from riskcore.cli.settings import add_settings, arguments_of, options_of
+from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
 from riskcore.cli.shell import shell_lines
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import gathered
+from riskcore.common.settings import gathered, settings_of
 from riskcore.common.shell_line import shell_line
 from riskcore.common.version import __version__
+from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.settings.settings_table import (
     ColumnSettings,
     ProtectSettings,
@@ -347,12 +348,12 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
         line += ["--keys", *one]
     if options.weight is not None:
         line += ["--weight", options.weight]
-    for name in _READING:
-        value, usual = getattr(options, name), _USUAL.get(name)
-        if value != usual:
-            line += [f"--{name.replace('_', '-')}", str(value)]
-    if options.na:
-        line += ["--na", *options.na]
+    for name, setting in settings_of(ReadSettings).items():
+        option = option_of(name, setting)
+        given = getattr(options, option)
+        if given not in (setting.default, []):
+            words_of = given if isinstance(given, list) else [str(given)]
+            line += [f"--{option.replace('_', '-')}", *words_of]
     for name in ("drop", "renumber"):
         if getattr(options, name) not in (None, ()):
             line += [f"--{name}", *getattr(options, name)]
@@ -360,14 +361,3 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
         seed = [] if options.shuffle is True else [str(options.shuffle)]
         line += ["--shuffle", *seed]
     return [*line, *words, "--output", output]
-
-
-_READING = (
-    "metadata",
-    "delimiter",
-    "encoding",
-    "decimal",
-    "user_missing",
-    "sheet",
-)
-_USUAL = {"encoding": "utf-8", "decimal": ".", "user_missing": "missing", "sheet": None}

@@ -13,10 +13,9 @@ import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
-# Names of keys, and positions in arrays.
-Place: TypeAlias = tuple[str | int, ...]
+from riskcore.common.settings import Place
 
 
 class RulesError(ValueError):

@@ -8,34 +8,28 @@ from riskcore.assessment.assess_settings import (
     MISSING,
     SAMPLING_FRACTION,
     TARGET,
+    Model,
 )
-from riskcore.common.settings import FLAG, MODEL_OR_FILE, NAME, NAMES, Setting
+from riskcore.common.settings import Column, Columns, Flag
 
-NUMERIC = Setting(
+NUMERIC = Columns(
     default=(),
-    kind=NAMES,
-    metavar="COLUMN",
     help="columns of numbers that an intruder knows as well: link released records to "
     "those of ORIGINAL by keys and numbers together",
 )
-RECORD_BY = Setting(
-    kind=NAME,
-    metavar="COLUMN",
+RECORD_BY = Column(
     help="column of record ids in both files, if each released record stands for one "
     "of ORIGINAL, such as after swapping: only its own original makes a claim right",
 )
-POPULATION = Setting(
+POPULATION = Model(
     default=AUTO,
     metavar="MODEL",
-    kind=MODEL_OR_FILE,
     help="how to estimate the number of people with equal keys: by the weights, or "
     "where they tell little by a latent-class model (auto, default); by the weights "
     "alone (weights); by a model fitted to the keys, latent-class or log-linear; or by "
     "a FILE of the population: its keys and a column population_frequency",
 )
-MEASURES = Setting(
-    default=False,
-    kind=FLAG,
+MEASURES = Flag(
     help="also compute the measures that others report: replicated uniques, DiSCO, "
     "TCAP, distances to the closest record, singling out and linkability",
 )

@@ -19,6 +19,7 @@ from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.goals import Names
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common.progress import Lines
+from riskcore.common.settings import ANY as ANY_COLUMN
 from riskcore.common.words import printable
 from riskcore.core.risk.household import households
 from riskcore.data.cells import Cells, refuse_missing, tabulate_coded
@@ -44,7 +45,6 @@ from riskcore.protection.leaks.examination import (
 from riskcore.protection.records.pairing import paired
 from riskcore.protection.records.units import Households, Prepared, SingleRecords
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ANY as ANY_COLUMN
 
 _HOUSEHOLDS = "households that are found"
 

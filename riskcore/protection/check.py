@@ -28,7 +28,7 @@ from riskcore.assessment.assess_settings import (
 )
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.diversity import SensitiveRules, diversity_of
-from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets
+from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets, l_parts
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -135,8 +135,8 @@ def check(
         ``min_population``.
     sensitive : iterable of column names, optional
         Sensitive variables; needed with ``l`` and ``t``.
-    l, kind, t : optional
-        Smallest l-diversity allowed for a cell, its definition, and the largest
+    l, t : optional
+        Smallest l-diversity allowed for a cell, as 3 or as "entropy:3", and the largest
         t-closeness allowed, for each sensitive variable; see `riskcore.diversity`. A
         cell without any counted value breaks these rules.
     ordered, missing_sensitive : optional
@@ -520,7 +520,8 @@ class Request:
         if made.min_population is not None:
             found.append(("min_population", None, made.min_population))
         for name in made.with_role("sensitive"):
-            for rule, limit in (("l", made.l), ("t", made.t)):
+            least = None if made.l is None else l_parts(made.l)[1]
+            for rule, limit in (("l", least), ("t", made.t)):
                 found += [] if limit is None else [(rule, name, limit)]
         return found
 
@@ -649,9 +650,7 @@ class _Judged:
         self.counted[names], self.records = found.cells, found.cells.n
         self._note(names, found.cells)
         for variable in found.variables:
-            yield from goals_of_sensitive(
-                variable, names, how["l"], how["kind"], how["t"]
-            )
+            yield from goals_of_sensitive(variable, names, how["l"], how["t"])
 
     def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
         """Yield the goals on k and risks by a set of keys."""

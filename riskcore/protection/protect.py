@@ -87,11 +87,11 @@ def protect(
     min_population : float, optional
         Smallest number of people, by the sum of the weights, that may have the keys of
         a record. With ``subsets`` it is asked of all pairs or triples of keys.
-    l, kind, t, ordered : optional
-        Smallest l-diversity and largest t-closeness, as for `riskcore.diversity`, of
-        each column with the role "sensitive" among the records of the original that
-        have the keys of a record. Missing sensitive values are left out; without any
-        value the goal is not met.
+    l, t : optional
+        Smallest l-diversity, as 3 or as "entropy:3", and largest t-closeness, as for
+        `riskcore.diversity`, of each column with the role "sensitive" among the records
+        of the original that have the keys of a record. Missing sensitive values are
+        left out; without any value the goal is not met.
     recodings : mapping of column names to Recoding, rule or path, optional
         Recodings to apply first: as made by `Recoding`, as rules in the words of the
         command, such as ``{"age": "from:15,30,45"}``, or the ``.grc`` files that hold
@@ -103,7 +103,8 @@ def protect(
     roles : mapping of column names to str, optional
         Roles of columns that are not keys, the weight or the household. "numeric":
         known to an intruder as a number, to some precision. "sensitive": not known to
-        an intruder. "identifier": left out of ``data`` and of files. "harmless": of no
+        an intruder; "sensitive:ordered": numbers whose order ``t`` takes into account.
+        "identifier": left out of ``data`` and of files. "harmless": of no
         use to an intruder. A column without a role is a leak if many of its values are
         unique, see `Protected.examination`.
     accept : mapping of column names to str, optional

@@ -343,8 +343,6 @@ class Protected(ProtectedRecords[DataT_co]):
             The report for internal use on the file as written; see `report`.
         report_public : str or pathlib.Path, optional
             The report for publication; see `public_report`.
-        report_title : str, optional
-            Title of the reports; by default that of the first names the input.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional

@@ -14,14 +14,12 @@ from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.goals import KeyGoals, key_sets
 from riskcore.common import arguments
-from riskcore.common import settings as kinds
-from riskcore.common.missing_column import NoSuchNameError, no_such_column
+from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
-from riskcore.common.settings import Setting
+from riskcore.common.settings import Place, Setting, settings_of
 from riskcore.common.shell_line import shell_line
 from riskcore.common.toml_text import (
-    Place,
     RulesError,
     holds,
     parsed,
@@ -39,39 +37,31 @@ from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect, protected_by
 from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
+from riskcore.protection.settings.kinds import RAKE
 from riskcore.protection.settings.rules_table import (
     CONFIRMED,
     FORMAT,
+    TABLES,
     TRY,
     changed,
     entries,
     fault_of,
-    merged,
-)
-from riskcore.protection.settings.rules_values import (
-    RAKE,
-    argument_of,
-    columns_in,
     rule_of,
 )
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import LAYOUT, ProtectSettings
+from riskcore.protection.settings.settings_table import (
+    LAYOUT,
+    ProtectSettings,
+    SafetySettings,
+)
 from riskcore.protection.trials import Trials, try_out
 
-# In place of a set of keys without a goal: every file has k = 1.
-_NO_GOAL = 1
 # A word of a message that is not in quotes, as the names of columns are.
 _WORD = re.compile(r"(?<!['\w])\w+(?!['\w])")
 # What says what is safe, and how it is counted.
-_GOALS = frozenset(
-    {
-        *("keys", "weight", "household", "k", "subsets", "strata", "level"),
-        *("threshold", "rate", "household_threshold", "household_rate"),
-        *("method", "missing", "population", "sampling_fraction"),
-        *("min_population", "l", "kind", "t", "ordered", "roles", "accept"),
-        *("person", "wave", "known_waves"),
-    }
-)
+_GOALS = {"keys", "weight", "household", "roles", "accept"} | {
+    name for name in settings_of(SafetySettings) if name != "cluster"
+}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -225,8 +215,7 @@ class Release:
         """
         goals: Any = settings.get("k")
         if isinstance(goals, Mapping):
-            k = KeyGoals.of(key_sets(keys), goals, None, None).k
-            goals = [_NO_GOAL if one is None else one for one in k]
+            goals = KeyGoals.of(key_sets(keys), goals, None, None).k
         given: dict[tuple[str, ...], Any] = {
             ("data", "file"): data,
             ("columns", "keys"): _listed(keys),
@@ -474,7 +463,6 @@ class Release:
         is_file = isinstance(original, str | os.PathLike)
         others = Source.several(files, how if is_file else None)
         before = others.get("original")
-        self._check_columns(source, gate=True)
         output = self.tables.get("output", {})
         with self._placed():
             request = Request.of_settings(
@@ -585,9 +573,7 @@ class Release:
         source = self.source(data)
         asked: dict[str, dict[str, Any]] = {}
         for name, rules in candidates.items():
-            tables = self.tables if not asked else merged(self.tables, name)
-            with_false = Release(tables, self.path, self.text, rules.candidate)
-            with_false._check_columns(source, gate=False)
+            rules.settings(source)
             asked[name] = rules.arguments()
             asked[name].pop("ties", None)
         keys = [one.pop("keys") for one in asked.values()]
@@ -676,9 +662,10 @@ class Release:
 
     def settings(self, source: Source) -> Settings:
         """Return the settings of `protect`; errors have the place of their rule."""
-        self._check_columns(source, gate=False)
         with self._placed():
-            return Settings.resolve(source, **self.arguments())
+            settings = Settings.resolve(source, **self.arguments())
+            settings.check_names(source)
+        return settings
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments of `riskcore.protect`, without the data.
@@ -722,22 +709,8 @@ class Release:
 
     def _argument(self, setting: Setting, value: Any, place: Place) -> Any:
         """Return the argument that a rule stands for."""
-        if setting.kind is kinds.GOALS and isinstance(value, list):
-            return self._goals(value)
         with self._placed(place):
-            return argument_of(setting, value, self._folder)
-
-    def _goals(self, given: list[int]) -> dict[tuple[str, ...], int]:
-        """Return the k of each set of keys."""
-        sets = self.key_sets
-        if len(sets) != len(given):
-            raise self._error(
-                ("safe", "k"),
-                f"{counted(len(given), 'number')} for {counted(len(sets), 'set')} of "
-                "keys; give one, or one for each set",
-            )
-        pairs = zip(sets, given, strict=True)
-        return {tuple(map(str, keys)): k for keys, k in pairs if k != _NO_GOAL}
+            return setting.argument(value, self._folder)
 
     def shell_line(
         self,
@@ -767,9 +740,7 @@ class Release:
 
     def _names_files(self) -> bool:
         """Return whether a rule names a file."""
-        files = (kinds.PATH, kinds.RECODINGS, kinds.TREATMENTS)
-        present = [place for place in entries() if self._has(place)]
-        return any(entries()[place].kind in files for place in present)
+        return any(one.names_files and self._has(at) for at, one in entries().items())
 
     def _has(self, place: Place) -> bool:
         """Return whether the rules have a setting."""
@@ -777,20 +748,6 @@ class Release:
         return content is not None and (len(place) == 1 or place[1] in content)
 
     # --- errors ---
-
-    def _check_columns(self, source: Source, *, gate: bool) -> None:
-        """Refuse names in the rules, or in the gate's, that are not columns."""
-        columns = source.names
-        known = set(map(str, columns))
-        for place, setting in entries().items():
-            if (place[0] == "check") != gate or not self._has(place):
-                continue
-            value = self.tables[place[0]]
-            value = value if len(place) == 1 else value[place[1]]
-            for inside, name in columns_in(setting.kind, value, known):
-                if name not in known:
-                    error = no_such_column([name], columns, source.path)
-                    raise self._error((*place, *inside), str(error.args[0]))
 
     @contextmanager
     def _placed(self, place: Place | None = None) -> Iterator[None]:
@@ -800,9 +757,9 @@ class Release:
         except RulesError:
             raise
         except NoSuchNameError as error:
-            raise self._error(
-                place or self._place_in(error.args[0]), error.args[0]
-            ) from None
+            said = error.args[0]
+            where = place or self._place_of(said) or self._place_in(said)
+            raise self._error(where, said) from None
         except (TypeError, ValueError) as error:
             raise self._error(place or self._place_in(str(error)), str(error)) from None
         except FileNotFoundError as error:
@@ -810,6 +767,30 @@ class Release:
                 raise
             found = self._error(self._place_in(str(error)), str(error))
             raise FileNotFoundError(str(found)) from None
+
+    def _place_of(self, message: str) -> Place:
+        """Return where the rules name the column that a message says is none."""
+        named = re.search("no column '([^']+)'", message)
+        if named is None:
+            return ()
+        # In a treatment of columns together, or within the groups of columns.
+        name = re.compile(rf"(.*:within=|.*\+)?{re.escape(named[1])}([+:].*)?")
+
+        def places(content: Any, place: Place) -> Iterator[Place]:
+            """Yield the places of the column in a table or a list."""
+            # The names in a table are columns, except those of settings.
+            of_columns = len(place) > 1 or isinstance(
+                TABLES.get("".join(map(str, place))), Setting
+            )
+            parts: Any = content.items() if isinstance(content, dict) else ()
+            for at, value in enumerate(content) if isinstance(content, list) else parts:
+                words = (at, value) if of_columns else (value,)
+                if any(isinstance(n, str) and name.fullmatch(n) for n in words):
+                    yield (*place, at)
+                elif isinstance(value, dict | list):
+                    yield from places(value, (*place, at))
+
+        return next(places(self.tables, ()), ())
 
     def _place_in(self, message: str) -> Place:
         """Return the place of the first setting of the rules that a message names."""

@@ -47,14 +47,8 @@ Wanted = Mapping[str, Any]
 # Suffixes of the formats written for input formats that are not written.
 _WRITTEN = {"sas": ".sav", "parquet set": ".parquet", "argus": ".saf"}
 
-# Names that have no effect without one of some others.
-_NEEDS = {
-    **dict.fromkeys(
-        ("record", "public_record", "guard_formulas", "allow_unsafe"),
-        ("file",),
-    ),
-    "report_title": ("report", "report_public"),
-}
+# Names that have no effect without a safe file.
+_OF_FILE = ("record", "public_record", "guard_formulas", "allow_unsafe")
 # What a record tells of the safe file to everybody who reads a log.
 _TOLD = ("dropped", "shuffled", "renumbered", "formulas_guarded")
 
@@ -84,19 +78,17 @@ class ReleaseFiles:
         return self.private_record if needed else None
 
 
-def idle(wanted: Wanted) -> tuple[str, tuple[str, ...]] | None:
-    """Return the first name without an effect, and the names that it needs (any one).
+def idle(wanted: Wanted) -> str | None:
+    """Return the first name without an effect, because no safe file is wanted.
 
-    >>> idle({"file": "safe.csv", "report_title": "T"})
-    ('report_title', ('report', 'report_public'))
+    >>> idle({"report": "r.html", "allow_unsafe": True})
+    'allow_unsafe'
     """
-    usual = settings_of(WriteSettings)
-    for name, needed in _NEEDS.items():
-        default = usual[name].default
-        lacking = all(wanted.get(one) is None for one in needed)
-        if lacking and wanted.get(name, default) != default:
-            return name, needed
-    return None
+    if wanted.get("file") is not None:
+        return None
+    usual = {name: settings_of(WriteSettings)[name].default for name in _OF_FILE}
+    given = (name for name in usual if wanted.get(name, usual[name]) != usual[name])
+    return next(given, None)
 
 
 def safe_name(source: Source) -> str:
@@ -335,7 +327,6 @@ def reports_with(
 ) -> Reports:
     """Return the reports of a release, whose texts are made from an examination."""
     report, public = wanted.get("report"), wanted.get("report_public")
-    title = wanted.get("report_title")
     texts: dict[Path, Callable[[Any], str]] = {}
     if report is None and public is None:
         return Reports()
@@ -347,16 +338,14 @@ def reports_with(
         texts |= protection_pages(
             result,
             report,
-            title=title,
             provenance=provenance,
             progress=progress or silent,
         )
     if public is None:
         return Reports(texts)
-    titled = {} if title is None else {"title": title}
     drop = wanted.get("drop", ())
 
     def page(examined: Any) -> str:
-        return public_protection_page(result, **titled, drop=drop, examined=examined)
+        return public_protection_page(result, drop=drop, examined=examined)
 
     return Reports({**texts, Path(public): page}, Path(public))

@@ -67,7 +67,7 @@ def test_the_safe_file_needs_a_name(bench):
 def test_running_again_makes_the_same_file(bench, survey, fields):
     done = exported(
         bench, file="safe.csv", report="safe.html", report_public="public.html",
-        public_record="public.json", report_title="A test", **fields,
+        public_record="public.json", **fields,
     )  # fmt: skip
     folder = survey.parent
     names = {path.name for _, path in done.paths}
@@ -204,9 +204,3 @@ def test_rules_that_were_exported_are_not_news(survey):
     bench = open_workbench(rules)
     assert bench.table("safe") == {"k": 3}
     bench.close()
-
-
-def test_what_has_no_effect_is_refused_as_by_run(bench):
-    with pytest.raises(RefusedError, match="without an effect; name this, too: "):
-        PAGE.actions["write"](bench, form(file="safe.csv", report_title="A survey"))
-    assert bench.table("output") == {}

@@ -92,8 +92,7 @@ def test_missing_sensitive_values_are_a_value_or_not_counted():
     # Shares in the file are those of the two values that are known.
     assert found.closeness[[0, 2]].tolist() == [0.5, 0.5]
     # A cell without values satisfies nothing, by any definition.
-    for asked in ({"l": 1}, {"l": 1, "kind": "entropy"}, {"t": 1.0},
-                  {"l": 1, "kind": "recursive"}):  # fmt: skip
+    for asked in ({"l": 1}, {"l": "entropy:1"}, {"t": 1.0}, {"l": "recursive:1"}):
         assert found.fails(**asked).tolist() == [False, True, False]
     summary = ignored.summary()["variables"][0]
     assert summary["cells_without_values"] == 1
@@ -273,7 +272,8 @@ def test_numbers_in_text_are_numbers():
         ({}, "give l, t or both"),
         ({"l": 0}, "l=0: need a number >= 1"),
         ({"t": 2}, r"t=2: need a number in \[0, 1\]"),
-        ({"l": 2, "kind": "other"}, "kind='other': use 'distinct', 'entropy' or"),
+        ({"l": "other:2"}, "l='other:2': need a number, or one of 'distinct', 'entr"),
+        ({"l": "entropy:0.5"}, "l=0.5: need a number >= 1"),
     ],
 )
 def test_refused_goals(asked, message):

@@ -98,7 +98,8 @@ def test_tables_are_not_for_more_than_the_survey(run):
         (f"{SUDA} --max-size 0", "--max-size 0: need"),
         (f"{SUDA} --weight PAY --fraction 0.1", "not both"),
         (f"{DIVERSE} ILL", "missing values of sensitive variables: 'ILL' in 1 of 7"),
-        (f"{DIVERSE} PAY --kind entropy", "--kind entropy needs --l"),
+        (f"{DIVERSE} PAY --l even:2", "--l 'even:2': need a number, or one of 'dis"),
+        (f"{DIVERSE} PAY --l entropy:0", "--l 0.0: need a number >= 1"),
         (f"{DIVERSE} PAY --l 0", "--l 0.0: need a number >= 1"),
         (f"{DIVERSE} NONE", "no column 'NONE'"),
         (f"{IGNORED} --ordered ILL", "'ILL' has values that are not numbers"),
@@ -138,11 +139,10 @@ def test_reports(run, folder, monkeypatch, line, title, single):
     for figure in [row.split()[-1] for row in out.splitlines()[1:8] if row.strip()]:
         assert figure in page
     assert single not in page
-    more = "--report r.html --report-top 9 --overwrite --report-title 'My page'"
+    more = "--report r.html --report-top 9 --overwrite"
     assert run(f"{line} {more}")[0] == 0
     page = path.read_text()
     assert single in page
-    assert "<h1>My page" in page
 
 
 @pytest.mark.usefixtures("no_work")
@@ -150,7 +150,6 @@ def test_reports(run, folder, monkeypatch, line, title, single):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--report-title T", "--report-title needs --report"),
         ("--report-top 3", "--report-top"),
         ("--report survey.csv --overwrite", "survey.csv"),
         ("--report old.html", "exists"),

@@ -9,8 +9,10 @@ import pytest
 
 import riskcore
 from riskcore import cli, simulate
+from riskcore.assessment.assess_settings import Goals
 from riskcore.cli import paths
 from riskcore.cli import words as readers
+from riskcore.common.settings import Number
 from riskcore.data.files import formats
 from tests import needs
 from tests.accepted import ANY_LEAK
@@ -20,7 +22,6 @@ ROLES = f"{KEYS} --weight WEIGHT"
 # Types of values, and their names in the help, that are not paths.
 NO_PATHS = {
     readers.fraction, readers.number, readers.whole, readers.records, readers.grid_of,
-    readers.delimiter,
 }  # fmt: skip
 NO_FILES = {
     "C", "COLUMN", "COST", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
@@ -43,7 +44,9 @@ def test_each_option_that_takes_a_path_is_known(name):
     for action in commands()[name]._actions:
         if action.nargs == 0 or action.choices or action.metavar in NO_FILES:
             continue
-        if action.type in NO_PATHS or name in READ_NOTHING:
+        setting = getattr(getattr(action.type, "__wrapped__", None), "__self__", None)
+        is_number = action.type in NO_PATHS or isinstance(setting, Number | Goals)
+        if is_number or name in READ_NOTHING:
             continue
         assert (action.dest in paths.READ) != (action.dest in paths.WRITTEN), action
 

@@ -12,9 +12,9 @@ import pytest
 
 from riskcore import Recoding, protect, simulate
 from riskcore.cli import protect as protect_command
-from riskcore.cli.words import recoding as rule_of
 from riskcore.data.files import formats
 from riskcore.data.recoding_words import recoding_of
+from riskcore.protection.settings.kinds import Recodings
 from tests.accepted import ANY_LEAK
 from tests.made_again import made_again
 
@@ -215,7 +215,7 @@ def test_nothing_is_replaced_unasked(run, refused):
     ],
 )
 def test_rules(rule, code, expected):
-    name, words = rule_of(rule)
+    name, words = Recodings(help="").read(rule)
     assert (name, str(recoding_of(words).apply([code]).codes[0])) == ("AGE", expected)
 
 
@@ -305,7 +305,7 @@ def test_columns_may_have_any_name(run, column):
         assert rules["columns"] == [column, "INCOME"]
     settings = figures("--related", f"SEX={column}")["settings"]
     assert settings["related"] == {"SEX": [column]}
-    assert rule_of(f"{column}=map:3=2")[0] == column
+    assert Recodings(help="").read(f"{column}=map:3=2")[0] == column
 
 
 def test_a_pair_that_can_be_read_in_two_ways_is_refused(refused):

@@ -457,7 +457,7 @@ def test_the_outcome_speaks_of_the_rules(run):
     ("lines", "said"),
     [
         ("record = 'r'", "5:1: output.record: without an effect; also name file"),
-        ("report_title = 'T'", "5:1: output.report_title: without an effect; also"),
+        ("report_title = 'T'", "5:1: output.report_title: leave it out: the title"),
         ("renumber = ['AGE']", "output.renumber.*'AGE' is a key"),
         ("drop = ['AGEE']", "5:9: output.drop"),
         ("shuffle = 3\n[suppress]\nties = 'secret'", "5:1: output.shuffle"),
@@ -543,7 +543,6 @@ OPTIONS = {
     "--record-public": st.just(["p.json"]),
     "--report": st.just(["r.html"]),
     "--report-public": st.just(["p.html"]),
-    "--report-title": st.just(["A title"]),
     "--drop": several(OTHERS),
     "--shuffle": st.sampled_from([[], ["7"], ["0"]]),
     "--renumber": st.just([]) | several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
@@ -620,6 +619,6 @@ def test_options_and_their_rules_give_equal_settings(words):
 
 OF_FILES = (
     "file", "output", "record", "record_public", "report",
-    "report_public", "report_title", "shuffle", "renumber", "guard_formulas",
+    "report_public", "shuffle", "renumber", "guard_formulas",
 "allow_unsafe", "recode",
 )  # fmt: skip

@@ -11,13 +11,14 @@ import riskcore
 from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli import assess, check, protect
 from riskcore.cli.settings import options_of
-from riskcore.common.settings import FRACTION, Setting, complete, settings_of, takes
+from riskcore.common.settings import Choice, Share, complete, settings_of, takes
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import (
     RECORDED,
     ProtectSettings,
     WriteSettings,
 )
+from riskcore.protection.settings.shapes import fault_in
 
 TABLES = {
     riskcore.assess: (AssessSettings, assess),
@@ -29,10 +30,10 @@ TABLES = {
 class Table(TypedDict, total=False):
     """A table for the tests."""
 
-    mode: Annotated[str, Setting(default="a", choices=("a", "b"), help="the mode")]
+    mode: Annotated[str, Choice(default="a", choices=("a", "b"), help="the mode")]
     share: Annotated[
         float | None,
-        Setting(kind=FRACTION, within="(0, 1]", unit="a risk", help="100%"),
+        Share(within="(0, 1]", unit="a risk", help="100%"),
     ]
 
 
@@ -99,8 +100,8 @@ def test_a_record_holds_the_resolved_settings():
     result = riskcore.protect({"a": [1, 1, 2]}, ["a"], k=2)
     plain = result.settings.to_dict()
     assert set(plain) == set(RECORDED)
-    for name, kind in RECORDED.items():
-        assert kind.fits(plain[name]), name
+    for name, setting in RECORDED.items():
+        assert fault_in(setting.recorded_shape, plain[name], ()) is None, name
     assert Settings.from_dict(plain) == result.settings
 
 

@@ -181,7 +181,7 @@ def test_sensitive_variables():
     ends = {**how, "l": 1, "t": 1, "missing_sensitive": "category"}
     assert check(data, ["a"], **ends).passed
     assert rules.keys() == {("l", ("a", "b")), ("t", ("a", "b"))}
-    assert not check(data, KEYS, **{**how, "t": t, "l": 1.5, "kind": "entropy"}).passed
+    assert not check(data, KEYS, **{**how, "t": t, "l": "entropy:1.5"}).passed
     at = by_rule(check(data, KEYS, **{**how, "t": t}))["t", ("a", "b")]
     assert at.cells == np.count_nonzero(found.empty)
     text = check(data, KEYS, **how).text()
@@ -259,7 +259,7 @@ def test_the_command(run, figures):
     [
         ("", "no rule: give"),
         ("--k 1", "--k 1: need a whole number from 2"),
-        ("--k 2 3", "--k: 2 numbers for 1 sets"),
+        ("--k 2 3", "--k: 2 numbers for 1 set"),
         ("--max-risk 3", "is not in [0, 1]"),
         ("--k 2 --area county", "give both"),
         ("--k 2 --strata nil", "no column 'nil'"),
@@ -311,7 +311,6 @@ def test_a_page_to_hand_out_is_the_same_for_all_files_that_keep_the_rules():
     [
         ("--report survey.csv --overwrite", "survey.csv"),
         ("--report-public survey.csv --overwrite", "survey.csv"),
-        ("--report-title T", "--report-title needs --report-public or --report"),
         ("--overwrite", "--overwrite needs --report-public or --report"),
         ("--report old.html", "exists"),
     ],

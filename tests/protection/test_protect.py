@@ -506,10 +506,8 @@ def test_seeds_of_numpy(tmp_path, safe):
 
 def test_reports_of_the_file_as_written(tmp_path, safe):
     office, public = tmp_path / "a.html", tmp_path / "b.html"
-    safe.write(
-        tmp_path / "safe.csv", report=office, report_public=public, report_title="T"
-    )
-    assert "<title>T</title>" in office.read_text("utf-8")
+    safe.write(tmp_path / "safe.csv", report=office, report_public=public)
+    assert "For internal use" in office.read_text("utf-8")
     assert "For publication" in public.read_text("utf-8")
     assert stat.S_IMODE(office.stat().st_mode) == 0o600
     assert stat.S_IMODE(public.stat().st_mode) != 0o600
@@ -593,3 +591,25 @@ def test_a_name_that_is_not_text():
     assert not result.goals_met
     with pytest.raises(TypeError, match="column 0: a record needs names"):
         result.to_dict()
+
+
+def test_the_definition_of_l_stands_with_its_number():
+    """Three equal values and another are two distinct ones, but 1.75 by entropy."""
+    data = {"a": [1] * 4 + [2] * 4, "s": [5, 5, 5, 6, 5, 6, 5, 6]}
+    roles = {"s": "sensitive"}
+    assert protect(data, ["a"], l=2, roles=roles).suppressed == {"a": 0}
+    assert protect(data, ["a"], l="entropy:2", roles=roles).suppressed == {"a": 4}
+    with pytest.raises(ValueError, match="such as 'entropy:3'"):
+        protect(data, ["a"], l="other:2", roles=roles)
+
+
+def test_the_role_says_that_sensitive_numbers_have_an_order():
+    data = {"a": [1] * 4 + [2] * 4, "s": [1, 1, 2, 2, 2, 3, 3, 9]}
+    how = {"t": 0.3, "population": "weights"}
+    equal = protect(data, ["a"], roles={"s": "sensitive"}, **how)
+    ordered = protect(data, ["a"], roles={"s": "sensitive:ordered"}, **how)
+    assert ordered.settings.with_role("sensitive") == ordered.settings.ordered == ("s",)
+    assert equal.suppressed != ordered.suppressed
+    assert Settings.from_dict(ordered.settings.to_dict()) == ordered.settings
+    with pytest.raises(ValueError, match="there is no goal for t"):
+        protect(data, ["a"], k=2, roles={"s": "sensitive:ordered"})

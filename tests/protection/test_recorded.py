@@ -438,7 +438,6 @@ def test_the_command(run, refused, figures):
     for options, message in {
         "--keys a": "states keys: leave out",
         "--k 3": "states k: leave out",
-        "--k 3 5": "need --keys",
         "--missing wildcard": "states missing: leave out",
         "--weight w": "states weight",
     }.items():

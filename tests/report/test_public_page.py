@@ -614,11 +614,7 @@ def test_commands_write_both_reports(folder, capsys, command):
     assert mode("public.html") == mode("secret-survey.csv")
     assert "The report for publication is in public.html" in capsys.readouterr().out
     assert run(*words) == 2
-    run(*words, "--overwrite", "--report-title", "A & B")
-    public = Path("public.html").read_text()
-    assert "<title>A &amp; B: " in public
-    assert "<h1>A &amp; B</h1>" in public
-    assert "<title>A &amp; B</title>" in Path("office.html").read_text()
+    run(*words, "--overwrite")
     assert mode("office.html") == 0o600
 
 
@@ -651,7 +647,6 @@ def test_the_public_report_never_lists_combinations(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--report-title", "T"], "--report-title needs"),
         (["--report-public", "secret-survey.csv", "--overwrite"], "an input file"),
         (["--report-public", "x.html", "--report", "x.html"], "x.html"),
         (["--report-public", "no/x.html"], "no"),

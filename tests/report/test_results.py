@@ -154,14 +154,13 @@ def test_the_summary_is_what_the_command_prints(file, capsys):
 def test_the_report_is_that_of_the_command(file, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
     words = [str(file), "--keys", *KEYS, "--weight", "WEIGHT", "--quiet"]
-    titled = ["--report-title", "T"]
+    title = f"{file.name}: re-identification risk"
     theirs, ours = tmp_path / "theirs.html", tmp_path / "ours.html"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         safe = protect(str(file), KEYS, "WEIGHT", threshold=0.02)
-        main(["protect", *words, "--threshold", "0.02", "--report", str(theirs),
-              *titled])  # fmt: skip
-    safe.report(ours, title="T")
+        main(["protect", *words, "--threshold", "0.02", "--report", str(theirs)])
+    safe.report(ours, title=f"{title} and protection")
     text = theirs.read_text("utf-8")
     command = re.search("<h3>To make this report again</h3>.*?</div>\n", text, re.S)[0]
     assert ours.read_text("utf-8") == text.replace(command, "")
@@ -171,9 +170,9 @@ def test_the_report_is_that_of_the_command(file, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match=r"survey\.csv"):
         safe.report(file, overwrite=True)
     main(["assess", *words, "--threshold", "0.02", "--report", str(theirs),
-          "--overwrite", *titled, "--report-top", "3"])  # fmt: skip
+          "--overwrite", "--report-top", "3"])  # fmt: skip
     assess(str(file), KEYS, "WEIGHT").report(
-        ours, title="T", threshold=0.02, top=3, overwrite=True
+        ours, title=title, threshold=0.02, top=3, overwrite=True
     )
     text = theirs.read_text("utf-8")
     figures = re.search("<table><caption>Figures of the file.*?</table>", text, re.S)[0]

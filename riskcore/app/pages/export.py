@@ -20,7 +20,6 @@ from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
     ReleaseFiles,
     check_release_files,
-    idle,
     safe_name,
     write_release,
 )
@@ -62,7 +61,6 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
     return {
         "given": {name: output.get(name, "") for name in _FILES},
         "usual": usual,
-        "output": output,
         "switches": {name: bench.writes(name) for name in _SWITCHES},
         "rules": bench.path.name,
         "lacking": _lacking(bench),
@@ -103,7 +101,6 @@ def write(bench: Workbench, form: Form) -> str:
         raise RefusedError(lacking)
     with bench.lock:
         changes = _output(bench, form)
-        _refuse_idle({**bench.table("output"), **changes})
         bench.change(said("export", "chosen"), output=changes)
         overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
@@ -124,17 +121,7 @@ def _output(bench: Workbench, form: Form) -> dict[str, Any]:
         shown = form.text(f"was-{name}", "yes" if bench.writes(name) else "no")
         if form.has(name) != (shown == "yes"):
             changes[name] = form.has(name) or None
-    changes["report_title"] = form.text("report_title") or None
     return changes
-
-
-def _refuse_idle(output: Mapping[str, Any]) -> None:
-    """Refuse what would have no effect, as `riskcore run` does with the rules."""
-    found = idle({name: one for name, one in output.items() if one is not None})
-    if found is not None:
-        what, *needed = (said("export", one) for one in (found[0], *found[1]))
-        words = said("export", "or").join(needed)
-        raise RefusedError(said("export", "idle", what=what, needed=words))
 
 
 def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.texts import said
-from riskcore.app.workbench import ANY, RefusedError, Workbench
+from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.common.settings import ANY, ORDER
 from riskcore.report.release_files import check_columns
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ MENDS: Mapping[str, tuple[str, ...]] = {
     ),
 }
 SWITCHES = ("shuffle", "guard_formulas")
-ORDER = "(order)"  # as rules call the order of the records
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:

@@ -1,10 +1,61 @@
 """The settings of `Reading`: how a file is read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
-from riskcore.common.settings import CODES, DELIMITER, PATH, Setting
+from riskcore.common.settings import (
+    ANY,
+    TEXT,
+    ByColumn,
+    Choice,
+    File,
+    Setting,
+    array,
+    either,
+    table,
+    text,
+)
+
+_CODES = array(TEXT, "a list of codes")
+
+
+class Delimiter(Setting):
+    """A character; a tab, which is hard to type, may be given by name."""
+
+    form = text("a character")
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return the character."""
+        return "\t" if plain in ("tab", "\\t") else plain
+
+
+class Codes(ByColumn):
+    """Codes of all columns, or by column."""
+
+    form = either(_CODES, table(_CODES, "a table of lists by column"))
+
+    def read(self, word: str) -> Any:
+        """Return the word: CODE, COLUMN=CODE, or =CODE with an equals sign in it."""
+        return word
+
+    def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
+        """Return the codes by column, "" for all columns."""
+        codes: dict[str, list[str]] = {}
+        for word in words:
+            column, code = word.split("=", 1) if "=" in word else ("", word)
+            codes.setdefault(column, []).append(code)
+        return codes
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return the codes by column, "" for all columns."""
+        by_column = plain if isinstance(plain, dict) else {ANY: plain}
+        return {"" if name == ANY else name: one for name, one in by_column.items()}
+
+    def rule(self, value: Any) -> Any:
+        """Return the codes of all columns as a list, if no column has its own."""
+        codes = {name or ANY: list(codes) for name, codes in value.items() if codes}
+        return codes.get(ANY, ()) if set(codes) <= {ANY} else codes
 
 
 class ReadSettings(TypedDict, total=False):
@@ -12,8 +63,7 @@ class ReadSettings(TypedDict, total=False):
 
     metadata: Annotated[
         str | Path | None,
-        Setting(
-            kind=PATH,
+        File(
             metavar="RDA",
             help="mu-Argus metadata of the survey file (default: the .rda file beside "
             "it)",
@@ -21,8 +71,7 @@ class ReadSettings(TypedDict, total=False):
     ]
     delimiter: Annotated[
         str | None,
-        Setting(
-            kind=DELIMITER,
+        Delimiter(
             metavar="C",
             help="character between the fields of a CSV file; tab or \\t for a tab. By "
             "default comma, semicolon, tab or bar: the most frequent in the first line",
@@ -38,7 +87,7 @@ class ReadSettings(TypedDict, total=False):
     ]
     decimal: Annotated[
         str,
-        Setting(
+        Choice(
             default=".",
             choices=(".", ","),
             help="decimal mark of the weights in a CSV file (default .)",
@@ -46,9 +95,8 @@ class ReadSettings(TypedDict, total=False):
     ]
     missing_codes: Annotated[
         Sequence[str] | Mapping[str, Sequence[str]],
-        Setting(
+        Codes(
             default=(),
-            kind=CODES,
             option="na",
             metavar="[COLUMN=]CODE",
             help="codes that mean missing: NA in every column, MAR=9 in the column MAR "
@@ -58,7 +106,7 @@ class ReadSettings(TypedDict, total=False):
     ]
     user_missing: Annotated[
         str,
-        Setting(
+        Choice(
             default="missing",
             choices=("missing", "codes"),
             help="how to read codes that an SPSS, Stata or SAS file declares missing: "
@@ -67,7 +115,5 @@ class ReadSettings(TypedDict, total=False):
     ]
     sheet: Annotated[
         str | None,
-        Setting(
-            metavar="NAME", help="sheet of an Excel file to read (default: the first)"
-        ),
+        Setting(metavar="NAME", help="sheet of an Excel file (default: the first)"),
     ]

@@ -24,6 +24,7 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.common.progress import Lines, silent
+from riskcore.common.settings import ANY
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
@@ -65,7 +66,6 @@ from riskcore.protection.settings.remedies import (
     with_role,
 )
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ANY
 
 # Columns that are named in a sentence; more are counted.
 _NAMED = 12

@@ -10,7 +10,7 @@ import numpy as np
 
 from riskcore.assessment.assessment import Assessment, HeldAssessment
 from riskcore.assessment.diversity import SensitiveVariable
-from riskcore.assessment.goals import Goal
+from riskcore.assessment.goals import Goal, l_parts
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
@@ -24,8 +24,7 @@ class AreasUnknown(UserWarning):
 def goals_of_sensitive(
     variable: SensitiveVariable,
     keys: tuple[Hashable, ...],
-    l: float | None,  # noqa: E741
-    kind: str,
+    l: float | str | None,  # noqa: E741
     t: float | None,
 ) -> Iterator[Goal]:
     """Yield the rules on one sensitive variable for a set of keys."""
@@ -33,10 +32,12 @@ def goals_of_sensitive(
     name, sizes = variable.name, variable.cells.records
     if l is not None:
         # A cell without a counted value has no l.
-        least = variable.l_of(kind)[filled].min().item() if filled.all() else 0
-        fails = variable.fails(l=l, kind=kind)
+        definition, asked = l_parts(l)
+        values = getattr(variable, f"{definition}_l")
+        least = values.min().item() if filled.all() else 0
+        fails = variable.fails(l=l)
         counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Goal("l", keys, name, l, least, *counts, not fails.any())
+        yield Goal("l", keys, name, asked, least, *counts, not fails.any())
     if t is not None:
         most = float(variable.closeness[filled].max()) if filled.any() else 1.0
         fails = variable.fails(t=t)

@@ -6,11 +6,10 @@ import math
 import shlex
 from collections.abc import Hashable, Iterable, Mapping
 
-from riskcore.common.settings import NEVER
+from riskcore.common.settings import NEVER, ORDER
 from riskcore.common.words import printable
 from riskcore.data.profile import ColumnProfile
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.settings.settings_table import ORDER
 
 # Rounded numbers fall into about so many classes.
 _CLASSES = 10

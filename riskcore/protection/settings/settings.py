@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
-import reprlib
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from decimal import Decimal
-from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
@@ -24,61 +20,41 @@ from riskcore.assessment.assess_settings import (
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
-from riskcore.common import arguments
-from riskcore.common.settings import (
-    FLAG,
-    NAME,
-    NAMES,
-    NEVER,
-    NUMBER,
-    WHOLE,
-    WORD,
-    Kind,
-    complete,
-    list_of,
-    settings_of,
-)
+from riskcore.common.settings import ANY, ORDER, ORDERED, complete
 from riskcore.common.words import counted
 from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.files.argus.metadata import Variable
-from riskcore.data.files.labels import code_text
 from riskcore.data.recode import Recoding, with_bounds
 from riskcore.data.recoding_words import KINDS, is_rule, recoding_of, rule_file
 from riskcore.data.source import Source
+from riskcore.protection.settings.kinds import DERIVED
 from riskcore.protection.settings.settings_table import (
-    ANY,
-    ORDER,
     RECORDED,
-    Costs,
+    CostsOfKeys,
     ProtectSettings,
     Suppression,
     Ties,
 )
-from riskcore.protection.treatments.rules import (
-    Treatment,
-    check_treatments,
-    parsed_treatments,
-)
+from riskcore.protection.settings.shapes import refuse_faults
+from riskcore.protection.treatments.rules import Treatment, parsed_treatments
 
 Names: TypeAlias = tuple[Hashable, ...]
 Declared: TypeAlias = Mapping[Hashable, Variable]
 
 # Cost of a key without a given cost: mu-Argus's default, on its scale to 100.
 DEFAULT_COST = 50.0
-COSTS = ("fewest", "equal", "entropy")
-# The blanks of a record are a bit mask of its keys.
 # Prefix for the type of a given model, which a record cannot hold.
 GIVEN = "given: "
 _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 _OF_PANELS = ("person", "wave", "known_waves", "level")
-# In place of related columns: those that are found.
-DERIVED = "derived"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The arguments of `protect`, with what a file's metadata say filled in.
+
+    A file of rules and the help say what each means; here are the other forms.
 
     Attributes
     ----------
@@ -86,42 +62,10 @@ class Settings:
         One or several sets of key variables, each with the strata.
     k : tuple of int or None
         By set of keys the smallest sample frequency that records may have.
-    strata : tuple of column names
-    weight, household : column name or None
-    level : "record" or "household"
-        What one row is of the file that is counted.
-    threshold, rate, household_threshold, household_rate : float or None
-    recodings : dict of column name to Recoding
-    household_keys : tuple of column names
-    related : dict of column name to tuple of column names
-    cost : "fewest", "equal", "entropy" or dict of column name to float
-        Or, for a key, to a dict of its categories as text to float.
-    population : str, CellModel or frame
-    suppression, method, missing : str
-    ties : "rule" or "secret"
-        What decides between keys of equal cost.
-    against_insiders : bool
-        Whether more is blanked until elimination tells no blanked key.
-    cluster : column name or None
-        The unit of sampling, for a model of the population.
-    sampling_fraction : float or None
-        The share of the population that was sampled.
-    person, wave : column name or None
-        Of a panel. The person is the household, too: what belongs together.
-    known_waves : int or None
-        How many waves of a person an intruder knows; None for all.
-    roles : dict of column name to str
-        The roles of columns that are not keys, the weight or the household.
-    accept : dict of column name to str
-        The columns whose leaks are accepted, with the reasons.
+    household : column name or None
+        Of a panel the person: what belongs together.
     treat : dict of tuple of column names to tuple of Treatment
         The rules by the columns that they treat together.
-    min_population, l, t : float or None
-        Goals for the people and the sensitive values that fit a record.
-    kind : {"distinct", "entropy", "recursive"}
-        The definition of l.
-    ordered : tuple of column names
-        Sensitive columns whose distance t is that of ordered values.
     rule_files : tuple of pathlib.Path
         The files that recodings were read from; no record holds them.
 
@@ -144,7 +88,7 @@ class Settings:
     recodings: dict[Any, Recoding]
     household_keys: Names
     related: dict[Any, Names]
-    cost: Costs
+    cost: CostsOfKeys
     population: Any
     suppression: Suppression
     method: Method
@@ -160,10 +104,8 @@ class Settings:
     accept: dict[Any, str] = field(default_factory=dict)
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
     min_population: float | None = None
-    l: float | None = None  # noqa: E741
-    kind: str = "distinct"
+    l: float | str | None = None  # noqa: E741
     t: float | None = None
-    ordered: Names = ()
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -176,7 +118,6 @@ class Settings:
         self._check_goals()
         self._check_thresholds()
         self._check_sensitive()
-        self._check_costs()
         self._check_columns()
         self._check_treatments()
 
@@ -247,8 +188,17 @@ class Settings:
 
     @property
     def named_roles(self) -> dict[Any, str]:
-        """The roles given to columns by name."""
-        return {name: role for name, role in self.roles.items() if name != ANY}
+        """The roles given to columns by name, sensitive columns in order or not."""
+        return {
+            name: "sensitive" if role == ORDERED else role
+            for name, role in self.roles.items()
+            if name != ANY
+        }
+
+    @property
+    def ordered(self) -> Names:
+        """The sensitive columns whose distance t is that of ordered values."""
+        return tuple(name for name, role in self.roles.items() if role == ORDERED)
 
     @property
     def unit(self) -> str:
@@ -314,7 +264,7 @@ class Settings:
 
     def with_role(self, role: Role) -> Names:
         """Return the columns that were given a role."""
-        return tuple(name for name, one in self.roles.items() if one == role)
+        return tuple(name for name, one in self.named_roles.items() if one == role)
 
     def of_rows(self) -> Settings:
         """Return the settings for a file with one row for each household."""
@@ -371,9 +321,8 @@ class Settings:
         return bool(self.cost_of_categories)
 
     def _check_rules(self) -> None:
-        for name, setting in settings_of(ProtectSettings).items():
-            if name in RECORDED:
-                setting.check(name, getattr(self, name))
+        for name, setting in RECORDED.items():
+            setting.check(name, getattr(self, name))
         check_missing(self.missing, 1.0)
         check_population(self.population, self.method)
         check_design(self.variables, self.cluster, None, weight=self.weight)
@@ -521,13 +470,10 @@ class Settings:
             )
         if asked != (None, None) and self.unit != "record":
             raise ValueError(f"l and t are goals for records, not for {self.unit}s")
-        if (self.l or 1) < 1:
-            raise ValueError(f"l={self.l}: need a number >= 1")
-        for name in self.ordered:
-            if name not in sensitive or self.t is None:
-                raise ValueError(
-                    f"ordered: {name!r} is not a sensitive column with a goal for t"
-                )
+        if self.ordered and self.t is None:
+            raise ValueError(
+                f"roles: {self.ordered[0]!r} is {ORDERED!r}, but there is no goal for t"
+            )
 
     def _check_thresholds(self) -> None:
         thresholds = {
@@ -558,20 +504,11 @@ class Settings:
         if self.household is None and any(v is not None for v in of_households):
             raise ValueError("a threshold for households needs the household column")
 
-    def _check_costs(self) -> None:
-        """Refuse costs that are not costs, and costs of columns that are not keys."""
-        if isinstance(self.cost, str) and self.cost not in COSTS:
-            raise _no_cost(self.cost)
-        costs = {} if isinstance(self.cost, str) else self.cost
-        for name, cost in costs.items():
-            _refuse_unless_key(name, self.variables, "cost")
-            for what, one in _each_cost(name, cost):
-                if not one >= 0:
-                    raise ValueError(f"{what}: {one}, need a number >= 0")
-
     def _check_columns(self) -> None:
-        """Refuse recodings and relations of columns that cannot have them."""
+        """Refuse costs, recodings and relations of columns that cannot have them."""
         known = self.variables
+        for name in () if isinstance(self.cost, str) else self.cost:
+            _refuse_unless_key(name, known, "cost")
         for name in self.household_keys:
             _refuse_unless_key(name, known, "household_keys")
         if self.household_keys and self.household is None:
@@ -605,8 +542,8 @@ class Settings:
         asked = complete(ProtectSettings, given)
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]
-        _check_kinds(weight=weight, household=household, **asked)
-        _check_cost_kinds(cost)
+        for name, value in (("weight", weight), ("household", household)):
+            RECORDED[name].check(name, value)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -630,27 +567,21 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
-            "ordered": tuple(arguments.names("ordered", asked["ordered"])),
             "weight": weight,
             "household": household,
             "recodings": {
                 name: _recoding_of(name, rule, declared.get(name))
                 for name, rule in recodings.items()
             },
-            "household_keys": tuple(household_keys),
             "related": _related(asked["related"], source, names, weight, household),
-            "cost": cost
-            if isinstance(cost, str)
-            else {key: _as_floats(one) for key, one in cost.items()},
             "treat": _treatments_of(asked["treat"] or {}, source),
-            "roles": dict(asked["roles"] or {}),
-            "accept": dict(asked["accept"] or {}),
             "rule_files": tuple(path for path in rules if path is not None),
         }
+        plain = {**asked, "household_keys": household_keys, "cost": cost}
         others = {
-            name: _plain(name, value)
-            for name, value in asked.items()
-            if name not in resolved and name in RECORDED
+            name: setting.resolved(name, plain[name])
+            for name, setting in RECORDED.items()
+            if name not in resolved
         }
         settings = cls(**resolved, **others)  # type: ignore[arg-type]
         return settings._with_bounds(source)
@@ -669,32 +600,12 @@ class Settings:
         for name in self.named:
             if not isinstance(name, str):
                 raise TypeError(f"column {name!r}: a record needs names that are text")
-        plain = {
-            each.name: getattr(self, each.name)
+        values = {
+            each.name: RECORDED[each.name].recorded(getattr(self, each.name))
             for each in fields(self)
             if each.name in RECORDED
         }
-        return {
-            **plain,
-            "keys": [list(keys) for keys in self.keys],
-            "k": list(self.k),
-            "strata": list(self.strata),
-            "population": self.population_name,
-            "recodings": {
-                name: {**rule.to_dict(), "drop": int(rule.drop)}
-                for name, rule in self.recodings.items()
-            },
-            "household_keys": list(self.household_keys),
-            "related": {name: list(others) for name, others in self.related.items()},
-            "treat": [
-                {"columns": list(names), "rules": [rule.to_dict() for rule in rules]}
-                for names, rules in self.treat.items()
-            ],
-            "cost": self.cost
-            if isinstance(self.cost, str)
-            else {key: _as_json(one) for key, one in self.cost.items()},
-            "ordered": list(self.ordered),
-        }
+        return {**values, "population": self.population_name}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Settings:
@@ -702,32 +613,13 @@ class Settings:
         if set(plain) != set(RECORDED):
             odd = ", ".join(sorted(set(plain) ^ set(RECORDED)))
             raise ValueError(f"not the settings of a protection: {odd}")
-        for name, kind in RECORDED.items():
-            _refuse_unfit(f"settings.{name}", plain[name], kind)
-        if plain["population"].startswith(GIVEN):
-            raise ValueError(
-                f"settings.population: a record cannot hold {plain['population']!r}; "
-                "protect again by riskcore.protect(..., population=...)"
-            )
-        cost = plain["cost"]
+        for name, setting in RECORDED.items():
+            refuse_faults(setting.recorded_shape, plain[name], f"settings.{name}")
         try:
             return cls(
                 **{
-                    **plain,
-                    "keys": key_sets(plain["keys"]),
-                    "k": tuple(plain["k"]),
-                    "strata": tuple(plain["strata"]),
-                    "recodings": {
-                        name: _recoding(f"settings.recodings.{name}", rules)
-                        for name, rules in plain["recodings"].items()
-                    },
-                    "household_keys": tuple(plain["household_keys"]),
-                    "treat": _treatments(plain["treat"]),
-                    "related": {k: tuple(v) for k, v in plain["related"].items()},
-                    "cost": cost
-                    if isinstance(cost, str)
-                    else {key: _as_floats(one) for key, one in cost.items()},
-                    "ordered": tuple(plain["ordered"]),
+                    name: setting.restored(f"settings.{name}", plain[name])
+                    for name, setting in RECORDED.items()
                 }
             )
         except OverflowError as error:
@@ -750,168 +642,11 @@ def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
         raise
 
 
-def _treatments(plain: list[dict[str, Any]]) -> dict[Any, tuple[Treatment, ...]]:
-    """Return treatments from plain data, which may hold anything."""
-    found = {}
-    for i, one in enumerate(plain):
-        member = f"settings.treat[{i}]"
-        if set(one) != {"columns", "rules"} or not isinstance(one["rules"], list):
-            raise ValueError(f"{member}: need columns and a list of rules")
-        _refuse_unfit(f"{member}.columns", one["columns"], NAMES)
-        try:
-            rules = tuple(map(Treatment.from_dict, one["rules"]))
-        except ValueError as error:
-            raise ValueError(f"{member}: {error}") from None
-        found[tuple(one["columns"])] = rules
-    check_treatments(found)
-    return found
-
-
-def _recoding(member: str, plain: Any) -> Recoding:
-    """Return a recoding from plain data, which may hold anything."""
-    if not isinstance(plain, dict):
-        raise ValueError(f"{member}: need an object, not {reprlib.repr(plain)}")
-    rules = plain.get("rules", [])
-    if not (isinstance(rules, list) and all(isinstance(r, dict) for r in rules)):
-        raise ValueError(f"{member}.rules: need a list of objects")
-    each = [(member, _OF_RECODING, plain)]
-    each += [(f"{member}.rules[{i}]", _OF_RULE, one) for i, one in enumerate(rules)]
-    for place, kinds, given in each:
-        for name, value in given.items():
-            _refuse_unfit(f"{place}.{name}", value, kinds.get(name, _NOTHING))
-    try:
-        return Recoding.from_dict(plain)
-    except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise ValueError(f"{member}: {error}") from None
-
-
-def _plain(argument: str, value: Any) -> Any:
-    """Return a number or bool as Python's own; other values unchanged."""
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, int):
-        return value
-    return (
-        arguments.number(argument, value)
-        if isinstance(value, Real | Decimal)
-        else value
-    )
-
-
-def _refuse_unfit(place: str, value: Any, kind: Kind) -> None:
-    """Refuse a value of a record that is not of its kind."""
-    if not kind.fits(value):
-        raise ValueError(f"{place}: need {kind.need}, not {reprlib.repr(value)}")
-
-
-# What a record holds of a recoding and of each of its rules, by name.
-_CODE = Kind(
-    lambda value: value is None or isinstance(value, str | int | float),
-    "a code or null",
-)
-_NOTHING = Kind(lambda _: False, "nothing of this name")
-_OF_RECODING: Mapping[str, Kind] = {
-    "rules": Kind(list_of(lambda one: isinstance(one, dict)), "a list of rules"),
-    "others": WORD,
-    "missing": _CODE,
-    "drop": WHOLE,
-    "base": NUMBER,
-    "tails": Kind(lambda value: value == [], "no quantiles: a record holds bounds"),
-    "words": NAME,
-    "padded": FLAG,
-    "missing_codes": NAMES,
-    "codelist": NAME,
-    "source": NAME,
-}
-_OF_RULE: Mapping[str, Kind] = {
-    "to": _CODE,
-    "low": _CODE,
-    "high": _CODE,
-    "bounds": WORD,
-    "line": WHOLE.or_null(),
-}
-
-
-def _as_floats(cost: Any) -> Any:
-    """Return the cost of a key, or of its categories by their texts, as doubles."""
-    if isinstance(cost, Mapping):
-        return {code_text(code): _as_floats(one) for code, one in cost.items()}
-    return math.inf if cost == NEVER else float(cost)
-
-
-def _as_json(cost: Any) -> Any:
-    """Return the cost of a key, or of its categories, as JSON holds it."""
-    if isinstance(cost, Mapping):
-        return {code: _as_json(one) for code, one in cost.items()}
-    return NEVER if math.isinf(cost) else cost
-
-
-def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
-    """Return the cost of a key, or of each of its categories, with its name."""
-    if not isinstance(cost, Mapping):
-        return [(f"cost of {key!r}", cost)]
-    return [(f"cost of {key!r}, category {code!r}", one) for code, one in cost.items()]
-
-
 def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...]]:
     """Return the rules by columns; refuse a column that does not exist."""
     if isinstance(treat, Mapping):
         source.check(one for one in treat if isinstance(one, str) and "+" not in one)
     return parsed_treatments(treat, source.names)
-
-
-def _check_kinds(
-    *,
-    weight: Any,
-    household: Any,
-    recodings: Any,
-    household_keys: Any,
-    related: Any,
-    roles: Any,
-    accept: Any,
-    **_: Any,
-) -> None:
-    """Refuse arguments of `riskcore.protect` of the wrong kind."""
-    arguments.column_name("weight", weight)
-    arguments.column_name("household", household)
-    if household_keys is not None:
-        arguments.names("household_keys", household_keys)
-    if isinstance(related, str) and related == DERIVED:
-        related = None
-    mappings = {
-        "recodings": recodings,
-        "related": related,
-        "roles": roles,
-        "accept": accept,
-    }
-    for argument, value in mappings.items():
-        if value is not None and not isinstance(value, Mapping):
-            raise TypeError(
-                f"{argument}={arguments.shown(value)}: need a mapping by column"
-            )
-    for key, rule in (recodings or {}).items():
-        if not isinstance(rule, str | os.PathLike | Recoding):
-            raise TypeError(
-                f"recodings of {key!r}: {arguments.shown(rule)} is neither a Recoding "
-                "nor a rule such as 'top:85' nor the path of a .grc file"
-            )
-    for key, others in (related or {}).items():
-        arguments.names(f"related of {key!r}", others)
-
-
-def _check_cost_kinds(cost: Any) -> None:
-    """Refuse costs of the wrong kind."""
-    if cost is not None and not isinstance(cost, str | Mapping):
-        raise _no_cost(cost)
-    if isinstance(cost, Mapping):
-        for key, costs in cost.items():
-            for what, one in _each_cost(key, costs):
-                arguments.number(what, one)
-
-
-def _no_cost(cost: Any) -> ValueError:
-    words = ", ".join(map(repr, COSTS))
-    return ValueError(f"cost={arguments.shown(cost)}: use {words} or a mapping")
 
 
 def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
@@ -962,7 +697,7 @@ def _derived(
     return related_columns(found, names, roles)
 
 
-def _costs(names: Iterable[Hashable], declared: Declared) -> Costs:
+def _costs(names: Iterable[Hashable], declared: Declared) -> CostsOfKeys:
     """Return the suppression weights in metadata; without metadata, equal costs."""
     if not declared:
         return "fewest"

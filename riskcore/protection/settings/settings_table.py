@@ -6,51 +6,64 @@ Types that take time to load are in quotes: nobody needs them to parse a command
 import os
 from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypedDict
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeAlias,
+    TypedDict,
+    get_args,
+)
 
 from riskcore.assessment.assess_settings import (
     CLUSTER,
-    KIND_OF_L,
+    HOUSEHOLD,
+    KEYS,
     KNOWN_WAVES,
     METHOD,
-    ORDERED,
     PERSON,
     POPULATION,
     SAMPLING_FRACTION,
     STRATA,
     SUBSETS,
     WAVE,
+    WEIGHT,
     K,
+    LeastL,
     Level,
     Method,
-    ReportSettings,
     level,
 )
 from riskcore.common.settings import (
-    COST,
-    FLAG,
-    FRACTION,
-    IDS,
-    NAME,
-    NAME_SETS,
-    NAMES,
-    NUMBER,
-    PATH,
-    RECODINGS,
-    RELATED,
-    SEED,
-    TREATMENTS,
-    WORDS,
-    Kind,
+    ORDER,
+    ORDERED,
+    ByColumn,
+    Choice,
+    Columns,
+    File,
+    Flag,
+    Number,
+    ReportSettings,
     Setting,
+    Share,
     settings_of,
+)
+from riskcore.protection.settings.kinds import (
+    Costs,
+    Ids,
+    Recodings,
+    Related,
+    Roles,
+    Seed,
+    Treatments,
 )
 
 if TYPE_CHECKING:
     from riskcore.assessment.goals import KOfSets
     from riskcore.data.recode import Recoding
 
-Costs: TypeAlias = (
+CostsOfKeys: TypeAlias = (
     Literal["fewest", "equal", "entropy"]
     | Mapping[Any, float]
     | Mapping[Any, float | Mapping[Any, float]]
@@ -59,21 +72,20 @@ Suppression: TypeAlias = Literal["exact", "argus"]
 Ties: TypeAlias = Literal["rule", "secret"]
 
 
-# How the order of the records is called among columns, and any column.
-ORDER = "(order)"
-ANY = "*"
-
-
 def _risk(what: str) -> Setting:
-    return Setting(
-        kind=FRACTION, within="(0, 1]", unit="a risk", metavar="RISK", help=what
-    )
+    return Share(within="(0, 1]", unit="a risk", metavar="RISK", help=what)
 
 
 def _rate(what: str) -> Setting:
-    return Setting(
-        kind=FRACTION, within="(0, 1]", unit="a fraction", metavar="RATE", help=what
-    )
+    return Share(within="(0, 1]", unit="a fraction", metavar="RATE", help=what)
+
+
+# Names that earlier files of rules have, and what stands in their place.
+FOLDED = {
+    "kind": 'give it with the number: l = "entropy:3"',
+    "ordered": 'give the role in [roles]: INCOME = "sensitive:ordered"',
+    "report_title": "leave it out: the title follows from the file",
+}
 
 
 class SafetySettings(TypedDict, total=False):
@@ -105,8 +117,7 @@ class SafetySettings(TypedDict, total=False):
     ]
     min_population: Annotated[
         float | None,
-        Setting(
-            kind=NUMBER,
+        Number(
             within="(0, inf)",
             unit="a number of people",
             metavar="N",
@@ -115,28 +126,26 @@ class SafetySettings(TypedDict, total=False):
         ),
     ]
     l: Annotated[  # noqa: E741
-        float | None,
-        Setting(
-            kind=NUMBER,
+        float | str | None,
+        LeastL(
             metavar="L",
             help="smallest l-diversity of each sensitive column (--role "
-            "COLUMN=sensitive) among the records that have the keys of a record",
+            "COLUMN=sensitive) among the records that have the keys of a record: a "
+            "number of distinct values, entropy:L or recursive:L",
         ),
     ]
-    kind: Annotated[str, KIND_OF_L]
     t: Annotated[
         float | None,
-        Setting(
-            kind=FRACTION,
+        Share(
             metavar="T",
             help="t-closeness: largest distance allowed between the sensitive values "
-            "of these records and those of the file",
+            "of these records and those of the file. All values are equally far from "
+            "each other, unless the role is sensitive:ordered",
         ),
     ]
-    ordered: Annotated[Iterable[Hashable], ORDERED]
     missing: Annotated[
         str,
-        Setting(
+        Choice(
             default="wildcard",
             choices=("wildcard", "argus", "category"),
             help="what a missing key matches before protection: any value, as in "
@@ -158,13 +167,13 @@ class ColumnSettings(TypedDict, total=False):
 
     roles: Annotated[
         Mapping[Any, str] | None,
-        Setting(
-            kind=WORDS,
-            choices=("numeric", "sensitive", "identifier", "harmless"),
+        Roles(
+            choices=("numeric", "sensitive", ORDERED, "identifier", "harmless"),
             option="role",
             metavar="COLUMN=ROLE",
             help="roles of columns that are not keys. numeric: known to an intruder as "
-            "a number, to some precision. sensitive: not known to an intruder. "
+            "a number, to some precision. sensitive: not known to an intruder "
+            "(sensitive:ordered: numbers whose order counts for --t). "
             "identifier: left out of the safe file. harmless: of no use to an "
             "intruder. *=harmless:REASON calls all other columns harmless without "
             "examining them; the verdict says so",
@@ -172,8 +181,7 @@ class ColumnSettings(TypedDict, total=False):
     ]
     accept: Annotated[
         Mapping[Any, str] | None,
-        Setting(
-            kind=WORDS,
+        ByColumn(
             metavar="COLUMN=REASON",
             help="leaks that may stay open, with the reason: "
             "INCOME='the register is not public'. *=REASON accepts all columns, "
@@ -192,8 +200,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
 
     recodings: Annotated[
         "Mapping[Any, Recoding | str | os.PathLike[str]] | None",
-        Setting(
-            kind=RECODINGS,
+        Recodings(
             option="recode",
             metavar="VARIABLE=RULE",
             help="recode variables before suppression: AGE=top:85, REGION=truncate:2",
@@ -201,8 +208,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
     treat: Annotated[
         Mapping[Any, Any] | None,
-        Setting(
-            kind=TREATMENTS,
+        Treatments(
             metavar="COLUMN=RULE",
             help="treat numbers, weights and categories before suppression: "
             "INCOME=top:1%, JOB=pram:0.8; a column with several rules gets them one "
@@ -210,9 +216,8 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
         ),
     ]
     cost: Annotated[
-        Costs | None,
-        Setting(
-            kind=COST,
+        CostsOfKeys | None,
+        Costs(
             metavar="COST",
             help="cost of blanking a key. fewest: all keys cost the same; among equal "
             "choices the value whose category has the most records is taken, so that "
@@ -227,17 +232,14 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
     household_keys: Annotated[
         Iterable[Hashable] | None,
-        Setting(
-            kind=NAMES,
-            metavar="COLUMN",
+        Columns(
             help="keys that are equal within a household; they are blanked for all "
             "members or for none",
         ),
     ]
     related: Annotated[
         Mapping[Any, Iterable[Hashable]] | Literal["derived"] | None,
-        Setting(
-            kind=RELATED,
+        Related(
             metavar="KEY=COLUMN",
             help="columns to blank together with a key; derived: all columns that "
             "determine a key or that a key determines, such as recodes and copies",
@@ -245,9 +247,7 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
     against_insiders: Annotated[
         bool,
-        Setting(
-            default=False,
-            kind=FLAG,
+        Flag(
             help="blank more values, until no blanked key can be told by someone who "
             "knows all people of the file, from who is left over once complete records "
             "account for the others",
@@ -255,7 +255,8 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
     suppression: Annotated[
         Suppression,
-        Setting(
+        Choice(
+            choices=get_args(Suppression),
             default="exact",
             help="which keys to blank: the cheapest (exact, default), or the keys "
             "mu-Argus would choose (argus)",
@@ -263,7 +264,8 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
     ties: Annotated[
         Ties,
-        Setting(
+        Choice(
+            choices=get_args(Ties),
             default="rule",
             help="how to decide between keys of equal cost. rule (default): by the "
             "rule of --cost, the same each time. secret: by random bits that only the "
@@ -274,37 +276,29 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
     ]
 
 
-OUTPUT = Setting(kind=PATH, metavar="FILE", help="the safe file to write")
+OUTPUT = File(metavar="FILE", help="the safe file to write")
 
 
 class WriteSettings(ReportSettings, total=False):
     """The settings of `Protected.write`."""
 
-    overwrite: Annotated[
-        bool, Setting(default=False, kind=FLAG, help="replace existing files")
-    ]
+    overwrite: Annotated[bool, Flag(help="replace existing files")]
     allow_unsafe: Annotated[
         bool,
-        Setting(
-            default=False,
-            kind=FLAG,
+        Flag(
             help="write the file even if records remain unsafe",
         ),
     ]
     drop: Annotated[
         Iterable[str],
-        Setting(
+        Columns(
             default=(),
-            kind=NAMES,
-            metavar="COLUMN",
             help="columns to leave out of the safe file, such as names and addresses",
         ),
     ]
     shuffle: Annotated[
         bool | int,
-        Setting(
-            default=False,
-            kind=SEED,
+        Seed(
             metavar="SEED",
             help="write the records in a random order, with households together (apart "
             "if their ids are dropped); only the private record holds the order. In a "
@@ -314,9 +308,7 @@ class WriteSettings(ReportSettings, total=False):
     ]
     renumber: Annotated[
         Iterable[str] | None,
-        Setting(
-            kind=IDS,
-            metavar="COLUMN",
+        Ids(
             help="columns that get new ids in random order (default: the --household "
             "or --person column or the one declared by mu-Argus metadata); without a "
             "COLUMN all ids stay as they are",
@@ -324,9 +316,7 @@ class WriteSettings(ReportSettings, total=False):
     ]
     guard_formulas: Annotated[
         bool,
-        Setting(
-            default=False,
-            kind=FLAG,
+        Flag(
             help="in CSV, write an apostrophe before text that a spreadsheet would run "
             "as a formula: text that begins with = + - or @ and is not a number",
         ),
@@ -336,8 +326,7 @@ class WriteSettings(ReportSettings, total=False):
     ]
     record: Annotated[
         str | Path | None,
-        Setting(
-            kind=PATH,
+        File(
             metavar="JSON",
             help="private record of the protection to write (default: the name of "
             "--output with .private.json added)",
@@ -345,8 +334,7 @@ class WriteSettings(ReportSettings, total=False):
     ]
     public_record: Annotated[
         str | Path | None,
-        Setting(
-            kind=PATH,
+        File(
             option="record_public",
             metavar="JSON",
             help="also write a record for publication: methods and counts only",
@@ -355,12 +343,12 @@ class WriteSettings(ReportSettings, total=False):
 
 
 # What a private record holds of the settings, by name; subsets are sets of keys there.
-RECORDED: Mapping[str, Kind] = {
-    "keys": NAME_SETS,
-    "weight": NAME,
-    "household": NAME,
+RECORDED: Mapping[str, Setting] = {
+    "keys": KEYS,
+    "weight": WEIGHT,
+    "household": HOUSEHOLD,
     **{
-        name: setting.recorded
+        name: setting
         for name, setting in settings_of(ProtectSettings).items()
         if name != "subsets"
     },

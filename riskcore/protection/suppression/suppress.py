@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.goals import l_parts
 from riskcore.assessment.margin_goals import (
     MarginGoal,
     PopulationGoal,
@@ -195,9 +196,11 @@ def _goals(
         yield PopulationGoal(settings.min_population)
     for column in sensitive:
         ordered = column.name in settings.ordered
-        for rule, asked in (("l", settings.l), ("t", settings.t)):
-            if asked is not None:
-                yield SensitiveGoal(rule, asked, column, cells, settings.kind, ordered)
+        if settings.l is not None:
+            definition, least = l_parts(settings.l)
+            yield SensitiveGoal("l", least, column, cells, definition)
+        if settings.t is not None:
+            yield SensitiveGoal("t", settings.t, column, cells, ordered=ordered)
 
 
 def _in_order(

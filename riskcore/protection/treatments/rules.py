@@ -99,6 +99,8 @@ class Treatment(ABC):
         Whether it needs a secret.
     columns : tuple
         The fewest and the most columns that it takes together.
+    within : tuple of str
+        The columns of the strata in which it works, for many kinds.
     needs : tuple of str
         Other columns that it uses.
     by_risk, last : bool

@@ -30,14 +30,9 @@ Positions = NDArray[np.int64]
 @enter
 @dataclass(frozen=True, slots=True)
 class AreaSwap(ShareTreatment):
-    """Pairs of households in different areas exchange all area columns.
+    """A share of the households exchange all area columns with one of another area.
 
-    Attributes
-    ----------
-    share : float
-        Share of the households to swap.
-    within : tuple of str
-        The matching variables, in which the two households agree.
+    The two agree in the columns ``within``.
     """
 
     within: Names = ()

@@ -31,14 +31,7 @@ from riskcore.protection.treatments.strata import combined
 @enter
 @dataclass(frozen=True, slots=True)
 class WeightRounding(Treatment):
-    """Weights become multiples of a base at random, and keep their sum.
-
-    Attributes
-    ----------
-    base : float
-    within : tuple of str
-        The columns of strata whose sums are kept, too.
-    """
+    """Weights become multiples of a base at random, and keep their sum in strata."""
 
     base: float
     within: Names = ()
@@ -84,8 +77,6 @@ class WeightSharing(Treatment):
     ----------
     classes : int
         Number of classes of about as many records each; 1: the mean of the stratum.
-    within : tuple of str
-        The columns of strata, each with classes of its own.
     """
 
     classes: int

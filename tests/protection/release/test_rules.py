@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import riskcore
 from riskcore import Recoding, Release, models, simulate
-from riskcore.common.toml_text import RulesError
 from riskcore.data.files import formats
+from riskcore.common.toml_text import RulesError
 from tests.accepted import ANY_LEAK
 
 TEXT = """\
@@ -48,7 +48,6 @@ cost = { SEX = "never", AGE = 2 }
 [output]
 file = "out/safe.csv"
 drop = ["HOUSEHOLD"]
-report_title = "A title"
 
 [check]
 max_rate = 0.5
@@ -88,7 +87,6 @@ def test_rules_are_the_arguments_of_protect(folder):
     assert rules.file("output") == Path("a/out/safe.csv")
     assert rules.output() == {
         "file": Path("a/out/safe.csv"), "drop": ["HOUSEHOLD"],
-        "report_title": "A title",
     }  # fmt: skip
 
 
@@ -200,7 +198,7 @@ def test_arguments_become_rules():
         "output": {"file": "o.csv"},
         "check": {"max_risk": 0.1},
     }  # fmt: skip
-    assert rules.arguments()["k"] == {("B", "C"): 5}
+    assert rules.arguments()["k"] == [None, 5]
     assert rules.arguments()["cost"] == {"A": float("inf"), "B": 2.5}
 
 
@@ -210,17 +208,19 @@ def test_arguments_become_rules():
         ("", "rules: the version is missing"),
         ("[safe]\nk = 3", "r.toml: the version is missing"),
         ("format = 1\n[safe]\nk = [3]\n[columns]\nkeys = [['A'], ['X']]",
-         "r.toml:3:1: safe.k: 1 number for 2 sets of keys"),
+         "r.toml:3:1: safe.k: k: 1 number for 2 sets of keys"),
         ("format = 1\n[safe]\nrate = '200%'\n[columns]\nkeys = ['A']",
          "r.toml:3:1: safe.rate: 200% is not in"),
         ("format = 1\n[safe]\nk = 2\n[columns]\nkeys = ['A', 'A']",
          "r.toml:5:1: columns.keys: .* more than once"),
         ("format = 1\n[safe]\nk = 2\n", r"r.toml:1:1: columns.keys: missing"),
-        ("format = 1\n[columns]\nkeys = ['A', 'b']\n",
+        ("format = 1\n[columns]\nkeys = ['A', 'b']\n[safe]\nk = 2",
          "r.toml:3:14: columns.keys: .*: no column 'b'"),
-        ("format = 1\n[columns]\nkeys = ['A']\n[suppress]\nrelated = {A = ['b']}",
+        ("format = 1\n[columns]\nkeys = ['A']\n[suppress]\nrelated = {A = ['b']}\n"
+         "[safe]\nk = 2",
          "r.toml:5:17: suppress.related.A: .*: no column 'b'"),
-        ("format = 1\n[columns]\nkeys = ['A']\n[treat]\n'A+b' = 'round:5'",
+        ("format = 1\n[columns]\nkeys = ['A']\n[treat]\n'A+b' = 'microaggregate:3'\n"
+         "[safe]\nk = 2",
          r"r.toml:5:1: treat.A\+b: .*: no column 'b'"),
         ("format = 1\n[columns]\nkeys = ['A']\n[treat]\nA = 'round:'\n[safe]\nk=2",
          r"r.toml:5:1: treat"),
@@ -229,7 +229,8 @@ def test_arguments_become_rules():
         ("format = 1\n[data]\nencoding = 'klingon'\n[columns]\nkeys = ['A']\n"
          "[safe]\nk=2", r"r.toml:3:1: data.encoding"),
         ("format = 1\n[columns]\nkeys = ['A']\n[treat]\nX = ['round:5', "
-         "'swap:5%:within=A+b']", r"r.toml:5:17: treat.X: .*: no column 'b'"),
+         "'swap:5%:within=A+b']\n[safe]\nk = 2",
+         r"r.toml:5:17: treat.X: .*: no column 'b'"),
         ("format = 1\n[columns]\nkeys = ['A']\n[safe]\nk = 2\nstrata = ['A']",
          "r.toml:6:1: safe.strata: .*both a key and a stratum"),
         ("format = 1\n[columns]\nkeys = ['A']\n[safe]\nk = 2\n[suppress]\n"
@@ -325,7 +326,7 @@ def test_names_in_quotes_are_no_settings(tmp_path):
     text = "format = 1\n[safe]\nk = 2\n[columns]\nkeys = ['t']\n[check]\nl = 2\n"
     text += "sensitive = ['l']"
     rules = Release.parse(text, "r.toml")
-    with pytest.raises(RulesError, match=r"^r.toml: no column 't'; .* 'k', 'l'"):
+    with pytest.raises(RulesError, match=r"^r.toml:5:9: columns.keys: no column 't'"):
         rules.check({"k": [1, 1], "l": [1, 1]})
     with pytest.raises(RulesError, match=r"^r.toml:8:14: check.sensitive: no column"):
         rules.check({"t": [1, 1], "k": [1, 1]})

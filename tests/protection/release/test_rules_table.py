@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.release_rules import PAGE, SCHEMA, schema_text, tables_text
-from riskcore.assessment.assess_settings import CheckSettings, ReportSettings
-from riskcore.common.settings import settings_of
+from riskcore.assessment.assess_settings import CheckSettings
+from riskcore.common.settings import ReportSettings, settings_of
 from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.settings.rules_table import (
     LEFT_OUT,
     entries,
     fault_of,
     schema,
-    shape_of,
 )
 from riskcore.protection.settings.settings_table import ProtectSettings, WriteSettings
 
@@ -26,8 +25,8 @@ RULES = {
     "data": {"file": "s.csv", "missing_codes": {"*": ["NA"], "AGE": ["99"]}},
     "columns": {"keys": [["SEX", "AGE"], ["SEX", "JOB"]], "weight": "W"},
     "safe": {"k": [3, 5], "rate": "0.1%",
-        "l": 2, "min_population": 100},
-    "roles": {"NAME": "identifier"},
+        "l": "entropy:2", "min_population": 100},
+    "roles": {"NAME": "identifier", "PAY": "sensitive:ordered"},
     "recodings": {"AGE": "from:15,30"},
     "treat": {"PAY": ["top:1%", "round:10"], "A+B": "microaggregate:3"},
     "suppress": {
@@ -54,8 +53,8 @@ def test_every_setting_has_one_place():
     # A file to read and one to write; goals among the people of the original, and
     # limits of the safe file alone.
     twice = Counter(place[-1] for place in entries()) - Counter(names)
-    assert {*twice} == {"file", "l", "t", "kind", "ordered", "min_population"}
-    assert all(shape_of(setting) for setting in entries().values())
+    assert {*twice} == {"file", "l", "t", "min_population"}
+    assert all(setting.shape for setting in entries().values())
 
 
 def test_the_published_schema_and_the_page_are_those_of_the_settings():
@@ -131,6 +130,10 @@ def test_faults_are_those_of_the_schema(changes, more):
         ({"k": 3}, ("k",), "it belongs into [safe]"),
         ({"safe": 3}, ("safe",), "write [safe] on a line of its own"),
         ({"safe": {"recodings": {}}}, ("safe", "recodings"), "into [recodings]"),
+        ({"safe": {"kind": "entropy"}}, ("safe", "kind"), 'l = "entropy:3"'),
+        ({"check": {"kind": "entropy"}}, ("check", "kind"), 'l = "entropy:3"'),
+        ({"safe": {"ordered": ["A"]}}, ("safe", "ordered"), '"sensitive:ordered"'),
+        ({"safe": {"l": "entropy"}}, ("safe", "l"), "such as 'entropy:3'"),
         ({"safe": {"zzz": 1}}, ("safe", "zzz"), "known: level, k, subsets"),
         ({"safe": {"threshold": float("nan")}}, ("safe", "threshold"), "in (0, 1]"),
         ({"safe": {"threshold": 0}}, ("safe", "threshold"), "in (0, 1]"),

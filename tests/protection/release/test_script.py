@@ -70,7 +70,6 @@ file = "safe.xlsx"
 shuffle = true
 report = "report.html"
 report_public = "public.html"
-report_title = "A survey with 'quotes' in its title"
 drop = ["HOUSEHOLD"]
 """,
     "a seed": """

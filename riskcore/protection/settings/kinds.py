@@ -1,0 +1,395 @@
+"""The kinds of settings that only a protection has: rules by column, costs, roles."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from riskcore.common.settings import (
+    BOOLEAN,
+    NAMES,
+    NEVER,
+    NULL,
+    NUMBER,
+    TEXT,
+    WHOLE,
+    ByColumn,
+    Columns,
+    Flag,
+    Setting,
+    Shape,
+    array,
+    choice,
+    either,
+    gathered,
+    pair,
+    table,
+)
+from riskcore.common.text_numbers import whole
+from riskcore.data.recoding_words import is_rule
+from riskcore.protection.settings.shapes import refuse_faults
+
+COSTS = ("fewest", "equal", "entropy")
+# In place of related columns: those that are found.
+DERIVED = "derived"
+RAKE = "rake:"
+_HARMLESS: Shape = {
+    "type": "string",
+    "pattern": "^harmless:.",
+    "title": "'harmless:REASON' for \"*\"",
+}
+_COST = either(
+    {"type": "number", "minimum": 0, "title": "a number"},
+    {"enum": [NEVER], "title": repr(NEVER)},
+)
+_OBJECT = table({}, "an object")
+_CODE = either(TEXT, NUMBER, NULL)
+_NAME = either(TEXT, NULL)
+# What a record holds of a recoding and of each of its rules, by name.
+_OF_RECODING: Mapping[str, Shape] = {
+    "rules": array(_OBJECT, "a list of rules"),
+    "others": TEXT,
+    "missing": _CODE,
+    "drop": WHOLE,
+    "base": NUMBER,
+    "tails": {"enum": [], "title": "no quantiles: a record holds bounds"},
+    "words": _NAME,
+    "padded": BOOLEAN,
+    "missing_codes": NAMES,
+    "codelist": _NAME,
+    "source": _NAME,
+}
+_OF_RULE: Mapping[str, Shape] = {
+    "to": _CODE,
+    "low": _CODE,
+    "high": _CODE,
+    "bounds": TEXT,
+    "line": either(WHOLE, NULL),
+}
+_NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
+
+
+class Seed(Flag):
+    """On or off, or the whole number of a fixed choice."""
+
+    form = either(BOOLEAN, WHOLE)
+
+    def parsing(self) -> dict[str, Any]:
+        """Return how argparse reads an option that needs no word."""
+        how = {"nargs": "?", "const": True, "default": self.default, "type": self.read}
+        return {**how, "metavar": self.metavar}
+
+    def read(self, word: str) -> Any:
+        """Return the seed; the word may also be the file that follows."""
+        try:
+            return whole(word)
+        except ValueError as error:
+            raise ValueError(
+                f"{error}; to shuffle without a seed, put -- or another option after "
+                f"--shuffle: --shuffle -- {word}"
+            ) from None
+
+
+class Ids(Columns):
+    """Columns of ids; an empty list is an answer, too."""
+
+    nargs = "*"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Roles(ByColumn):
+    """A role for each of some columns, or "harmless:REASON" for all others."""
+
+    choices: tuple[str, ...]
+
+    @property
+    def shape(self) -> Shape:
+        """A table of roles."""
+        words = either(choice(self.choices), _HARMLESS)
+        return {**self.form, "additionalProperties": words}
+
+
+class Recodings(ByColumn):
+    """A recoding for each of some columns: a rule in words, or a recode file."""
+
+    form = table(TEXT, "a table of rules by column")
+    recorded_form = table(_OBJECT, "an object of recodings")
+    names_files = True
+
+    def refuse_wrong(self, name: str, value: Any) -> None:
+        """Refuse what cannot be a rule."""
+        from riskcore.common import arguments
+        from riskcore.data.recode import Recoding
+
+        super().refuse_wrong(name, value)
+        for key, rule in value.items():
+            if not isinstance(rule, str | os.PathLike | Recoding):
+                raise TypeError(
+                    f"{name} of {key!r}: {arguments.shown(rule)} is neither a Recoding "
+                    "nor a rule such as 'top:85' nor the path of a .grc file"
+                )
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return the rules, whose files are found."""
+        return {name: _recoding(rule, folder) for name, rule in plain.items()}
+
+    def recorded(self, value: Any) -> Any:
+        """Return the recodings as plain data."""
+        return {
+            name: {**rule.to_dict(), "drop": int(rule.drop)}
+            for name, rule in value.items()
+        }
+
+    def restored(self, member: str, plain: Any) -> Any:
+        """Return the recodings of plain data, which may hold anything."""
+        return {
+            name: _restored_recoding(f"{member}.{name}", rules)
+            for name, rules in plain.items()
+        }
+
+
+def _restored_recoding(member: str, plain: dict[str, Any]) -> Any:
+    """Return a recoding of plain data."""
+    from riskcore.data.recode import Recoding
+
+    rules = plain.get("rules", [])
+    refuse_faults(_OF_RECODING["rules"], rules, f"{member}.rules")
+    parts = [(member, _OF_RECODING, plain)]
+    parts += [(f"{member}.rules[{i}]", _OF_RULE, rule) for i, rule in enumerate(rules)]
+    for place, shapes, content in parts:
+        for name, value in content.items():
+            if (name, value) != ("tails", []):
+                refuse_faults(shapes.get(name, _NOTHING), value, f"{place}.{name}")
+    try:
+        return Recoding.from_dict(plain)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ValueError(f"{member}: {error}") from None
+
+
+def _recoding(rule: str, folder: Path) -> str | Path:
+    """Return a rule in words, whose file is found, or the path of a recode file."""
+    if not is_rule(rule):
+        return folder / rule
+    kind, _, words = rule.partition(":")
+    return f"{kind}:{folder / words}" if kind == "hierarchy" else rule
+
+
+class ListsByColumn(ByColumn):
+    """Several words for each of some columns."""
+
+    def gathered(self, option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the words of each column as a list."""
+        lists: dict[str, list[str]] = {}
+        for name, word in pairs:
+            lists.setdefault(name, []).append(word)
+        return lists
+
+
+class Related(ListsByColumn):
+    """Columns for each of some keys, or those that are found."""
+
+    recorded_form = table(NAMES, "a table of lists of names by key")
+    form = either({"enum": [DERIVED], "title": repr(DERIVED)}, recorded_form)
+
+    def read(self, word: str) -> Any:
+        """Return a key and a column, or the word for the columns that are found."""
+        return word if word == DERIVED else pair(word)
+
+    def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
+        """Return the columns by key, or the word; None without any."""
+        if words == [DERIVED]:
+            return DERIVED
+        if DERIVED in words:
+            raise ValueError(
+                f"{option} {DERIVED}: give either that word, or KEY=COLUMN ..."
+            )
+        return super().value(option, words, columns)
+
+    def refuse_wrong(self, name: str, value: Any) -> None:
+        """Refuse what are not names of columns."""
+        from riskcore.common import arguments
+
+        if value == DERIVED:
+            return
+        super().refuse_wrong(name, value)
+        for key, others in value.items():
+            arguments.names(f"{name} of {key!r}", others)
+
+
+class Treatments(ListsByColumn):
+    """One rule or several for each of some columns, or for columns together."""
+
+    form = table(
+        either(TEXT, array(TEXT, "a list of rules")), "a table of rules by column"
+    )
+    recorded_form = array(_OBJECT, "a list of treatments")
+    names_files = True
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return the rules, whose files of totals are found."""
+        return {
+            name: _treatment(rules, folder)
+            if isinstance(rules, str)
+            else [_treatment(rule, folder) for rule in rules]
+            for name, rules in plain.items()
+        }
+
+    def rule(self, value: Any) -> Any:
+        """Return the rules in words."""
+        return {
+            "+".join(key) if isinstance(key, tuple) else key: [*map(str, rules)]
+            if isinstance(rules, list | tuple)
+            else str(rules)
+            for key, rules in value.items()
+        }
+
+    def recorded(self, value: Any) -> Any:
+        """Return the treatments as plain data."""
+        return [
+            {"columns": list(names), "rules": [rule.to_dict() for rule in rules]}
+            for names, rules in value.items()
+        ]
+
+    def restored(self, member: str, plain: Any) -> Any:
+        """Return the treatments of plain data, which may hold anything."""
+        from riskcore.protection.treatments.rules import Treatment, check_treatments
+
+        treat = {}
+        for i, content in enumerate(plain):
+            at = f"{member}[{i}]"
+            if set(content) != {"columns", "rules"}:
+                raise ValueError(f"{at}: need columns and a list of rules")
+            refuse_faults(NAMES, content["columns"], f"{at}.columns")
+            refuse_faults(array({}, "a list of rules"), content["rules"], f"{at}.rules")
+            try:
+                rules = tuple(map(Treatment.from_dict, content["rules"]))
+            except ValueError as error:
+                raise ValueError(f"{at}: {error}") from None
+            treat[tuple(content["columns"])] = rules
+        check_treatments(treat)
+        return treat
+
+
+def _treatment(rule: str, folder: Path) -> str:
+    """Return a treatment in words, whose file of totals is found."""
+    file = rule.removeprefix(RAKE)
+    return rule if file == rule else f"{RAKE}{folder / file}"
+
+
+class Costs(ByColumn):
+    """The costs of blanking keys, or of their categories; or how they are found."""
+
+    form = recorded_form = either(
+        {"enum": list(COSTS), "title": ", ".join(map(repr, COSTS))},
+        table(
+            either(_COST, table(_COST, "a table of costs by category")),
+            "a table of costs by key",
+        ),
+    )
+
+    def parsing(self) -> dict[str, Any]:
+        """Return how argparse reads words."""
+        return Setting.parsing(self)
+
+    def read(self, word: str) -> Any:
+        """Return the word: where a key ends is known by the columns."""
+        return word
+
+    def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
+        """Read fewest, equal, entropy, KEY=NUMBER or KEY[CATEGORY]=NUMBER ...."""
+        if words is None or (len(words) == 1 and words[0] in COSTS):
+            return words and words[0]
+        costs, of_categories = [], dict[str, list[tuple[str, float]]]()
+        known = [*map(str, columns)]
+        for word in words:
+            key, category, cost = _cost(option, word, known)
+            if category is None:
+                costs.append((key, cost))
+            else:
+                of_categories.setdefault(key, []).append((category, cost))
+        more = [
+            (key, gathered(f"{option} {key}", pairs))
+            for key, pairs in of_categories.items()
+        ]
+        return gathered(option, [*costs, *more])
+
+    def refuse_wrong(self, name: str, value: Any) -> None:
+        """Refuse what are not costs."""
+        from riskcore.common import arguments
+
+        if isinstance(value, Mapping):
+            for key, costs in value.items():
+                for what, cost in each_cost(key, costs):
+                    number = arguments.number(what, cost)
+                    if not number >= 0:
+                        raise ValueError(f"{what}: {number}, need a number >= 0")
+        elif not (isinstance(value, str) and value in COSTS):
+            words = ", ".join(map(repr, COSTS))
+            raise ValueError(
+                f"{name}={arguments.shown(value)}: use {words} or a mapping"
+            )
+
+    def resolved(self, name: str, value: Any) -> Any:
+        """Return costs as doubles, and the categories as texts."""
+        if isinstance(value, str):
+            return value
+        return {key: _as_floats(costs) for key, costs in value.items()}
+
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return costs with a number for "never"."""
+        if isinstance(plain, dict):
+            return {name: self.argument(costs, folder) for name, costs in plain.items()}
+        return math.inf if plain == NEVER else plain
+
+    def rule(self, value: Any) -> Any:
+        """Return costs with "never" for infinity."""
+        if isinstance(value, Mapping):
+            return {name: self.rule(costs) for name, costs in value.items()}
+        return NEVER if value == math.inf else value
+
+    def recorded(self, value: Any) -> Any:
+        """Return costs with "never" for infinity."""
+        return self.rule(value)
+
+    def restored(self, member: str, plain: Any) -> Any:
+        """Return costs as doubles."""
+        return self.resolved(member, self.argument(plain, Path()))
+
+
+def each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
+    """Return the cost of a key, or of each of its categories, with its name."""
+    if not isinstance(cost, Mapping):
+        return [(f"cost of {key!r}", cost)]
+    return [(f"cost of {key!r}, category {code!r}", one) for code, one in cost.items()]
+
+
+def _as_floats(cost: Any) -> Any:
+    """Return the cost of a key, or of its categories by their texts, as doubles."""
+    from riskcore.data.files.labels import code_text
+
+    if isinstance(cost, Mapping):
+        return {code_text(code): _as_floats(one) for code, one in cost.items()}
+    return float(cost)
+
+
+def _cost(option: str, word: str, columns: list[str]) -> tuple[str, str | None, float]:
+    """Read KEY=NUMBER or KEY[CATEGORY]=NUMBER; a name of a column may hold brackets."""
+    name, equals, value = word.rpartition("=")
+    if not equals:
+        raise ValueError(
+            f"{option} {word}: give {', '.join(COSTS)}, KEY=NUMBER ... or "
+            "KEY[CATEGORY]=NUMBER ..."
+        )
+    try:
+        cost = math.inf if value == NEVER else float(value)
+    except ValueError:
+        raise ValueError(f"{option} {word}: {value!r} is not a number") from None
+    if name in columns or "[" not in name or not name.endswith("]"):
+        return name, None, cost
+    named = [column for column in columns if name.startswith(f"{column}[")]
+    key = max(named, key=len, default=name.partition("[")[0])
+    return key, name[len(key) + 1 : -1], cost
