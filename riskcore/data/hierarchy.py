@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,6 @@ class Hierarchy:
     >>> towns = {"Lyon": "F", "Nice": "F", "Bonn": "D"}
     >>> europe = dict.fromkeys(towns, "EU")
     >>> areas = Hierarchy([towns, europe])
-    >>> areas.group("Nice", 1), areas.group("Nice", 2)
-    ('F', 'EU')
     >>> areas.recoding(1).apply(["Bonn", "Lyon"]).codes
     ('D', 'F')
     """
@@ -155,42 +152,6 @@ class Hierarchy:
     def values(self) -> tuple[Any, ...]:
         """The values at the bottom."""
         return tuple(self.levels[0])
-
-    @cached_property
-    def _by_text(self) -> dict[str, Any]:
-        """The values by their text, for numbers that a file has as text."""
-        return {str(value): value for value in self.levels[0] if value is not None}
-
-    def group(self, value: Any, level: int) -> Hashable:
-        """Return the group of a value on a level.
-
-        A number is also found by its text.
-
-        Parameters
-        ----------
-        value : object
-            A value at the bottom, None for missing.
-        level : int
-            From 1 up.
-
-        Returns
-        -------
-        hashable
-
-        Raises
-        ------
-        KeyError
-            If the hierarchy does not have the value.
-
-        Examples
-        --------
-        >>> Hierarchy([{"1": "low", "2": "low", "3": "high"}]).group(2, 1)
-        'low'
-        """
-        groups = self.levels[level - 1]
-        if value in groups or value is None:
-            return groups[value]
-        return groups[self._by_text.get(str(value), value)]
 
     def recoding(self, level: int) -> Recoding:
         """Return the recoding of values to their groups on a level.

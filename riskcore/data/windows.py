@@ -66,11 +66,6 @@ class Windows:
         """The tolerances in words: ``age 2, income 5%``."""
         return ", ".join(f"{name} {one}" for name, one in self.tolerance.items())
 
-    def ranges(self, codes: Sequence[Codes]) -> list[tuple[Ints, Ints]]:
-        """Return, for each key with a tolerance, the range of codes of each cell."""
-        pairs = zip(self.key, self.low, self.high, strict=True)
-        return [(low[codes[key]], high[codes[key]]) for key, low, high in pairs]
-
 
 def count_windows(
     codes: Sequence[Codes],

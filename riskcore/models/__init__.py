@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from riskcore.models.poisson_binomial import PoissonBinomial as PoissonBinomial
     from riskcore.models.poisson_gamma import PoissonGamma as PoissonGamma
     from riskcore.models.size_indices import SizeIndices as SizeIndices
-    from riskcore.models.smoothed_weights import SmoothedWeights as SmoothedWeights
 
 _HOMES = {
     "CellModel": "cell_model",
@@ -43,7 +42,6 @@ _HOMES = {
     "PoissonBinomial": "poisson_binomial",
     "PoissonGamma": "poisson_gamma",
     "SizeIndices": "size_indices",
-    "SmoothedWeights": "smoothed_weights",
 }
 
 __all__ = [*_HOMES]

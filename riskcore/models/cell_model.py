@@ -144,8 +144,6 @@ class CellModel(ABC):
     array([0.    , 0.0017, 0.    , 0.2019])
     >>> round(model.tau(), 4), model.tau_interval(groups=0)
     (0.2036, (0, 1))
-    >>> model.tau_law()
-    <PoissonBinomial: 3 events, mean 0.2035785, standard deviation 0.4035>
     >>> found = model.interval(None, lambda prior: np.exp(-prior.mu), groups=0)
     >>> [round(each, 4) for each in found]
     [0.204, 0.204, 0.204]
@@ -426,43 +424,20 @@ class CellModel(ABC):
         """
         return math.fsum(self.unique_probability(cells).tolist())
 
-    def tau_law(self, cells: Any = None) -> PoissonBinomial:
-        """Return the law of tau, with the fit taken as known.
-
-        Parameters
-        ----------
-        cells : optional
-            As in `probability`.
-
-        Returns
-        -------
-        PoissonBinomial
-
-        Raises
-        ------
-        TypeError, ValueError
-            As `probability`; or if there is no estimate.
-        """
-        table = self._table(cells)
-        refuse_shared(table)
-        if not self.converged:
-            raise ValueError(f"the model has no estimate: {self.reason}")
-        return PoissonBinomial.of(self.unique_probability(table)[table.unique])
-
     def tau_interval(
         self, cells: Any = None, level: float = 0.95, *, groups: int = GROUPS
     ) -> tuple[float, float]:
         """Return an interval for tau that allows for the error of the fit.
 
-        The distances of the ends of `tau_law` from tau, and the error of tau due to the
-        fit, are added as squares. The error of the fit is found by a jackknife: the
-        records are split into ``groups`` random groups of equal size, the same in every
-        run; the model is fitted without each group, and tau of the same cells computed.
-        In a sample of clusters, the groups are of whole clusters, with equally many
-        clusters of each stratum. Where no overdispersion was found, the ends also allow
-        for the overdispersion that the sample could hide. And no model is right: 4 % of
-        tau, times the share of the population outside the sample, are added as a
-        standard deviation.
+        With the fit taken as known, tau is a sum of independent events. The distances
+        of the ends of its law, and the error of the fit, are added as squares. The
+        error of the fit is found by a jackknife: the records are split into ``groups``
+        random groups of equal size, the same in every run; the model is fitted without
+        each group, and tau of the same cells computed. In a sample of clusters, the
+        groups are of whole clusters, with equally many clusters of each stratum. Where
+        no overdispersion was found, the ends also allow for the overdispersion that the
+        sample could hide. And no model is right: 4 % of tau, times the share of the
+        population outside the sample, are added as a standard deviation.
 
         Parameters
         ----------
@@ -490,7 +465,8 @@ class CellModel(ABC):
         groups = self._as_groups(groups)
         if not self.converged:
             return math.nan, math.nan
-        low, high = self.tau_law(table).interval(level)
+        law = PoissonBinomial.of(self.unique_probability(table)[table.unique])
+        low, high = law.interval(level)
         if not groups:
             return low, high
         tau = self.tau(table)
@@ -675,7 +651,7 @@ class CellModel(ABC):
         table = CellTable.of(cells, any_value=True)
         refuse_other_windows(table, self.sample)
         table = table.coded_as(self.sample)
-        return self.sample if table.same_as(self.sample) else table
+        return self.sample if _same_cells(table, self.sample) else table
 
     def _describe(self) -> str:
         """Return the fit in words, for `repr`."""
@@ -758,6 +734,13 @@ def refuse_windows(table: CellTable, model: str) -> None:
             f"tolerance: {model} does not take the order of numbers; fit "
             "riskcore.models.LatentClass, or leave out the tolerance"
         )
+
+
+def _same_cells(table: CellTable, other: CellTable) -> bool:
+    """Return whether tables have the same codes, records and weights."""
+    mine = (*table.codes, table.records, table.weight_sum, table.frequency)
+    theirs = (*other.codes, other.records, other.weight_sum, other.frequency)
+    return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
 
 def _differ(table: CellTable) -> bool:

@@ -90,8 +90,8 @@ class CellTable:
     >>> len(table.some(table.unique)), table.with_records(table.records * 2).n
     (2, 8)
     >>> other = CellTable.of([[0, 1], [2, 1]], levels=(2, 3))
-    >>> other.coded_as(table).matches_in(table), other.same_as(table)
-    (array([2, 0]), False)
+    >>> other.coded_as(table).matches_in(table)
+    array([2, 0])
     >>> other.known_in(table)
     array([ True,  True])
     >>> table.some(table.codes[0] == 0).places_in(table)
@@ -596,21 +596,6 @@ class CellTable:
             categories=other.categories,
         )
 
-    def same_as(self, other: CellTable) -> bool:
-        """Return whether another table has the same codes, records and weights.
-
-        Parameters
-        ----------
-        other : CellTable
-
-        Returns
-        -------
-        bool
-        """
-        mine = (*self.codes, self.records, self.weight_sum, self.frequency)
-        theirs = (*other.codes, other.records, other.weight_sum, other.frequency)
-        return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
-
     def matches_in(self, other: CellTable) -> Ints:
         """Return the number of records of another table that match each cell.
 
@@ -758,20 +743,9 @@ class CellTable:
         ValueError
             If the keys differ.
         """
-        columns = self._columns_of(other)
-        known = np.logical_and.reduce([column >= 0 for column in columns])
-        places = np.full(len(self), -1, np.int64)
-        if not known.any():
-            return places
-        both = [
-            np.concatenate([theirs, mine[known]]).astype(np.uint32)
-            for theirs, mine in zip(other.codes, columns, strict=True)
-        ]
-        cell = count(both, other.levels).inverse
-        place = np.full(int(cell.max()) + 1, -1, np.int64)
-        place[cell[: len(other)]] = np.arange(len(other))
-        places[known] = place[cell[len(other) :]]
-        return places
+        least, most = self.range_in(other, np.arange(len(other)))
+        whole = np.logical_and.reduce([column != ANY for column in self.codes])
+        return np.where(whole & (least <= most), least, -1)
 
     def _columns_of(self, other: CellTable) -> tuple[Ints, ...]:
         """Return the codes of another table for the same values."""

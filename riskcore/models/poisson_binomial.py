@@ -51,8 +51,8 @@ class PoissonBinomial:
     <PoissonBinomial: 3 events, mean 2, standard deviation 0.7071>
     >>> law.first, law.probabilities
     (1, array([0.25, 0.5 , 0.25]))
-    >>> law.interval(0.9), law.quantile(0.5)
-    ((1, 3), 2)
+    >>> law.interval(0.9)
+    (1, 3)
     """
 
     events: int
@@ -96,24 +96,6 @@ class PoissonBinomial:
         return cls(
             len(p), law.first, law.values, mean, variance, law.left_out, law.error
         )
-
-    def quantile(self, level: float) -> int:
-        """Return the smallest number k with P(at most k) >= level.
-
-        Parameters
-        ----------
-        level : float
-            In (0, 1).
-
-        Returns
-        -------
-        int
-        """
-        level = arguments.number_in("level", level, "(0, 1)")
-        if level <= 0.5:
-            at = int(np.searchsorted(np.cumsum(self.probabilities), level))
-            return self.first + min(at, len(self.probabilities) - 1)
-        return self.first + self._last(1.0 - level)
 
     def interval(self, level: float = 0.95) -> tuple[int, int]:
         """Return an equal-tailed interval with at least this probability.

@@ -65,15 +65,12 @@ def tau_mean(A: float, b: float, M: int, m1: int) -> float:
 def tau_variance(A: float, b: float, M: int, m1: int) -> float:
     """Return the variance of tau, in closed form.
 
-    With p1 and p2 the probabilities that one sample unique, or both of two, are
-    population uniques,
+    With p1 and p2 the probabilities that one unique, or both of two, remain unique,
 
         Var tau = m1 p1 (1-p1) + m1 (m1-1) p1^2 expm1(log p2 - 2 log p1).
 
-    The second term is negative. The sum loses digits only if almost all records are
-    unique and M is much smaller than A: the relative error is some 1e-15 times the
-    first term over the sum. For M up to 4096 it is summed step by step and loses no
-    digits.
+    The second term is negative: only if almost all records are unique and M is much
+    smaller than A the sum loses digits. For M up to 4096 it is summed step by step.
     """
     A, b, M, m1 = checked(A, b, M, m1)
     if m1 == 0:
@@ -142,11 +139,7 @@ def tau_distribution(A: float, b: float, M: int, m1: int) -> Distribution:
 def tau_interval(
     A: float, b: float, M: int, m1: int, level: float = 0.95
 ) -> tuple[int, int]:
-    """Return an equal-tailed interval that holds tau with at least this probability.
-
-    It is the largest ``low`` with P(tau < low) <= (1 - level)/2 and the smallest
-    ``high`` with P(tau > high) <= (1 - level)/2.
-    """
+    """Return the interval of tau with at most (1 - level)/2 on either side."""
     A, b, M, m1 = checked(A, b, M, m1)
     tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
     first, distribution = _distribution(A, b, M, m1)
@@ -187,11 +180,10 @@ def _distribution(A: float, b: float, M: int, m1: int) -> tuple[int, Distributio
 
 
 def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
-    """Return states outside which the distribution has less than 1e-30.
+    """Return states outside which the distribution has less than 1e-30 (Bernstein).
 
-    This is Bernstein's inequality: tau has the distribution of a sum of independent
-    indicators, as a step of the chain leaves the zeros of its generating function real
-    (Laguerre).
+    Tau is distributed as a sum of independent indicators: a step of the chain leaves
+    the zeros of its generating function real (Laguerre).
     """
     reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
     first = max(math.floor(mean - reach), m1 - M, 0)
@@ -242,9 +234,7 @@ def _by_coefficients(
 ) -> Distribution:
     """Return probabilities from ``first`` to ``last`` up to a common factor.
 
-    Each probability comes from its neighbor, in both directions from a state within:
-    their ratio is a ratio of integrals along the same path, and nothing large is
-    formed.
+    Each follows from its neighbor, as a ratio of integrals along the same path.
     """
     rest = _less(A, m1, b)
     top = m1 if rest > 0.0 else m1 - 1  # else the first record surely hits a unique

@@ -38,19 +38,6 @@ _TOLERANCE = 1e-4  # largest relative change of a factor by the last round
 class SmoothedWeights:
     """The mean weight of cells: main effects of the keys, and shrunk own means.
 
-    Attributes
-    ----------
-    base : float
-        The mean weight, where all factors are 1.
-    factors : tuple of float64 ndarray, each shape (levels,)
-        The factor of each category of each key; 1 where it does not occur.
-    within : float
-        The relative variance of weights within cells, of one record.
-    between : float
-        The relative variance of the mean weights of cells around the factors.
-
-    Examples
-    --------
     >>> region, sex = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0, 1]
     >>> weights = [8.0, 12.0, 9.0, 11.0, 19.0, 21.0, 20.0, 23.0]
     >>> table = CellTable.of([region, sex], weight_sum=weights)
@@ -63,24 +50,16 @@ class SmoothedWeights:
     <SmoothedWeights: spread 0.18 within cells, 0.00 between>
     """
 
-    base: float
-    factors: tuple[Floats, ...]
-    within: float
-    between: float
+    base: float  # the mean weight, where all factors are 1
+    factors: tuple[Floats, ...]  # of categories by key; 1 where one does not occur
+    within: float  # relative variance of the weights of records within cells
+    between: float  # and of the mean weights of cells around the factors
 
     @classmethod
     def of(cls, table: CellTable) -> Self | None:
         """Return the smoothing of the weights of a sample.
 
-        Parameters
-        ----------
-        table : CellTable
-
-        Returns
-        -------
-        SmoothedWeights or None
-            None if there is nothing to smooth, or no cell shows how weights differ
-            within it: all cells have one weight, or one record.
+        None if no cell shows how weights differ: all have one weight, or one record.
         """
         if table.weight_spread is None or not table.weight_spread.any():
             return None
@@ -112,37 +91,15 @@ class SmoothedWeights:
         return cls(base, tuple(found), within, between)
 
     def without(self, table: CellTable, records: Ints) -> Self:
-        """Return the smoothing with fewer records, each of the mean weight of its cell.
-
-        Parameters
-        ----------
-        table : CellTable
-            The sample.
-        records : int64 ndarray, shape (K,)
-            The records that are left in each cell.
-
-        Returns
-        -------
-        SmoothedWeights
-        """
+        """Return the smoothing with fewer records, each of its cell's mean weight."""
         found = self._fitted(_Weights.of(table, records), self.factors, _AGAIN)
         return found if math.isfinite(found.within) else self
 
     def mean_weight(self, table: CellTable, sample: CellTable | None = None) -> Floats:
-        """Return the smoothed mean weight of cells.
+        """Return the smoothed mean weight of cells, coded as the sample.
 
-        Parameters
-        ----------
-        table : CellTable
-            Coded as the sample.
-        sample : CellTable, optional
-            The sample, for cells with any value of a key: their factor is the mean of
-            the records that match.
-
-        Returns
-        -------
-        float64 ndarray, shape (K,)
-            W/f, for cells that match no record of the sample.
+        A cell with any value of a key has the mean factor of the records of ``sample``
+        that match; W/f if none do.
         """
         f = table.records.astype(np.float64)
         own: Floats = table.weight_sum / f

@@ -23,10 +23,8 @@ def folder(tmp_path, monkeypatch):
 def test_levels_from_the_value_up():
     areas = Hierarchy.read("area.csv")
     assert areas.values == ("Lyon", "Nice", "Bonn", "Oslo")
-    assert [areas.group("Nice", level) for level in (1, 2, 3)] == ["F", "EU", "*"]
+    assert [level["Nice"] for level in areas.levels] == ["F", "EU", "*"]
     assert areas == Hierarchy(areas.levels, "area.csv")
-    with pytest.raises(KeyError):
-        areas.group("Rome", 1)
     data = {"area": ["Oslo", "Nice", "Lyon", None]}
     for level, codes in ((1, ["N", "F", "F"]), (2, ["no EU", "EU", "EU"])):
         rule = areas.recoding(level)

@@ -67,15 +67,12 @@ def by_numbers(bands, mixture, share=None, theta=None):
     sample = bands.sample
     theta = thetas(bands, mixture) if theta is None else theta
     joint = np.tile(mixture.share if share is None else share, (len(sample), 1))
-    ranges = dict(
-        zip(
-            sample.matching.windows.key,
-            sample.matching.windows.ranges(sample.codes),
-            strict=True,
-        )
-    )
+    windows = sample.matching.windows
     for key, code in enumerate(sample.codes):
-        low, high = ranges.get(key, (code, code))
+        low = high = code
+        if key in windows.key:
+            at = windows.key.index(key)
+            low, high = windows.low[at][code], windows.high[at][code]
         joint *= [theta[key][a : b + 1].sum(0) for a, b in zip(low, high, strict=True)]
     return joint.sum(1)
 
@@ -253,7 +250,6 @@ def test_intervals_need_cells_that_share_nothing():
     narrow = LatentClass.fit(CellTable.of(data, KEYS[:3], tolerance=exact), classes=2)
     for call in (
         wide.tau_interval,
-        wide.tau_law,
         lambda: wide.interval(None, lambda prior: prior.records),
     ):
         with pytest.raises(

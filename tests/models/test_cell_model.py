@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskcore.models import CellModel, CellPrior, CellTable, Overdispersion
+from riskcore.models import (
+    CellModel,
+    CellPrior,
+    CellTable,
+    Overdispersion,
+    PoissonBinomial,
+)
 from riskcore.models.cell_model import student
 from riskcore.models.clusters import groups_of
 
@@ -132,7 +138,7 @@ def test_tau_and_its_law():
     one = model(pi=PI)
     chances = one.unique_probability()
     assert one.tau() == pytest.approx(chances.sum(), rel=1e-15)
-    law = one.tau_law()
+    law = PoissonBinomial.of(chances[one.sample.unique])
     assert law.events == 2
     assert law.mean == pytest.approx(one.tau(), rel=1e-15)
     assert one.tau_interval(groups=0) == law.interval()

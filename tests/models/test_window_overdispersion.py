@@ -52,13 +52,18 @@ def ages(shape, seed, n=6000):
     return {"group": group, "age": rng.integers(0, 60, n)}
 
 
+def share_of_windows(table):
+    """Return the share of the population in the window of each cell."""
+    windows, codes = table.matching.windows, table.codes[1]
+    return (windows.high[0][codes] - windows.low[0][codes] + 1) / 60 / 400
+
+
 @pytest.mark.parametrize("shape", [0.5, 2.0, 8.0])
 def test_a_known_shape_is_found(shape):
     found = []
     for seed in range(4):
         table = CellTable.of(ages(shape, seed), ["group", "age"], tolerance={"age": 4})
-        pi = table.matching.windows.ranges(table.codes)[0]
-        pi = (pi[1] - pi[0] + 1) / 60 / 400
+        pi = share_of_windows(table)
         law = fit_in_windows(table, lambda cells, pi=pi: pi[cells], "power")
         m = table.n * np.median(pi)
         found.append(law.shape(np.array([m]))[0])
@@ -67,8 +72,7 @@ def test_a_known_shape_is_found(shape):
 
 def test_even_groups_show_no_overdispersion():
     table = CellTable.of(ages(np.inf, 3), ["group", "age"], tolerance={"age": 4})
-    pi = table.matching.windows.ranges(table.codes)[0]
-    pi = (pi[1] - pi[0] + 1) / 60 / 400
+    pi = share_of_windows(table)
     law = fit_in_windows(table, lambda cells: pi[cells], "power")
     assert law.poisson or law.shape(np.array([1.0]))[0] > 20
     assert fit_in_windows(table, lambda cells: pi[cells], "none").kind == "none"
