@@ -101,23 +101,6 @@ class Estimate:
     wide_low: float = math.nan
     wide_high: float = math.nan
 
-    def of_sizes(self, sizes: SizeIndices, K: int) -> Superpopulation | None:
-        """Return the model of size indices, fitted again; None for another model.
-
-        Parameters
-        ----------
-        sizes : SizeIndices
-        K : int
-            Number of possible cells.
-
-        Returns
-        -------
-        Superpopulation or None
-        """
-        fit = _FITS.get(self.model)
-        model = None if fit is None else fit(sizes, K)
-        return model if model is not None and model.converged else None
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class UniquesEstimates(WithReport):
@@ -216,8 +199,8 @@ class UniquesEstimates(WithReport):
         observed = [float(self.sizes[j]) for j in range(1, most + 1)]
         found = {"observed": np.array(observed)}
         for one in self.estimates:
-            model = one.of_sizes(self.sizes, self.cells)
-            if model is not None:
+            if one.converged and one.model in _FITS:
+                model = _FITS[one.model](self.sizes, self.cells)
                 found[one.model] = model.expected_sizes(self.sizes.n, most)
         return found
 

@@ -18,7 +18,6 @@ from riskcore.comparison.analyses import (
     TableComparison,
 )
 from riskcore.comparison.comparison import (
-    Category,
     Comparison,
     Correlation,
     KeyComparison,
@@ -29,6 +28,7 @@ from riskcore.comparison.comparison import (
     Stratum,
 )
 from riskcore.comparison.formula import formulas, table_columns
+from riskcore.comparison.losses import Category
 from riskcore.comparison.measures import Floats
 from riskcore.comparison.statistics import File, compare_files
 from riskcore.comparison.studies import columns_of_studies, with_studies

@@ -18,7 +18,7 @@ from riskcore.comparison.analyses import (
     ModelComparison,
     TableComparison,
 )
-from riskcore.comparison.losses import CategoryLoss, losses_of
+from riskcore.comparison.losses import Category, CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
 from riskcore.comparison.propensity import Propensity
 from riskcore.comparison.tables import Table
@@ -70,26 +70,6 @@ class Stage:
             hidden / total,
             entropy(present.weight),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """A category of a key in both files.
-
-    Attributes
-    ----------
-    category : object
-        As in the safe file; None for missing.
-    records_before, records_after : int
-    share_before, share_after : float
-        Share of the weight.
-    """
-
-    category: Any
-    records_before: int
-    records_after: int
-    share_before: float
-    share_after: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,37 @@ do not show it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from riskcore.comparison.measures import fsum
+from riskcore.data.cells import Cells
+from riskcore.data.columns import plain_value
+
+_NONE = (0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of a key in both files.
+
+    Attributes
+    ----------
+    category : object
+        As in the safe file; None for missing.
+    records_before, records_after : int
+    share_before, share_after : float
+        Share of the weight.
+    """
+
+    category: Any
+    records_before: int
+    records_after: int
+    share_before: float
+    share_after: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +88,40 @@ def losses_of(key: Any, table: Sequence[Any]) -> Iterable[CategoryLoss]:
             row.share_before / before if before else 0.0,
             row.share_after / after if after else 0.0,
         )
+
+
+def losses_of_cells(before: Cells, after: Cells) -> Iterator[CategoryLoss]:
+    """Yield the losses of all categories; both files have the same keys.
+
+    Examples
+    --------
+    >>> from riskcore.data.cells import tabulate
+    >>> before = tabulate({"sex": ["f", "f", "m"]}, ["sex"])
+    >>> after = tabulate({"sex": ["f", None, "m"]}, ["sex"])
+    >>> [(one.category, one.lost) for one in losses_of_cells(before, after)]
+    [('f', 0.5), ('m', 0.0)]
+    """
+    for i, key in enumerate(before.keys):
+        old, new = _categories(before, i), _categories(after, i)
+        rows = [
+            Category(
+                value,
+                records,
+                new.get(value, _NONE)[0],
+                share,
+                new.get(value, _NONE)[1],
+            )
+            for value, (records, share) in old.items()
+        ]
+        yield from losses_of(key, rows)
+
+
+def _categories(cells: Cells, i: int) -> dict[Any, tuple[int, float]]:
+    """Return the records of each category of a key, and its share of the weight."""
+    codes, labels = np.asarray(cells.codes[i]), cells.categories[i]
+    records = np.bincount(codes, cells.records, len(labels)).astype(np.int64)
+    weight = np.bincount(codes, cells.weight_sum, len(labels)) / fsum(cells.weight_sum)
+    values = [None if one is None else plain_value(one) for one in labels]
+    return dict(
+        zip(values, zip(records.tolist(), weight.tolist(), strict=True), strict=True)
+    )

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from riskcore.common.progress import Lines, silent
 from riskcore.comparison import measures
 from riskcore.comparison.comparison import (
-    Category,
     Comparison,
     Correlation,
     KeyComparison,
@@ -24,6 +23,7 @@ from riskcore.comparison.comparison import (
     Stage,
     Stratum,
 )
+from riskcore.comparison.losses import Category
 from riskcore.comparison.measures import Floats, Ints, fsum
 from riskcore.comparison.propensity import Propensity, propensity
 from riskcore.comparison.tables import (

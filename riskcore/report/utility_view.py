@@ -7,9 +7,8 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import whole_label
 from riskcore.common.progress import Lines, silent
-from riskcore.comparison.cell_losses import losses_of_cells
 from riskcore.comparison.compare import Comparison, KeyComparison
-from riskcore.comparison.losses import CategoryLoss
+from riskcore.comparison.losses import CategoryLoss, losses_of_cells
 from riskcore.protection.result import Protected
 from riskcore.report import utility_text
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import riskcore
 from riskcore import Recoding, Release, models, simulate
-from riskcore.data.files import formats
 from riskcore.common.toml_text import RulesError
+from riskcore.data.files import formats
 from tests.accepted import ANY_LEAK
 
 TEXT = """\
