@@ -66,7 +66,7 @@ class Protected(ProtectedRecords[DataT_co]):
         The values that were suppressed, by row.
     on_engine : OnEngine or None
         For data on an engine, the counts.
-    units : Units or None
+    units : HouseholdRows or None
         The households, with ``level="household"``.
     secret : str or None
         With ``ties="secret"`` or random treatments, their random bits; the private

@@ -38,9 +38,9 @@ from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.count import count
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.panel import Panel
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.plan_record import Draw
 from riskcore.protection.suppression.suppress import (
     Aim,
@@ -56,7 +56,7 @@ _ABSENT = "\N{MIDDLE DOT}"  # in the label of a history: no record in a wave
 
 
 @dataclass(frozen=True, slots=True)
-class Persons(Units):
+class Persons(HouseholdRows):
     """The persons of a panel, one row for each."""
 
     panel: Panel

@@ -384,6 +384,20 @@ def _prices(
     return np.where(blanked, 0.0, prices)
 
 
+def masks_of_members(
+    masks: Masks, unit: NDArray[np.int64], present: Masks, settings: Settings
+) -> Masks:
+    """Return the masks of records from those of their households or persons.
+
+    ``unit`` is that of each record, ``present`` the values that it has.
+    """
+    wide: Masks = {name: mask[unit] for name, mask in masks.items()}
+    for name in settings.variables:
+        for other in blanked_with(name, settings):
+            wide[other] = wide[other] | masks[name][unit]
+    return {name: mask & present[name] for name, mask in wide.items()}
+
+
 def with_companions(
     assessments: Sequence[Assessment],
     costs: Sequence[Risks],
