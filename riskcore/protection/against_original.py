@@ -245,10 +245,7 @@ def examine_released(
     new_ids: Collection[str],
     shuffled: bool,
 ) -> tuple[tuple[Leak, ...], Names, tuple[str, ...]]:
-    """Return the leaks of a file, columns without a role, and what is not judged.
-
-    ``coded`` are its keys, ``new_ids`` the columns with new ids.
-    """
+    """Return the leaks of a file, columns without a role, and what is not judged."""
     say("examining each column")
     there = source.names
     found = [

@@ -57,6 +57,8 @@ class Protected(ProtectedRecords[DataT_co]):
         The data or file that was protected.
     settings : Settings
         All settings, with settings from metadata filled in.
+    prepared : Prepared
+        The records before suppression, recoded and treated.
     rows : frame or mapping
         The protected records or, for data on an engine, the cells of all keys, each
         standing for many records.

@@ -20,8 +20,8 @@ from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import released_records
 from riskcore.protection.records.on_engine import OnEngine
-from riskcore.protection.records.treated import Treated
-from riskcore.protection.records.units import Prepared, numbers_of
+from riskcore.protection.records.treated import Treated, numbers_of
+from riskcore.protection.records.units import Prepared
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.key_sets import KeySet, present
 from riskcore.protection.suppression.suppress import Mask, Masks

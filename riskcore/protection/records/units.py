@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,6 @@ from riskcore.data.columns import (
     Records,
     code_column,
     code_keys,
-    exact_numbers,
     with_columns,
 )
 from riskcore.data.files.reading import DoubtfulCodes
@@ -215,15 +214,8 @@ class SingleRecords:
         risk: NDArray[np.float64] | None = None
         if any(rule.by_risk for rule in rules):
             risk = np.maximum.reduce([one.individual_risk for one in assessments])
-        return treat_records(
-            rows,
-            before.coded,
-            settings,
-            partial(numbers_of, self.source, rows),
-            decimal=self.source.reading.decimal,
-            risk=risk,
-            secret=self.secret if settings.is_random else None,
-        )
+        secret = self.secret if settings.is_random else None
+        return treat_records(self.source, rows, before.coded, settings, risk, secret)
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of the units to blank."""
@@ -442,12 +434,6 @@ def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
     if source.path is not None:
         say(f"reading {source.path}")
     return coded_records(source.records, settings, source.numbers(settings.weight))
-
-
-def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of the rows as numbers, nan for missing."""
-    numbers = source.numbers(name)
-    return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
 
 
 @contextmanager

@@ -78,10 +78,7 @@ def assess_persons(
     say: Lines = silent,
     masks: Masks | None = None,
 ) -> list[Assessment]:
-    """Return the worst risks of persons over choices of waves, by each set of keys.
-
-    With ``masks``, the values of persons that are blanked, after protection.
-    """
+    """Return the worst risks of persons, by each set of keys; ``masks`` are blanked."""
     return [
         _worst(replace(coded, columns={k: coded.columns[k] for k in keys}), persons,
                settings, say, masks)

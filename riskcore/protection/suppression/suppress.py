@@ -303,17 +303,15 @@ def _suppress_set(
     progress: Lines,
     draw: Draw | None,
 ) -> None:
-    """Add to the masks what makes the file safe from one set of keys.
-
-    What is blanked for another set or another member of the household is free, so
-    household keys are settled before the records' own.
-    """
+    """Add to the masks what makes the file safe from one set of keys."""
     cells, now = assessment.cells, unblanked(assessment, aim)
     unsafe, limit = np.flatnonzero(aim.unsafe(now)), aim.limit(now)
     if not len(unsafe):
         return
     margins = margins_of(assessment, aim)
     losses = losses_of(cells) if settings.by_content else None
+    # What is blanked for another set or another member of the household is free, so
+    # household keys are settled before the records' own.
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
         found = plan(
