@@ -6,8 +6,6 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, NamedTuple, Unpack
 
-from numpy.typing import NDArray
-
 from riskcore.assessment.assess_settings import (
     AUTO,
     BOTH,
@@ -392,22 +390,14 @@ def assess_households(
     fraction: float | None = None,
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
-    assert coded.households is not None
-    columns: dict[Hashable, NDArray[Any]] = {
-        name: coded.columns[name].codes for name in keys
-    }
-    if coded.weights is not None:
-        columns[weight] = coded.weights
-    design = coded.design
-    if design is not None:
-        columns[design.name] = design.cluster
-    members = HouseholdRows.agreeing(coded.households, columns)
+    members = HouseholdRows.of_keys(coded, keys)
     rows = members.rows(data, keys)
-    if coded.weights is not None:
-        rows[weight] = coded.weights[members.first]
-    coded_rows = CodedRecords.of(rows, keys, weight).sampled(fraction)
-    if design is not None:
-        coded_rows = replace(coded_rows, design=design.some(members.first))
+    coded_rows = members.codes(coded, keys)
+    if coded_rows.weights is not None:
+        rows[weight] = coded_rows.weights
+    coded_rows = coded_rows.sampled(fraction)
+    if coded.design is not None:
+        coded_rows = replace(coded_rows, design=coded.design.some(members.first))
     found = assess_coded(rows, coded_rows, keys, *how)
     known = {each.name: getattr(found, each.name) for each in fields(found)}
     return HouseholdAssessment(

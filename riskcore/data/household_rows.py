@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import counted
+from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records
 from riskcore.data.files.arrow import import_pyarrow
 
@@ -24,6 +25,19 @@ class HouseholdRows:
 
     first: Positions  # the first record of each household, shape (H,)
     of: Positions  # the household of each record, shape (n,)
+
+    @classmethod
+    def of_keys(cls, coded: CodedRecords, keys: Iterable[Hashable]) -> Self:
+        """Return the households, whose members must agree in keys, weight, cluster."""
+        assert coded.households is not None
+        columns: dict[Hashable, NDArray[Any]] = {
+            name: coded.columns[name].codes for name in keys
+        }
+        if coded.weights is not None:
+            columns[coded.weight] = coded.weights
+        if coded.design is not None:
+            columns[coded.design.name] = coded.design.cluster
+        return cls.agreeing(coded.households, columns)
 
     @classmethod
     def agreeing(
@@ -56,6 +70,17 @@ class HouseholdRows:
     def size(self) -> Positions:
         """The number of members of each household, shape (H,)."""
         return np.bincount(self.of, minlength=len(self.first))
+
+    def codes(self, coded: CodedRecords, keys: Iterable[Hashable]) -> CodedRecords:
+        """Return keys and weights with one element for each household."""
+        columns = {}
+        for name in keys:
+            column = coded.columns[name]
+            codes = column.codes[self.first]
+            missing = int(np.count_nonzero(codes == len(column.labels)))
+            columns[name] = replace(column, codes=codes, missing=missing)
+        weights = None if coded.weights is None else coded.weights[self.first]
+        return CodedRecords(len(self.first), columns, coded.weight, weights)
 
     def rows(self, data: Any, names: Iterable[Hashable]) -> dict[Any, Any]:
         """Return columns of data with one element for each household."""

@@ -119,11 +119,10 @@ class AgainstOriginal:
         original = self.prepared.recoded[at]
         kept = [name for name in names if name in coded.columns]
         if self.settings.level == "household":
-            assert coded.households is not None
-            columns = {name: coded.columns[name].codes for name in kept}
-            rows = HouseholdRows.agreeing(coded.households, columns)
-            data = rows.rows(data, kept)
-            coded = CodedRecords.of(data, kept)
+            # People are counted by the weights of the original.
+            coded = replace(coded, weights=None, design=None)
+            rows = HouseholdRows.of_keys(coded, kept)
+            data, coded = rows.rows(data, kept), rows.codes(coded, kept)
         for name in kept:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
         released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
@@ -246,10 +245,7 @@ def examine_released(
     new_ids: Collection[str],
     shuffled: bool,
 ) -> tuple[tuple[Leak, ...], Names, tuple[str, ...]]:
-    """Return the leaks of a file, columns without a role, and what is not judged.
-
-    ``coded`` are its keys, ``new_ids`` the columns with new ids.
-    """
+    """Return the leaks of a file, columns without a role, and what is not judged."""
     say("examining each column")
     there = source.names
     found = [

@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Any, Unpack
 
-import numpy as np
-from numpy.typing import NDArray
-
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn
-from riskcore.core.risk.household import Households
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
+from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.on_engine import warn_of_unchecked
@@ -309,42 +306,25 @@ def _warn(result: Protected) -> None:
     if result.units is None and result.on_engine is None:
         _warn_of_households(result)
     warn_of_model(result.sets)
-    if result.on_engine is None:
-        _warn_of_what_shows(result)
-        return
-    warn_of_what_shows(result, result.shown, ())
-    if result.hidden:
-        warn_of_unchecked(result.not_checked)
-
-
-def _warn_of_what_shows(result: Protected) -> None:
-    """Warn of columns that reveal hidden values; of a file, when it is written."""
-    if result.source.path is None:
+    if result.on_engine is not None:
+        warn_of_what_shows(result, result.shown, ())
+        if result.hidden:
+            warn_of_unchecked(result.not_checked)
+    elif result.source.path is None:  # of a file, when it is written
         ids = columns_with_ids(result.source, result.settings)
         warn_of_what_shows(result, result.shown, ids)
 
 
 def _warn_of_households(result: Protected) -> None:
     """Warn if a suppressed household key differs within households."""
-    warned: set[Hashable] = set()
-    for one in result.sets:
-        groups = one.recoded.households
-        if groups is None:
-            continue
-        for key in one.keys:
-            if key not in result.settings.household_keys or not result.suppressed[key]:
-                continue
-            differing = _differing(result.prepared.codes(key), groups)
-            if differing and key not in warned:
-                warned.add(key)
-                message = f"key {key!r} differs within {differing} households"
+    groups, settings = result.sets[0].recoded.households, result.settings
+    if groups is None:
+        return
+    for key in settings.variables:
+        if key in settings.household_keys and result.suppressed[key]:
+            codes = result.prepared.codes(key)
+            households = HouseholdRows.agreeing(groups.inverse[codes >= 0], {})
+            differing = households.differing({key: codes[codes >= 0]})
+            if differing:
+                message = f"key {key!r} differs within {differing[key]} households"
                 warn(message, HouseholdKeyDiffers)
-
-
-def _differing(codes: NDArray[Any], groups: Households) -> int:
-    """Return the number of households in which a key differs; code -1 is missing."""
-    have = np.flatnonzero(codes >= 0)
-    last = np.full(len(groups), -1, np.int64)
-    last[groups.inverse[have]] = codes[have]
-    unequal = have[last[groups.inverse[have]] != codes[have]]
-    return len(np.unique(groups.inverse[unequal]))

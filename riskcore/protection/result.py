@@ -57,6 +57,8 @@ class Protected(ProtectedRecords[DataT_co]):
         The data or file that was protected.
     settings : Settings
         All settings, with settings from metadata filled in.
+    prepared : Prepared
+        The records before suppression, recoded and treated.
     rows : frame or mapping
         The protected records or, for data on an engine, the cells of all keys, each
         standing for many records.
@@ -66,7 +68,7 @@ class Protected(ProtectedRecords[DataT_co]):
         The values that were suppressed, by row.
     on_engine : OnEngine or None
         For data on an engine, the counts.
-    units : Units or None
+    units : HouseholdRows or None
         The households, with ``level="household"``.
     secret : str or None
         With ``ties="secret"`` or random treatments, their random bits; the private

@@ -16,7 +16,7 @@ from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.shared_values import SharedValues, in_bands, shared_values
 from riskcore.protection.records.numbers import codes_of, numbers_of
 from riskcore.protection.records.protected_records import ProtectedRecords
-from riskcore.protection.records.units import numbers_of as real_numbers_of
+from riskcore.protection.records.treated import numbers_of as real_numbers_of
 from riskcore.protection.settings.remedies import (
     accepted,
     either,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.exact_matches import code_numbers
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import CodedColumn, Records, code_column
+from riskcore.data.columns import Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
 from riskcore.disclosure.shared_columns import coded_numbers
 from riskcore.protection.records.protected_records import ProtectedRecords
@@ -27,17 +27,7 @@ def alone_with_numbers(
 
     A blanked key matches any value, a missing number is a value of its own.
     """
-    keys = {}
-    for name in _keys_left(result, gone):
-        codes = codes_of(result, name)[1]
-        labels = np.arange(codes.max(initial=-1) + 1)
-        blank = codes < 0
-        keys[name] = CodedColumn(
-            name,
-            np.where(blank, len(labels), codes).astype(np.min_scalar_type(len(labels))),
-            labels,
-            int(np.count_nonzero(blank)),
-        )
+    keys = {name: code_column(result.rows, name) for name in _keys_left(result, gone)}
     after = {name: numbers_of(result, name, after=True) for name in names}
     numbers = {one.name: one for one in code_numbers(Records.of(after), [*after])}
     coded = CodedRecords(result.n, {**keys, **numbers})

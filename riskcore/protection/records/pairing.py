@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -29,8 +28,8 @@ from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.shared_columns import values_of
 from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.records.showing import shown_by
-from riskcore.protection.records.treated import Treated, treat_records
-from riskcore.protection.records.units import Prepared, numbers_of
+from riskcore.protection.records.treated import Treated, numbers_of, treat_records
+from riskcore.protection.records.units import Prepared
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.key_sets import KeySet
 
@@ -247,13 +246,7 @@ def _treated(
             own, other = (np.where(codes < 0, np.nan, codes) for codes in both[name])
         before[name], after[name] = own, other
     empty = treat_records(
-        prepared.recoded_rows,
-        prepared.coded,
-        replace(settings, treat={}),
-        partial(numbers_of, original, prepared.recoded_rows),
-        decimal=original.reading.decimal,
-        risk=None,
-        secret=None,
+        original, prepared.recoded_rows, prepared.coded, replace(settings, treat={})
     )
     return replace(
         empty, before=before, after=after, categorical=frozenset(categorical)

@@ -15,14 +15,14 @@ from riskcore.data.columns import Records, without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
 from riskcore.data.frame_types import DataT_co, OfData, cached_frame
+from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 from riskcore.protection.records.in_memory import released_records
 from riskcore.protection.records.on_engine import OnEngine
-from riskcore.protection.records.treated import Treated
-from riskcore.protection.records.units import Prepared, numbers_of
+from riskcore.protection.records.treated import Treated, numbers_of
+from riskcore.protection.records.units import Prepared
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.key_sets import KeySet, present
 from riskcore.protection.suppression.suppress import Mask, Masks
 
@@ -41,7 +41,7 @@ class ProtectedRecords(OfData[DataT_co]):
     sets: tuple[KeySet, ...]
     masks: Masks
     on_engine: OnEngine | None = None
-    units: Units | None = None
+    units: HouseholdRows | None = None  # what is planned, if it is not records
     secret: str | None = None
 
     @property

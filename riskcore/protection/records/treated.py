@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -16,11 +16,13 @@ from riskcore.data.columns import (
     CodedColumn,
     Records,
     code_column,
+    exact_numbers,
     is_text_column,
     plain_value,
 )
 from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
+from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
@@ -144,25 +146,27 @@ class Treated:
         return coded
 
 
+def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
+    """Return a column of the rows as numbers, nan for missing."""
+    numbers = source.numbers(name)
+    return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
+
+
 def treat_records(
+    source: Source,
     rows: Records,
     coded: CodedRecords,
     settings: Settings,
-    numbers_of: Callable[[Hashable], Floats],
-    *,
-    decimal: str,
-    risk: Floats | None,
-    secret: str | None,
+    risk: Floats | None = None,
+    secret: str | None = None,
 ) -> Treated:
     """Return the treated columns of recoded rows.
 
-    ``numbers_of`` returns a column of the rows as numbers, ``decimal`` is the decimal
-    mark of numbers in text. In a pass over households, rules
-    that alter values apply once for each household where its members agree; other rules
-    give equal values for equal values anyway.
+    In a pass over households, rules that alter values apply once for each household
+    where its members agree; other rules give equal values for equal values anyway.
     """
     weights, household = coded.weights, coded.households
-    file = _File.of(rows, settings.treat, numbers_of, decimal)
+    file = _File.of(source, rows, settings.treat)
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
         settings.treat, household if settings.level == "household" else None
@@ -210,13 +214,7 @@ class _File:
     decimal: str
 
     @classmethod
-    def of(
-        cls,
-        records: Records,
-        rules: Rules,
-        numbers_of: Callable[[Hashable], Floats],
-        decimal: str,
-    ) -> _File:
+    def of(cls, source: Source, records: Records, rules: Rules) -> _File:
         """Return the columns that some rules treat."""
         # A rule for numbers needs the numbers, which are categories to the others, too.
         numeric = {
@@ -232,10 +230,12 @@ class _File:
             name: code_column(records, name) for names in rules for name in names
         }
         before = {
-            name: _codes(one) if name in categorical else numbers_of(name)
+            name: _codes(one)
+            if name in categorical
+            else numbers_of(source, records, name)
             for name, one in coded.items()
         }
-        return cls(records, coded, before, categorical, decimal)
+        return cls(records, coded, before, categorical, source.reading.decimal)
 
     def by_unit(
         self, rules: Rules, household: NDArray[np.int64] | None

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,17 +31,16 @@ from riskcore.data.columns import (
     Records,
     code_column,
     code_keys,
-    exact_numbers,
     with_columns,
 )
 from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.records.on_engine import OnEngine
 from riskcore.protection.records.treated import Treated, treat_records
 from riskcore.protection.secret import Draw
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.by_person import (
     Persons,
     assess_persons,
@@ -56,6 +55,7 @@ from riskcore.protection.suppression.suppress import (
     Aim,
     Masks,
     costs_of_sets,
+    masks_of_members,
     suppress,
     with_companions,
 )
@@ -133,7 +133,7 @@ class Blanked:
 class SingleRecords:
     """Records that are planned one by one."""
 
-    units: Units | None = None  # the units, if they are not records
+    units: HouseholdRows | None = None  # the units, if they are not records
 
     def __init__(
         self, source: Source, settings: Settings, say: Lines, secret: str | None
@@ -214,15 +214,8 @@ class SingleRecords:
         risk: NDArray[np.float64] | None = None
         if any(rule.by_risk for rule in rules):
             risk = np.maximum.reduce([one.individual_risk for one in assessments])
-        return treat_records(
-            rows,
-            before.coded,
-            settings,
-            partial(numbers_of, self.source, rows),
-            decimal=self.source.reading.decimal,
-            risk=risk,
-            secret=self.secret if settings.is_random else None,
-        )
+        secret = self.secret if settings.is_random else None
+        return treat_records(self.source, rows, before.coded, settings, risk, secret)
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of the units to blank."""
@@ -253,7 +246,8 @@ class SingleRecords:
         """Return the masks of the records from those of the units."""
         if self.units is None:
             return masks
-        return self.units.spread(masks, self.has_value(before), self.settings)
+        has_value = self.has_value(before)
+        return masks_of_members(masks, self.units.of, has_value, self.settings)
 
     def blank(self, before: Prepared, masks: Masks) -> Blanked:
         """Return the records without the values of the units that are blanked."""
@@ -292,7 +286,7 @@ class SingleRecords:
 class Households(SingleRecords):
     """Households: assessed by one row for each, whose blanks all members get."""
 
-    units: Units
+    units: HouseholdRows
 
     @property
     def planned(self) -> Settings:
@@ -303,7 +297,7 @@ class Households(SingleRecords):
         """Return the records as codes; find their households."""
         rows, coded = super().read()
         self.say("finding households")
-        self.units = Units.found(coded, self.settings)
+        self.units = HouseholdRows.of_keys(coded, self.settings.variables)
         return rows, coded
 
     def measure(
@@ -313,7 +307,8 @@ class Households(SingleRecords):
         original: list[Assessment] | None = None,
     ) -> list[Assessment]:
         """Return the risks of households before suppression, by set of keys."""
-        data, of_units = self.data_of_units(rows, coded), self.units.row_codes(coded)
+        data, keys = self.data_of_units(rows, coded), self.settings.variables
+        of_units = self.units.codes(coded, keys)
         return assess_key_sets(data, of_units, self.planned, original)
 
     def treat(self, before: Prepared) -> Prepared:
@@ -334,8 +329,9 @@ class Households(SingleRecords):
 
     def verify(self, before: Prepared, masks: Masks, after: Blanked) -> OnEngine | None:
         """Refuse records whose households are not those that were assessed."""
-        assessed = self.units.row_codes(before.coded).blanked(masks)
-        merged = Units.found(after.coded, self.settings).row_codes(after.coded)
+        keys = self.settings.variables
+        assessed = self.units.codes(before.coded, keys).blanked(masks)
+        merged = HouseholdRows.of_keys(after.coded, keys).codes(after.coded, keys)
         if not merged.equals(assessed):
             raise _not_verified()
         return super().verify(before, masks, after)
@@ -438,12 +434,6 @@ def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
     if source.path is not None:
         say(f"reading {source.path}")
     return coded_records(source.records, settings, source.numbers(settings.weight))
-
-
-def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of the rows as numbers, nan for missing."""
-    numbers = source.numbers(name)
-    return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
 
 
 @contextmanager

@@ -187,10 +187,7 @@ def cost_in_public(cost: Any) -> Any:
 
 
 def method_of(recoding: Recoding) -> dict[str, Any]:
-    """Return the kind of a recoding and its bounds, without codes of single values.
-
-    Bounds that are quantiles of the data are given as quantiles.
-    """
+    """Return the kind of a recoding, and its bounds or quantiles, without codes."""
     if recoding.drop:
         return {"kind": "truncation", "characters": recoding.drop}
     if recoding.base:
@@ -286,8 +283,7 @@ def is_input_of(record: Record, source: Source) -> bool:
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
     """Return the private records in the same folder of other safe files of the input.
 
-    An input is known by its name and the number of its records. The first 100 files by
-    name are read; those that are not records are left out.
+    An input is known by its name and the number of its records.
     """
     name, count = record["input"]["file"], record["records"]
     found = []

@@ -38,9 +38,9 @@ from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.count import count
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.panel import Panel
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.by_household import Units
 from riskcore.protection.suppression.plan_record import Draw
 from riskcore.protection.suppression.suppress import (
     Aim,
@@ -56,7 +56,7 @@ _ABSENT = "\N{MIDDLE DOT}"  # in the label of a history: no record in a wave
 
 
 @dataclass(frozen=True, slots=True)
-class Persons(Units):
+class Persons(HouseholdRows):
     """The persons of a panel, one row for each."""
 
     panel: Panel
@@ -78,10 +78,7 @@ def assess_persons(
     say: Lines = silent,
     masks: Masks | None = None,
 ) -> list[Assessment]:
-    """Return the worst risks of persons over choices of waves, by each set of keys.
-
-    With ``masks``, the values of persons that are blanked, after protection.
-    """
+    """Return the worst risks of persons, by each set of keys; ``masks`` are blanked."""
     return [
         _worst(replace(coded, columns={k: coded.columns[k] for k in keys}), persons,
                settings, say, masks)

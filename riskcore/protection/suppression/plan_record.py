@@ -131,11 +131,7 @@ def plan(
 
 
 def entropies(cells: Cells) -> Floats:
-    """Return the entropy of each key in bits: what blanking a value of it loses.
-
-    CASC (2004) deliverable 1.2-D3, section 7: the entropy as suppression weight.
-    mu-Argus writes log2 N - (1/N) sum n_c log2 n_c, which is the same.
-    """
+    """Return the entropy of each key in bits, as CASC (2004) 1.2-D3, section 7."""
     bits = np.zeros(len(cells.keys))
     for i, labels in enumerate(cells.categories):
         sizes = np.bincount(cells.codes[i], cells.records, len(labels))
@@ -345,10 +341,7 @@ def _sums(costs: Floats, subsets: Sequence[tuple[int, ...]]) -> Floats:
 def _cheapest(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
 ) -> tuple[KeyMasks, NDArray[np.bool_]]:
-    """Return for each task the cheapest set that makes it safe, and whether any does.
-
-    Tasks of many different costs are planned part by part.
-    """
+    """Plan tasks as `_cheapest_of`; those of many different costs part by part."""
     step = max(1, _MOST_SUMS >> tasks.costs.shape[1])
     if len(tasks.costs) <= step:
         return _cheapest_of(margins, tasks, say, draw)

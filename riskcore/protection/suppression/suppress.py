@@ -303,17 +303,15 @@ def _suppress_set(
     progress: Lines,
     draw: Draw | None,
 ) -> None:
-    """Add to the masks what makes the file safe from one set of keys.
-
-    What is blanked for another set or another member of the household is free, so
-    household keys are settled before the records' own.
-    """
+    """Add to the masks what makes the file safe from one set of keys."""
     cells, now = assessment.cells, unblanked(assessment, aim)
     unsafe, limit = np.flatnonzero(aim.unsafe(now)), aim.limit(now)
     if not len(unsafe):
         return
     margins = margins_of(assessment, aim)
     losses = losses_of(cells) if settings.by_content else None
+    # What is blanked for another set or another member of the household is free, so
+    # household keys are settled before the records' own.
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
         found = plan(
@@ -382,6 +380,20 @@ def _prices(
         prices *= np.where(shared, size[:, None], 1.0)
     blanked = np.stack([masks[key][unsafe] for key in keys], axis=1)
     return np.where(blanked, 0.0, prices)
+
+
+def masks_of_members(
+    masks: Masks, unit: NDArray[np.int64], present: Masks, settings: Settings
+) -> Masks:
+    """Return the masks of records from those of their households or persons.
+
+    ``unit`` is that of each record, ``present`` the values that it has.
+    """
+    wide: Masks = {name: mask[unit] for name, mask in masks.items()}
+    for name in settings.variables:
+        for other in blanked_with(name, settings):
+            wide[other] = wide[other] | masks[name][unit]
+    return {name: mask & present[name] for name, mask in wide.items()}
 
 
 def with_companions(

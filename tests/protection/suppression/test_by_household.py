@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from riskcore import Recoding, assess, protect
+from riskcore import Recoding, assess, check, protect
 from riskcore.data.files import formats
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.result import SuppressedValueShows
@@ -302,3 +302,15 @@ def test_doubtful_rules_of_any_column_are_told():
     with pytest.warns(DoubtfulRules, match="'9'"):
         protect(data, ["a"], household="hh", level="household", k=2,
                 recodings={"s": "map:1=2,9=1"})  # fmt: skip
+
+
+def test_a_recoded_file_is_audited_beside_its_members(tmp_path):
+    path = formats.write(tmp_path / "survey.csv", survey())
+    rules = {**ROLES, "recodings": {"size": "map:5=4,6=4"}, "k": 2}
+    protect(path, KEYS, **rules).write(tmp_path / "safe.csv")
+    record = tmp_path / "safe.csv.private.json"
+    found = check(
+        tmp_path / "safe.csv", record=record, original=path, max_right_claims=0.9
+    )
+    claims = [one for one in found.rules if one.rule == "max_right_claims"]
+    assert claims[0].passed
