@@ -17,7 +17,7 @@ from riskcore.comparison.compare import Comparison
 from riskcore.protection.result import Protected
 from riskcore.protection.rules import Release
 from riskcore.protection.trials import Trial, Trials
-from riskcore.report.utility_view import MOST_RECORDS
+from riskcore.report.utility_view import MOST_RECORDS, too_long
 
 if TYPE_CHECKING:
     from riskcore.data.source import Source
@@ -119,7 +119,7 @@ def comparison(bench: Bench, plan: Job, number: int) -> Job:
         if protected is None:
             raise ValueError(plan.error or "the suppression was canceled")
         if protected.n > MOST_RECORDS:
-            return Compared(plan, None, _too_long(protected.n))
+            return Compared(plan, None, too_long(protected.n))
         numbers = _numbers(protected, chosen["numbers"])
         found = bench.keep_slow(
             "comparisons",
@@ -158,14 +158,6 @@ def _study(protected: Protected, found: Comparison, kind: str, asked: Any) -> St
         return Study(kind, asked, protected.study(found, **{kind: [asked]}))
     except FAILURES as error:
         return Study(kind, asked, None, words_of(error))
-
-
-def _too_long(n: int) -> str:
-    """Return why a file is not compared."""
-    return (
-        f"The file has {n:,} records, and at most {MOST_RECORDS:,} are compared here; "
-        "riskcore compare takes more."
-    )
 
 
 # --- figures of versions ---

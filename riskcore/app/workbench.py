@@ -152,9 +152,7 @@ class Workbench:
         for path in release.rule_files:
             if path.exists() and not path.is_file():  # a pipe would be waited for
                 raise RefusedError(said("frame", "no_file", path=path))
-        found = release.settings(self.source)
-        found.check_names(self.source)
-        return found
+        return release.settings(self.source)
 
     def _refuse_other_file(self, release: Release) -> None:
         """Refuse rules that were written for another file than the one shown."""

@@ -177,20 +177,50 @@ class Protected(ProtectedRecords[DataT_co]):
         return tuple(by_model(self))
 
     def under(self, settings: Settings) -> Protected[DataT_co]:
-        """Return the same file with the roles and accepted leaks of other settings."""
+        """Return the same file with the roles and accepted leaks of other settings.
+
+        Parameters
+        ----------
+        settings : Settings
+            They are those of this file otherwise: no value is changed.
+
+        Returns
+        -------
+        Protected
+        """
         found = replace(self, settings=settings)
         _ = found.numbers  # refuses columns that are not numbers
         return found
 
     def judge(self, examined: Examination | None = None) -> Verdict:
-        """Return the verdict with what was found in the file, or on its goals alone."""
+        """Return the verdict with what was found in the file, or on its goals alone.
+
+        Parameters
+        ----------
+        examined : Examination, optional
+            Its leaks count as accepted or open by the settings of this file.
+
+        Returns
+        -------
+        Verdict
+        """
         return verdict_of(self, (examined or Examination()).under(self.settings))
 
     @takes(WriteSettings)
     def preview(
         self, *, steps: Lines | None = None, **options: Unpack[WriteSettings]
     ) -> Examination:
-        """Return what `write` with these options would find in its file."""
+        """Return what `write` with these options would find in its file.
+
+        Parameters
+        ----------
+        steps, **options
+            As for `write`.
+
+        Returns
+        -------
+        Examination
+        """
         return writing.preview(self, steps or silent, **options)
 
     @property
@@ -270,7 +300,19 @@ class Protected(ProtectedRecords[DataT_co]):
         models: Iterable[str] = (),
         tables: Iterable[str | Sequence[Hashable]] = (),
     ) -> Comparison:
-        """Return what `compare` found with other models and tables of its kinds."""
+        """Return a comparison with other models and tables, of records in memory.
+
+        Parameters
+        ----------
+        found : Comparison
+            What `compare` returned.
+        models, tables
+            As for `compare`.
+
+        Returns
+        -------
+        Comparison
+        """
         return studies_of(self, found, models=models, tables=tables)
 
     def to_dict(self) -> dict[str, Any]:

@@ -400,10 +400,18 @@ class Release:
         original: list[Assessment] | None = None,
         progress: Lines | None = None,
     ) -> Prepared:
-        """Recode, treat and assess the rows that are protected, before suppression.
+        """Recode, treat and assess the file, before anything is blanked.
 
-        ``original`` are their assessments before recoding, if they are known; the other
-        arguments are those of `protect`.
+        Parameters
+        ----------
+        data, secret, progress
+            As for `protect`.
+        original : list of Assessment, optional
+            The assessments of the same file before recoding, if they are known.
+
+        Returns
+        -------
+        Prepared
         """
         source, say = self.source(data), progress or silent
         settings = self.settings(source)
@@ -646,7 +654,17 @@ class Release:
         return [self._folder / file for file in files if file is not None]
 
     def source(self, data: Any = None) -> Source:
-        """Return the data to protect: those of the rules, or others read like them."""
+        """Return the data to protect: those of the rules, or others read like them.
+
+        Parameters
+        ----------
+        data : frame, mapping or path, optional
+            In place of the file of the rules.
+
+        Returns
+        -------
+        Source
+        """
         if isinstance(data, Source):
             return data
         data = self.file("data") if data is None else data
@@ -661,7 +679,17 @@ class Release:
             return Reading(**{"missing_codes": {}, **given})
 
     def settings(self, source: Source) -> Settings:
-        """Return the settings of `protect`; errors have the place of their rule."""
+        """Return the settings of `protect`; errors have the place of their rule.
+
+        Parameters
+        ----------
+        source : Source
+            What `source` returned.
+
+        Returns
+        -------
+        Settings
+        """
         with self._placed():
             settings = Settings.resolve(source, **self.arguments())
             settings.check_names(source)
@@ -721,9 +749,20 @@ class Release:
     ) -> str:
         """Return the line of a shell that runs the file of these rules, by its path.
 
-        ``secret`` is the private record of an earlier run, ``output`` another name for
-        the safe file.
+        Parameters
+        ----------
+        secret : path, optional
+            The private record of an earlier run.
+        output : path, optional
+            Another name for the safe file.
+        overwrite : bool, optional
 
+        Returns
+        -------
+        str
+
+        Examples
+        --------
         >>> rules = Release.parse("format = 1", "my rules.toml")
         >>> print(rules.shell_line(secret="safe.csv.private.json"))
         riskcore run 'my rules.toml' --secret safe.csv.private.json

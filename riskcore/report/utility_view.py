@@ -25,12 +25,17 @@ def utility_of(protected: Protected, progress: Lines = silent) -> Comparison | s
     if protected.on_engine is not None:
         return "An engine holds the records; Protected.compare compares them."
     if protected.n > MOST_RECORDS:
-        return (
-            f"The file has {protected.n:,} records, and a report compares at most "
-            f"{MOST_RECORDS:,}; riskcore compare takes more."
-        )
+        return too_long(protected.n)
     progress("comparing the file before and after")
     return protected.compare(strata=protected.settings.strata, progress=progress)
+
+
+def too_long(n: int) -> str:
+    """Return why a file is not compared here."""
+    return (
+        f"The file has {n:,} records, and at most {MOST_RECORDS:,} are compared here; "
+        "riskcore compare takes more."
+    )
 
 
 def losses_of(protected: Protected) -> list[CategoryLoss]:

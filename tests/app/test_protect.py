@@ -200,8 +200,7 @@ def test_costs_of_keys(bench):
     assert bench.table("suppress")["cost"] == {"REGION": "never", "SEX": 2.5}
     page = protect.view(bench, form())
     assert [one["text"] for one in page["costs"]] == ["never", "2.5", "", ""]
-    assert page["now"] == "own"
-    assert "own" in page["plans"]
+    assert [way["value"] for way in page["ways"] if way["name"] == "cost"] == ["own"]
     protect.costs(bench, form(cost_0="", was_cost_0="never", cost_1="2.5",
                               was_cost_1="2.5"))  # fmt: skip
     assert bench.table("suppress")["cost"] == {"SEX": 2.5}
@@ -225,41 +224,6 @@ def test_strata_and_subsets(bench, survey):
     assert len(bench.settings().keys) == 6
     protect.subsets(bench, form(subsets=""))
     assert len(bench.settings().keys) == 1
-
-
-def test_plans_side_by_side_are_those_of_the_package(bench, survey):
-    page = shown(bench, **{"try": ["fewest", "entropy", "argus", "equal"]})
-    assert page["tried"] == ["fewest", "entropy", "argus", "equal"]
-    changes = {
-        "fewest": {},
-        "entropy": {"cost": "entropy"},
-        "argus": {"suppression": "argus"},
-        "equal": {"cost": "equal"},
-    }
-    given = bench.release.arguments()
-    keys = given.pop("keys")
-    tried = riskcore.try_out(survey, keys, changes, **given)
-    for row in page["rows"]:
-        trial, expected = row["trial"], tried[row["name"]]
-        for name in ("unsafe_after", "suppressed", "share_lost", "largest_loss"):
-            assert getattr(trial, name) == getattr(expected, name), (row["name"], name)
-    assert [row["now"] for row in page["rows"]] == [True, False, False, False]
-
-
-def test_a_plan_is_taken(bench):
-    jobs = {row["name"]: row["trial"] for row in
-            shown(bench, **{"try": ["argus", "entropy"]})["rows"]}  # fmt: skip
-    bench.change("before", suppress={"cost": "equal", "related": {"SEX": ["HHSIZE"]}})
-    protect.take(bench, form(plan="argus"))
-    assert bench.table("suppress") == {
-        "suppression": "argus", "related": {"SEX": ["HHSIZE"]}
-    }  # fmt: skip
-    bench.history.undo()
-    bench.history.undo()
-    again = protect.view(bench, form(**{"try": ["argus", "entropy"]}))["rows"]
-    assert {row["name"]: row["trial"] for row in again} == jobs
-    with pytest.raises(RefusedError):
-        protect.take(bench, form(plan="nobody's"))
 
 
 def test_canceled_work_is_said_and_begun_again(bench):

@@ -1,4 +1,4 @@
-"""Make safe: the goals, the suppression, and plans side by side."""
+"""Make safe: the goals, the ways, and the suppression."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from riskcore.app.pages.page import Page
 from riskcore.app.pages.values import code_of, labels_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
-from riskcore.common.progress import Lines
 from riskcore.common.settings import NEVER
 from riskcore.protection.result import Protected
-from riskcore.protection.trials import Trial
 from riskcore.report.utility_view import losses_of
 
 if TYPE_CHECKING:
@@ -49,16 +47,7 @@ WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "population": ("safe", ("auto", "weights", "latent-class", "log-linear")),
     "level": ("safe", ("record", "household")),
 }
-# What a plan to try changes; the rest of `_OF_PLANS` is as by default.
-PLANS: Mapping[str, Mapping[str, Any]] = {
-    "fewest": {},
-    "equal": {"cost": "equal"},
-    "entropy": {"cost": "entropy"},
-    "argus": {"suppression": "argus"},
-}
-_OF_PLANS = ("cost", "suppression")
 OWN = "own"
-_AT_A_TIME = 4
 _LOSSES = 12
 
 
@@ -66,11 +55,10 @@ _LOSSES = 12
 
 
 def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
-    """Return the goals, the suppression as far as it is known, and the plans."""
+    """Return the goals, the ways, and the suppression as far as it is known."""
     if bench.lacking:
         return {"lacking": bench.lacking}
     settings, plan = bench.settings(), bench.plan()
-    tried = [name for name in query.all("try") if name in (*PLANS, OWN)][:_AT_A_TIME]
     return {
         "lacking": "",
         "goals": [_goal(settings, name, query) for name in _goals_of(settings)],
@@ -83,10 +71,6 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
         "strata": _strata(bench),
         "household_keys": _household_keys(bench, settings),
         "subsets": bench.table("safe").get("subsets"),
-        "plans": [*PLANS, *([OWN] if _is_own(bench) else [])],
-        "tried": tried,
-        "rows": [_row(bench, name) for name in tried],
-        "now": next((name for name in PLANS if _is_now(bench, name)), OWN),
     }
 
 
@@ -295,52 +279,6 @@ def _with_goal(settings: Settings, name: str, value: Any) -> dict[str, Any]:
     return goals
 
 
-# --- plans side by side ---
-
-
-def _is_now(bench: Workbench, name: str) -> bool:
-    """Return whether the rules plan as a plan to try does."""
-    given = bench.table("suppress")
-    return {k: given[k] for k in _OF_PLANS if k in given} == PLANS[name]
-
-
-def _is_own(bench: Workbench) -> bool:
-    """Return whether the rules have a plan of their own."""
-    return not any(_is_now(bench, name) for name in PLANS)
-
-
-def changes_of(name: str) -> dict[str, Any]:
-    """Return the changes of `[suppress]` that a plan makes."""
-    if name == OWN:
-        return {}
-    return {one: PLANS[name].get(one) for one in _OF_PLANS}
-
-
-def try_plan(bench: Workbench, name: str) -> Job:
-    """Return the job that tries a plan; its result is a `Trial`."""
-    release = bench.release.with_rules(suppress=changes_of(name))
-    rules = bench.rules_of(release)
-
-    def work(say: Lines) -> Trial:
-        result = bench.protect(rules, say)
-        return Trial.of(name, {}, result, result.compare(progress=say))
-
-    return bench.jobs.start(f"trial {name}", bench.planned(rules.tables), work)
-
-
-def _row(bench: Workbench, name: str) -> dict[str, Any]:
-    """Return what the page shows of a plan to try."""
-    now = _is_own(bench) if name == OWN else _is_now(bench, name)
-    row: dict[str, Any] = {"name": name, "now": now, "trial": None, "why": ""}
-    try:
-        job = try_plan(bench, name)
-    except RefusedError as error:
-        return {**row, "why": str(error)}
-    if job.state == "canceled":
-        return {**row, "why": said("protect", "canceled")}
-    return {**row, "trial": job.result, "why": job.error, "active": job.active}
-
-
 # --- what is done ---
 
 
@@ -485,16 +423,6 @@ def subsets(bench: Workbench, form: Form) -> str:
     return words
 
 
-def take(bench: Workbench, form: Form) -> str:
-    """Take a plan that was tried."""
-    name = form.text("plan")
-    if name not in PLANS:
-        raise RefusedError(f"{name!r} is not a plan")
-    words = said("protect", "taken", plan=said("protect", f"try_{name}"))
-    bench.change(words, suppress=changes_of(name))
-    return words
-
-
 PAGE = Page(
     "protect",
     view,
@@ -506,7 +434,6 @@ PAGE = Page(
         "strata": strata,
         "household_keys": household_keys,
         "subsets": subsets,
-        "take": take,
     },
     {"live": live},
 )
