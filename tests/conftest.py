@@ -25,6 +25,7 @@ from riskcore.accuracy import reference
 from riskcore.core.special.gauss import ball_step as nearest
 from riskcore.core.special.gauss import enclosure
 from riskcore.core.special.gauss import fast_integer as risk_pairs
+from tests import needs
 
 # A shell has what it starts in the background ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -61,6 +62,8 @@ def pytest_collection_modifyitems(items):
         if which == "all" or (which and name in seen):
             item.add_marker(pytest.mark.thorough)
         seen.add(name)
+        if needs.is_of_an_engine(item):
+            item.add_marker(pytest.mark.engines)
 
 
 def mixed_p(rng, smallest, top, n):

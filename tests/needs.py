@@ -76,10 +76,6 @@ sdv = pytest.mark.skipif(
     importlib.util.find_spec("sdv") is None or version("sdv").split(".")[0] != "2",
     reason="needs the synthesizer SDV 2, with scikit-learn and pandas",
 )
-duckdb = pytest.mark.skipif(
-    importlib.util.find_spec("duckdb") is None,
-    reason="needs the engine duckdb: pip install '.[engines]'",
-)
 bash = pytest.mark.skipif(not shutil.which("bash"), reason="needs the shell bash")
 posix = pytest.mark.skipif(
     not ON_POSIX, reason="needs POSIX: modes, owners, locks and fork"
@@ -92,6 +88,8 @@ root = pytest.mark.skipif(
     not ON_POSIX or os.geteuid() != 0, reason="needs root, to give files to others"
 )
 
+# Engines that ``.[test]`` does not bring.
+ENGINES = ("ibis", "spark")
 _MODULES = {"dask": "dask.dataframe", "spark": "pyspark"}
 _BESIDE = {"dask": ["pandas"], "spark": ["pandas"]}
 
@@ -109,6 +107,16 @@ def engine(name):
     return pytest.mark.skipif(
         bool(lacking), reason=f"needs {', '.join(lacking)}, for the engine {name}"
     )
+
+
+def is_of_an_engine(item):
+    """Return whether a test needs an engine that ``.[test]`` does not bring."""
+    reasons = [mark.kwargs["reason"] for mark in item.iter_markers("skipif")]
+    ends = tuple(f"for the engine {name}" for name in ENGINES)
+    return any(reason.endswith(ends) for reason in reasons)
+
+
+duckdb = engine("duckdb")
 
 
 def runnable(processors):

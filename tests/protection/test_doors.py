@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 N = 90
 KEYS = ("sex", "age", "region", "job")
-SETTINGS = 300
+SETTINGS = 120
 # The first words of the sentences, inside and in public; public ones have no figures.
 SAID = {
     "safe": ("Safe: no leak", "Safe: no leak"),

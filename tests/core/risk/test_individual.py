@@ -68,7 +68,6 @@ def assert_within_contract(name, errors, f, p):
 
 @named
 def test_error_in_every_region(name, method, cells, errors):
-    # More points: test_error_in_every_region_at_length, slow.
     f, p = cells(15, method)
     found = errors(f, p)
     assert_within_contract(name, found, f, p)
@@ -173,14 +172,6 @@ def test_quotient_is_not_rounded_first(exact):
     rounded = follows(riskcore.individual_risk(f, f / F))
     assert rounded > 0.7
     assert follows(riskcore.individual_risk_from_frequencies(f, F)) < rounded - 0.3
-
-
-@pytest.mark.slow
-@named
-@pytest.mark.parametrize("seed", range(2, 12))
-def test_error_in_every_region_at_length(name, method, cells, errors, seed):
-    f, p = cells(1000, method, seed)
-    assert_within_contract(name, errors(f, p), f, p)
 
 
 # --- facts -----------------------------------------------------------------------

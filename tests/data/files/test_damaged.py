@@ -300,9 +300,3 @@ def test_damaged_files_are_read_as_they_were_or_refused(tmp_path, shape):
     counts = check(tmp_path, shape, 4)
     assert counts["refused"] > 600
     assert counts.total() > 1000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shape", ["mixed", "numbers", "one", "texts", "long"])
-def test_many_damaged_files(tmp_path, shape):
-    assert check(tmp_path, shape, 300).total() > 8000
