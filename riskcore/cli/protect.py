@@ -33,7 +33,12 @@ from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.protection.settings.settings_table import (
     OUTPUT,
+    ColumnSettings,
+    GoalSettings,
+    PanelSettings,
+    PopulationSettings,
     ProtectSettings,
+    SuppressionSettings,
     WriteSettings,
 )
 
@@ -142,23 +147,14 @@ examples:
       --weight HHWEIGHT --k 3 --output households-safe.csv
 """
 # The options of each topic of the help.
-_TOPICS = {
-    "goals": (
-        *("k", "subsets", "strata", "level", "threshold", "rate"),
-        *("household_threshold", "household_rate"),
-        *("min_population", "l", "t"),
-    ),
-    "population": (
-        *("population", "sampling_fraction", "cluster", "missing", "method"),
-    ),
-    "panels": ("person", "wave", "known_waves"),
-    "columns": ("roles", "accept"),
+_TOPICS: Mapping[str, Iterable[str]] = {
+    "goals": settings_of(GoalSettings),
+    "population": settings_of(PopulationSettings),
+    "panels": settings_of(PanelSettings),
+    "columns": settings_of(ColumnSettings),
     "recodings": ("recodings",),
     "treatments": ("treat",),
-    "suppression": (
-        *("cost", "household_keys", "related"),
-        *("against_insiders", "suppression", "ties"),
-    ),
+    "suppression": settings_of(SuppressionSettings),
 }
 _TEXTS = {
     "goals": _GOALS,

@@ -29,9 +29,9 @@ from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.settings.settings_table import (
     FOLDED,
     OUTPUT,
-    ColumnSettings,
     ProtectSettings,
     SafetySettings,
+    SuppressionSettings,
     WriteSettings,
 )
 from riskcore.protection.settings.shapes import fault_in
@@ -40,23 +40,15 @@ FORMAT = 1
 # Whether somebody has checked the rules; rules that are proposals say false.
 CONFIRMED = "confirmed"
 _IN_COLUMNS = ("person", "wave", "cluster")
-# Settings that name columns, each a table of its own.
-_BY_COLUMN = ("roles", "recodings", "treat", "accept")
 # Settings of writing that a file of rules does not hold: a decision of the moment, and
 # a secret.
 LEFT_OUT = ("overwrite", "secret")
 _FILE = File(help="the survey file")
 
 
-def _without(table: type, *others: type | str) -> dict[str, Setting]:
-    """Return the settings of a table without those of others."""
-    left_out = {
-        name
-        for other in others
-        for name in ([other] if isinstance(other, str) else settings_of(other))
-    }
-    known = settings_of(table)
-    return {name: known[name] for name in known if name not in left_out}
+def _without(table: type, names: tuple[str, ...]) -> dict[str, Setting]:
+    """Return the settings of a table without some."""
+    return {name: one for name, one in settings_of(table).items() if name not in names}
 
 
 _PROTECT = settings_of(ProtectSettings)
@@ -74,15 +66,15 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
         "household": HOUSEHOLD,
         **{name: _PROTECT[name] for name in _IN_COLUMNS},
     },
-    "safe": _without(SafetySettings, *_IN_COLUMNS),
+    "safe": _without(SafetySettings, _IN_COLUMNS),
     "roles": _PROTECT["roles"],
     "recodings": _PROTECT["recodings"],
     "treat": _PROTECT["treat"],
-    "suppress": _without(ProtectSettings, SafetySettings, ColumnSettings, *_BY_COLUMN),
+    "suppress": settings_of(SuppressionSettings),
     "accept": _PROTECT["accept"],
     "output": {
         "file": OUTPUT,
-        **_without(WriteSettings, *LEFT_OUT),
+        **_without(WriteSettings, LEFT_OUT),
     },
     "check": {name: _CHECK[name] for name in CHECKED},
 }

@@ -20,7 +20,7 @@ from riskcore.assessment.assess_settings import (
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
 from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
-from riskcore.common.settings import ANY, ORDER, ORDERED, complete
+from riskcore.common.settings import ANY, ORDER, ORDERED, complete, settings_of
 from riskcore.common.words import counted
 from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
@@ -32,6 +32,7 @@ from riskcore.protection.settings.kinds import DERIVED
 from riskcore.protection.settings.settings_table import (
     RECORDED,
     CostsOfKeys,
+    PanelSettings,
     ProtectSettings,
     Suppression,
     Ties,
@@ -47,7 +48,6 @@ DEFAULT_COST = 50.0
 # Prefix for the type of a given model, which a record cannot hold.
 GIVEN = "given: "
 _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
-_OF_PANELS = ("person", "wave", "known_waves", "level")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -410,7 +410,9 @@ class Settings:
 
     def _check_panel(self) -> None:
         """Refuse settings that do not go with persons over waves."""
-        asked = {name: getattr(self, name) for name in _OF_PANELS}
+        asked = {
+            name: getattr(self, name) for name in (*settings_of(PanelSettings), "level")
+        }
         asked |= {"numeric": self.with_role("numeric"), "alpha": 1.0}
         waves = waves_of(asked, None)
         if waves is None:

@@ -88,15 +88,15 @@ FOLDED = {
 }
 
 
-class SafetySettings(TypedDict, total=False):
+class GoalSettings(TypedDict, total=False):
     """What is safe."""
 
-    level: Annotated[
-        Level, level("a key blanked for a household is blanked for all its members")
-    ]
     k: Annotated["KOfSets | None", K]
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
+    level: Annotated[
+        Level, level("a key blanked for a household is blanked for all its members")
+    ]
     threshold: Annotated[float | None, _risk("risk that no record may reach")]
     rate: Annotated[
         float | None,
@@ -143,6 +143,14 @@ class SafetySettings(TypedDict, total=False):
             "each other, unless the role is sensitive:ordered",
         ),
     ]
+
+
+class PopulationSettings(TypedDict, total=False):
+    """How the people of a cell are counted."""
+
+    population: Annotated[Any, POPULATION]
+    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    cluster: Annotated[Hashable | None, CLUSTER]
     missing: Annotated[
         str,
         Choice(
@@ -153,13 +161,19 @@ class SafetySettings(TypedDict, total=False):
             "(category). A blanked key stands for any value",
         ),
     ]
-    population: Annotated[Any, POPULATION]
-    cluster: Annotated[Hashable | None, CLUSTER]
-    sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    method: Annotated[Method, METHOD]
+
+
+class PanelSettings(TypedDict, total=False):
+    """Persons over waves."""
+
     person: Annotated[Hashable | None, PERSON]
     wave: Annotated[Hashable | None, WAVE]
     known_waves: Annotated[int | None, KNOWN_WAVES]
-    method: Annotated[Method, METHOD]
+
+
+class SafetySettings(GoalSettings, PopulationSettings, PanelSettings, total=False):
+    """What is safe, and how it is counted."""
 
 
 class ColumnSettings(TypedDict, total=False):
@@ -191,30 +205,9 @@ class ColumnSettings(TypedDict, total=False):
     ]
 
 
-# The settings of writing that decide what leaks.
-LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
+class SuppressionSettings(TypedDict, total=False):
+    """Which keys are blanked."""
 
-
-class ProtectSettings(SafetySettings, ColumnSettings, total=False):
-    """The settings of `protect`: what is safe, and how the file is made safe."""
-
-    recodings: Annotated[
-        "Mapping[Any, Recoding | str | os.PathLike[str]] | None",
-        Recodings(
-            option="recode",
-            metavar="VARIABLE=RULE",
-            help="recode variables before suppression: AGE=top:85, REGION=truncate:2",
-        ),
-    ]
-    treat: Annotated[
-        Mapping[Any, Any] | None,
-        Treatments(
-            metavar="COLUMN=RULE",
-            help="treat numbers, weights and categories before suppression: "
-            "INCOME=top:1%, JOB=pram:0.8; a column with several rules gets them one "
-            "after the other",
-        ),
-    ]
     cost: Annotated[
         CostsOfKeys | None,
         Costs(
@@ -272,6 +265,32 @@ class ProtectSettings(SafetySettings, ColumnSettings, total=False):
             "private record holds, so that the order of the keys reveals nothing about "
             "a blanked value. The number of blanked values is the same, but with "
             "--cost fewest rare categories are no longer spared",
+        ),
+    ]
+
+
+# The settings of writing that decide what leaks.
+LAYOUT = ("drop", "shuffle", "renumber", "guard_formulas")
+
+
+class ProtectSettings(SafetySettings, ColumnSettings, SuppressionSettings, total=False):
+    """The settings of `protect`: what is safe, and how the file is made safe."""
+
+    recodings: Annotated[
+        "Mapping[Any, Recoding | str | os.PathLike[str]] | None",
+        Recodings(
+            option="recode",
+            metavar="VARIABLE=RULE",
+            help="recode variables before suppression: AGE=top:85, REGION=truncate:2",
+        ),
+    ]
+    treat: Annotated[
+        Mapping[Any, Any] | None,
+        Treatments(
+            metavar="COLUMN=RULE",
+            help="treat numbers, weights and categories before suppression: "
+            "INCOME=top:1%, JOB=pram:0.8; a column with several rules gets them one "
+            "after the other",
         ),
     ]
 

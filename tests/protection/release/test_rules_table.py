@@ -134,7 +134,7 @@ def test_faults_are_those_of_the_schema(changes, more):
         ({"check": {"kind": "entropy"}}, ("check", "kind"), 'l = "entropy:3"'),
         ({"safe": {"ordered": ["A"]}}, ("safe", "ordered"), '"sensitive:ordered"'),
         ({"safe": {"l": "entropy"}}, ("safe", "l"), "such as 'entropy:3'"),
-        ({"safe": {"zzz": 1}}, ("safe", "zzz"), "known: level, k, subsets"),
+        ({"safe": {"zzz": 1}}, ("safe", "zzz"), "known: k, subsets, strata"),
         ({"safe": {"threshold": float("nan")}}, ("safe", "threshold"), "in (0, 1]"),
         ({"safe": {"threshold": 0}}, ("safe", "threshold"), "in (0, 1]"),
         ({"safe": {"k": True}}, ("safe", "k"), "not true"),
