@@ -28,7 +28,7 @@ from riskcore.core.special.gauss.fast_integer import (
     P_NEAR_ONE,
     region,
 )
-from riskcore.core.special.gauss.risk_blocks import _pair
+from riskcore.core.special.gauss.risk_blocks import pair_of_region
 
 NAMES = {
     risk_pairs.ONE: "f = 1, p < 0.75",
@@ -66,7 +66,7 @@ def pairs_of(
         where[i] = w
         high[i] = low[i] = error[i] = math.nan
         if w < OTHER:
-            high[i], low[i], error[i] = _pair(w, f[i], p[i])
+            high[i], low[i], error[i] = pair_of_region(w, f[i], p[i])
 
 
 def samples(which, n, rng):

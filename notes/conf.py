@@ -17,7 +17,7 @@ from sphinx.addnodes import pending_xref
 from sphinx.util import logging
 
 import riskcore
-from riskcore.cli import _parser
+from riskcore.cli import build_parser
 from riskcore.cli.topics import full_help
 from riskcore.core.compiled.ufunc_maker import made_from
 
@@ -135,7 +135,7 @@ class CommandHelp(Directive):
     optional_arguments = 1
 
     def run(self):
-        parser = _parser()
+        parser = build_parser()
         for name in self.arguments:
             parser = parsers_of(parser)[name]
         text = full_help(parser)

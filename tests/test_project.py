@@ -214,7 +214,7 @@ def test_every_command_is_in_the_reference():
     shown = re.findall(r"^\.\. command-help:: (\S+)$", page, re.MULTILINE)
     (commands,) = (
         action.choices
-        for action in cli._parser()._actions
+        for action in cli.build_parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
     assert sorted(shown) == sorted(commands)

@@ -336,7 +336,7 @@ def log_argument(balls, pieces=1024):
     found = []
     for i in range(pieces):
         z = start * hull(1 + fmpq(i, pieces), 1 + fmpq(i + 1, pieces))
-        run = in_ranges(balls, "log", shift=lambda *_, z=z: words(z), _log_last=stop)
+        run = in_ranges(balls, "log", shift=lambda *_, z=z: words(z), log_last=stop)
         w, _, _ = stopped(run, (1.0, 0.0, 0.0), 0.0)
         meant = z * (1 + around(UNIT + balls._NARROW))
         s = (meant - 1) / (meant + 1)
@@ -358,14 +358,14 @@ def exp_argument(balls):
 def sine_argument(balls):
     """Return a bound of w in the sine, and raise unless its ball holds e^2."""
     run, (e, exact, _) = Run(), new_double("e")
-    kernel = rebind.Copies(NAMES, {balls._sine_last: lambda _, w: stop(w)})
+    kernel = rebind.Copies(NAMES, {balls.sine_last: lambda _, w: stop(w)})
     high, low, radius = stopped(kernel.of(balls.sine_excess), e)
     high, low = as_double(high), as_double(low)
     off = run.bound(exact * exact - high.exact - low.exact)
     inside = is_normal(high, low) and run.is_positive(Radius.of(radius).low - off)
     require(inside, "the sine's argument is not the square")
     e = Range(around(arb(0.51)))
-    w, _, _ = stopped(in_ranges(balls, "sine_excess", _sine_last=stop), e)
+    w, _, _ = stopped(in_ranges(balls, "sine_excess", sine_last=stop), e)
     return largest([w.x, e.x * e.x])
 
 
@@ -389,7 +389,7 @@ def check_log_exponents(balls):
     run = in_exact(
         balls, "log", shift=lambda *args: seen.append(args) or fmpq(1),
         ln2_times=lambda k: seen.append(k) or fmpq(0),
-        _log_first=lambda w, t: fmpq(0), _log_last=lambda w: fmpq(0),
+        _log_first=lambda w, t: fmpq(0), log_last=lambda w: fmpq(0),
     )  # fmt: skip
 
     def check(k, high, radius, given):
@@ -413,7 +413,7 @@ def check_exp_exponents(balls):
     run = in_exact(
         balls, "scaled_exp", subtract=lambda a, b: seen.append((a, b)) or fmpq(0),
         ln2_times=lambda k: k,
-        _exp_first=lambda t, last: fmpq(0), _exp_last=lambda t: fmpq(0),
+        _exp_first=lambda t, last: fmpq(0), exp_last=lambda t: fmpq(0),
     )  # fmt: skip
 
     def exponent(x):

@@ -902,7 +902,7 @@ def pieces(*cuts, n=8):
         yield from itertools.pairwise(ends)
 
 
-LOG, PAIR = "elementary.log_pair", "gauss.risk_blocks._pair"
+LOG, PAIR = "elementary.log_pair", "gauss.risk_blocks.pair_of_region"
 FIRST = 11 / 16  # of the logarithm's mantissas
 CENTERS = [FIRST, 7 / 8, math.nextafter(9 / 8, 2), 2 * FIRST]
 

@@ -78,7 +78,7 @@ LEVELS = risk_pairs._downwards(1, 1).__code__, real_pairs.positive(1, 1).__code_
 
 def way(make, region, instead):
     """Return (f, p) -> (high, low, error), the copy of what cells of a region take."""
-    kernel = make(instead).of(risk_blocks._pair)
+    kernel = make(instead).of(risk_blocks.pair_of_region)
     return lambda f, p: kernel(region, f, p)
 
 
@@ -207,7 +207,7 @@ def near_one_left(boxes):
     for f, _, lower, upper in boxes:
 
         def run(copier, p, f=f):
-            kernel = copier.of(risk_blocks._pair)
+            kernel = copier.of(risk_blocks.pair_of_region)
             high, low, _ = kernel(risk_pairs.NEAR_ONE, f, p)
             return high + low
 

@@ -47,9 +47,9 @@ class Proof(NamedTuple):
 
 
 def taken(claim):
-    """Return ``_pair`` and the kernels that it calls for cells of a claim."""
+    """Return ``pair_of_region`` and the kernels that it calls for cells of a claim."""
     f, _, p, _ = claim.boxes[len(claim.boxes) // 2]
-    pair, found = claims.risk_blocks._pair, []
+    pair, found = claims.risk_blocks.pair_of_region, []
 
     def seen(kernel):
         def call(*args):
@@ -141,7 +141,11 @@ def unmutated(prove=False):
 
 def names_run():
     """Return the names of all kernels whose mutants are tried, and of constants."""
-    kernels = [claims.risk_blocks._pair, *ways.around(), ways.completion(ways.slow)]
+    kernels = [
+        claims.risk_blocks.pair_of_region,
+        *ways.around(),
+        ways.completion(ways.slow),
+    ]
     every = below([*kernels, rounding.rounded])
     used = set().union(*(one.__code__.co_names for one in every))
     # Those that come to a kernel by the function that makes it.

@@ -50,8 +50,8 @@ def quotient_pair(a, a_low, b, b_low):
 """,
 }
 INVERSE = {
-    "_inverse": """
-def _inverse(g):
+    "inverse_pair": """
+def inverse_pair(g):
     inverse = 1.0 / g
     return inverse, fma(-inverse, g, 1.0) * inverse
 """,

@@ -217,7 +217,7 @@ def log_of_odds(copier, p):
     """Return log p/q as FORWARD_REAL does it."""
     q, q_low = copier.of(fast_two_sum)(1.0, -p)
     v, v_low = copier.of(quotient_pair)(p, 0.0, q, q_low)
-    return copier.of(real_pairs._log)(v, v_low)
+    return copier.of(real_pairs.log_of_odds)(v, v_low)
 
 
 @functools.cache

@@ -92,11 +92,11 @@ def reflected_fraction(copy, d, p, q, q_low):
 
 
 INSTEAD = {
-    real_pairs._log: logarithm,
+    real_pairs.log_of_odds: logarithm,
     near_one.exponentials: exponentials,
     real_pairs.sine_deficit: sine_deficit,
     real_pairs.reflected_fraction: reflected_fraction,
-    real_pairs._inverse: lambda copy, g: pair_rules.inverse(g),
+    real_pairs.inverse_pair: lambda copy, g: pair_rules.inverse(g),
     **{
         getattr(double_double, name): lambda copy, *words, name=name: getattr(
             pair_rules, name
@@ -175,7 +175,7 @@ def _names(log, deficit, fraction):
     exp y is y: so its argument is seen; those of the others are factors.
     """
     return {
-        real_pairs._log: lambda copy, v, v_low: (log * v, v * 0),
+        real_pairs.log_of_odds: lambda copy, v, v_low: (log * v, v * 0),
         near_one.exponentials: lambda copy, y, y_low: (y, y * 0, y - 1, y * 0),
         real_pairs.sine_deficit: lambda copy, d: (deficit * d, d * 0),
         real_pairs.reflected_fraction: lambda copy, d, p, q, q_low: (

@@ -35,7 +35,7 @@ class Lemma(NamedTuple):
 LEMMAS = (
     Lemma(
         "a cell's value is that of its fast path, or if that is nan of the slow steps",
-        "individual: _nearest _nearest_block",
+        "individual: nearest_of_cell nearest_of_block",
         (WAYS,),
     ),
     Lemma(
@@ -50,15 +50,15 @@ LEMMAS = (
     ),
     Lemma(
         "a block computes of each cell what the kernel of one cell does",
-        "risk_blocks: scalar fill complete missing _prevailing _set_apart, blocks: "
+        "risk_blocks: scalar fill complete missing prevailing set_apart, blocks: "
         "block classify code_stack filled_up gather list_of lowest matching padded "
         "pick scatter size, floats: stack integer_stack",
         (WAYS,),
     ),
     Lemma(
         "the pair of a region is within its bound: f from 16, integers, p from 0.3",
-        "risk_blocks: _pair, fast_integer: _last _level _level_real _ratio by_e "
-        "by_levels by_levels_real by_logarithm_15 by_logarithm_4 by_logarithm_8 "
+        "risk_blocks: pair_of_region, fast_integer: _last _level _level_real _ratio "
+        "by_e by_levels by_levels_real by_logarithm_15 by_logarithm_4 by_logarithm_8 "
         "by_logarithm_one downwards levels near_one steps tail, elementary: log_pair, "
         "fast_real: backward_real levels more pairs, enclosure: level plus, "
         "double_double: dd_add_positive dd_multiply_double dd_multiply_positive "
@@ -68,7 +68,8 @@ LEMMAS = (
     Lemma(
         "the same for other f < 16 and p < 0.3",
         "fast_real: forward_real by_reflection reflected_fraction sine_deficit steps "
-        "_inverse _log, near_one: exponentials horner end, double_double: dd_add",
+        "inverse_pair log_of_odds, near_one: exponentials horner end, "
+        "double_double: dd_add",
         (BOXES,),
     ),
     Lemma(
@@ -124,7 +125,7 @@ def about(lemma):
 def reached():
     """Return the functions that the kernels of a cell and of a block reach."""
     found = {}
-    for one in mutants.below([individual._nearest, individual._nearest_block]):
+    for one in mutants.below([individual.nearest_of_cell, individual.nearest_of_block]):
         key = one.__module__.rpartition(".")[2], one.__name__
         found.setdefault(key, []).append(one)
     return found
@@ -171,7 +172,7 @@ def _check_cell():
     """Raise unless a cell's value is the fast one, or if that is nan the slow one."""
     for fast in (0.5, math.nan):
         cell = _with(
-            individual._nearest,
+            individual.nearest_of_cell,
             _value=lambda f, p, excess, fast=fast: fast,
             nearest_slow=lambda f, p: ("slow", f, p),
         )
@@ -185,7 +186,7 @@ def _check_block():
     """Raise unless a block is the fast block and then its completion, on its cells."""
     calls = []
     block = _with(
-        individual._nearest_block,
+        individual.nearest_of_block,
         _block=lambda *args: calls.append(("fast", *args)),
         _complete=lambda *args: calls.append(("slow", *args)),
     )

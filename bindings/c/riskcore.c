@@ -732,7 +732,7 @@ RISKCORE_KERNEL Pair quotient_pair(double a, double a_low, double b, double b_lo
 /* --- riskcore/core/special/gauss/fast_real.py ----------------------------------- */
 
 /* Return the logarithm of a pair. */
-RISKCORE_KERNEL Pair fast_real_log(double v, double v_low)
+RISKCORE_KERNEL Pair log_of_odds(double v, double v_low)
 {
     const Pair t1 = log_pair(v);
     double high = t1.a, low = t1.b;
@@ -1082,10 +1082,6 @@ RISKCORE_KERNEL Tuple_dd__dd pairs_4(Pair f, Pair p, Pair x, Pair y)
     return fast_real_pairs(f, p, x, y);
 }
 
-static const double S[] = {0x1.5555555555555p-4, -0x1.6c16c16c16c17p-9, 0x1.a01a01a01a01ap-11,
-    -0x1.3813813813814p-11, 0x1.b951e2b18ff23p-11, -0x1.f6ab0d9993c7dp-10,
-    0x1.a41a41a41a41ap-8};
-
 /* Return S = p/D(1-d, q) for |d| <= 1/2, p < 0.3, given q = 1 - p as a pair. */
 RISKCORE_KERNEL Pair reflected_fraction(double d, double p, double q, double q_low)
 {
@@ -1120,7 +1116,7 @@ RISKCORE_KERNEL Pair reflected_fraction(double d, double p, double q, double q_l
 }
 
 /* Return 1/g as a pair. */
-RISKCORE_KERNEL Pair fast_real_inverse(double g)
+RISKCORE_KERNEL Pair inverse_pair(double g)
 {
     double inverse = 1.0 / g;
     return (Pair){inverse, fma(-inverse, g, 1.0) * inverse};
@@ -1130,7 +1126,7 @@ RISKCORE_KERNEL Pair to_5(double n, double d, double v, double v_low, double T, 
 {
     RISKCORE_UNROLL
     for (int64_t step = 1; step < 5; step++) {
-        const Pair t1 = fast_real_inverse(d + step);
+        const Pair t1 = inverse_pair(d + step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
@@ -1148,7 +1144,7 @@ RISKCORE_KERNEL Pair to_9(double n, double d, double v, double v_low, double T, 
 {
     RISKCORE_UNROLL
     for (int64_t step = 5; step < 9; step++) {
-        const Pair t1 = fast_real_inverse(d + step);
+        const Pair t1 = inverse_pair(d + step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
@@ -1166,7 +1162,7 @@ RISKCORE_KERNEL Pair to_13(double n, double d, double v, double v_low, double T,
 {
     RISKCORE_UNROLL
     for (int64_t step = 9; step < 13; step++) {
-        const Pair t1 = fast_real_inverse(d + step);
+        const Pair t1 = inverse_pair(d + step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
@@ -1184,7 +1180,7 @@ RISKCORE_KERNEL Pair to_16(double n, double d, double v, double v_low, double T,
 {
     RISKCORE_UNROLL
     for (int64_t step = 13; step < 16; step++) {
-        const Pair t1 = fast_real_inverse(d + step);
+        const Pair t1 = inverse_pair(d + step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
@@ -1201,13 +1197,13 @@ RISKCORE_KERNEL Pair to_16(double n, double d, double v, double v_low, double T,
 static const double fast_real_REFLECTED = 0x1p-63;
 
 /* Return r for f = n + d, n an integer up to 16, |d| <= 1/2, and p < 0.3. */
-RISKCORE_KERNEL Triple by_reflection(double n, double d, double p)
+RISKCORE_KERNEL Triple fast_real_by_reflection(double n, double d, double p)
 {
     const Pair t1 = fast_two_sum(1.0, -p);
     double q = t1.a, q_low = t1.b;
     const Pair t2 = quotient_pair(p, 0.0, q, q_low);
     double v = t2.a, v_low = t2.b;
-    const Pair t3 = fast_real_log(v, v_low);
+    const Pair t3 = log_of_odds(v, v_low);
     const Pair t4 = dd_multiply_double(t3.a, t3.b, d);
     double y = t4.a, y_low = t4.b;
     const Tuple_dddd t5 = exponentials(y, y_low);
@@ -1268,7 +1264,7 @@ RISKCORE_KERNEL Triple by_reflection(double n, double d, double p)
 RISKCORE_KERNEL Triple forward_real(double f, double p)
 {
     double n = f + TWO_52 - TWO_52;
-    return by_reflection(n, f - n, p);
+    return fast_real_by_reflection(n, f - n, p);
 }
 
 RISKCORE_KERNEL Pair doubles_38(double f, double p, double x, double y)
@@ -1554,7 +1550,7 @@ RISKCORE_KERNEL Triple by_levels_real(double f, double p, double x, double y)
 /* --- riskcore/core/special/gauss/risk_blocks.py --------------------------------- */
 
 /* Return r(f, p) as a pair with its error, for a region below OTHER. */
-RISKCORE_PLAIN Triple pair(int64_t where, double f, double p)
+RISKCORE_PLAIN Triple pair_of_region(int64_t where, double f, double p)
 {
     if (where <= FORWARD_15) {
         const Pair t1 = log_pair(p);
@@ -1626,7 +1622,7 @@ RISKCORE_PLAIN double value(double f, double p, double excess)
     if (where == fast_integer_OTHER) {
         return NAN;
     }
-    const Triple t1 = pair(where, f, p);
+    const Triple t1 = pair_of_region(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
         return risk(f, p, excess, high, low, error);
@@ -2940,7 +2936,7 @@ RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
 }
 
 /* Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0. */
-RISKCORE_PLAIN void fixed_point_inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
+RISKCORE_PLAIN void inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
 {
     int64_t power[38];
     int64_t term[38];
@@ -2965,7 +2961,7 @@ RISKCORE_PLAIN void fixed_point_inverse(int64_t *z, int64_t m, int64_t square, i
 /* Let z be log 2 = 2 artanh 1/3. */
 RISKCORE_PLAIN void ln2(int64_t *z, int64_t n)
 {
-    fixed_point_inverse(z, 3, 9, n);
+    inverse(z, 3, 9, n);
     fixed_point_times(z, z, 2, n);
 }
 
@@ -3050,8 +3046,8 @@ RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
 RISKCORE_PLAIN void pi(int64_t *z, int64_t n)
 {
     int64_t t[38];
-    fixed_point_inverse(z, 5, -25, n);
-    fixed_point_inverse(t, 239, -57121, n);
+    inverse(z, 5, -25, n);
+    inverse(t, 239, -57121, n);
     fixed_point_times(z, z, 4, n);
     fixed_point_subtract(z, z, t, n);
     fixed_point_times(z, z, 4, n);
@@ -3410,7 +3406,8 @@ RISKCORE_SHARED double nearest_slow(double f, double p)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_PLAIN double individual_nearest(double f, double p, double excess)
+/* Return the double nearest r(f, p (1 + excess)), or nan. */
+RISKCORE_PLAIN double nearest_of_cell(double f, double p, double excess)
 {
     double r = value(f, p, excess);
     return r == r ? r : nearest_slow(f, p);
@@ -3418,7 +3415,7 @@ RISKCORE_PLAIN double individual_nearest(double f, double p, double excess)
 
 RISKCORE_PLAIN double individual_risk_of_one(double f, double p)
 {
-    return individual_nearest(f, p, 0.0);
+    return nearest_of_cell(f, p, 0.0);
 }
 
 static const int64_t BLOCK = 512;
@@ -3469,7 +3466,7 @@ RISKCORE_PLAIN int64_t padded(uint8_t *codes, int64_t n)
     return words;
 }
 
-RISKCORE_PLAIN int64_t classify(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t classify_cells(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -3486,7 +3483,7 @@ static const int64_t risk_blocks_REGIONS = 11;
 RISKCORE_PLAIN int64_t prevailing(double *f, double *p, uint8_t *codes, int64_t n)
 {
     n = lesser_integer(n, 64);
-    classify(f, p, codes, n);
+    classify_cells(f, p, codes, n);
     int64_t ones = size(matching(codes, 0, fast_integer_ONE));
     int64_t small = size(matching(codes, 0, SMALL));
     if (2 * (ones + small) > n) {
@@ -3631,7 +3628,7 @@ RISKCORE_PLAIN void gather(double *f, double *p, double *excess, int64_t *picked
     }
 }
 
-RISKCORE_PLAIN int64_t blocks_classify(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t classify(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -3841,7 +3838,7 @@ RISKCORE_PLAIN void blocks_block(double *f, double *p, double *excess, double *o
     double *y = in_place ? p_rest : p;
     double *z = in_place ? excess_rest : excess;
     double *value = in_place ? out_rest : out;
-    int64_t words = blocks_classify(x, y, codes, left);
+    int64_t words = classify(x, y, codes, left);
     /* One turn for the cells in place, then one for each region among the rest, in a loop with
        a single call of ``fill``, which is long. */
     const int64_t t1 = left == 0 ? 1 : 11 + 1;
@@ -3894,7 +3891,9 @@ RISKCORE_PLAIN void complete(double *f, double *x, double *out, int64_t n)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_PLAIN void nearest_block(double *f, double *p, double *excess, double *out, int64_t n)
+/* Fill out with what nearest_of_cell returns for each of n cells. */
+RISKCORE_PLAIN void nearest_of_block(double *f, double *p, double *excess, double *out,
+    int64_t n)
 {
     blocks_block(f, p, excess, out, n);
     complete(f, p, out, n);
@@ -3924,7 +3923,7 @@ RISKCORE_PLAIN void individual_risk_of_many(double **args, int64_t *sizes, int64
         double *f = column(args[0], first, steps[0], f_room, n, f_is);
         double *p = column(args[1], first, steps[1], p_room, n, p_is);
         double *out = out_is ? args[2] + first : out_room;
-        nearest_block(f, p, f, out, n);
+        nearest_of_block(f, p, f, out, n);
         if (!out_is) {
             store(out_room, args[2], first, steps[2], n);
         }
@@ -3965,7 +3964,7 @@ RISKCORE_PLAIN double moved_value(double f, double p, double excess)
     if (where == fast_integer_OTHER) {
         return NAN;
     }
-    const Triple t1 = pair(where, f, p);
+    const Triple t1 = pair_of_region(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
         return moved_risk(f, p, excess, high, low, error);
@@ -4082,6 +4081,7 @@ RISKCORE_SHARED double nearest_slow_of(double f, double F)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
+/* Return the double nearest r(f, f/F), or nan. */
 RISKCORE_PLAIN double individual_risk_from_frequencies_of_one(double f, double F)
 {
     const Pair t1 = fraction(f, F);
@@ -4092,7 +4092,7 @@ RISKCORE_PLAIN double individual_risk_from_frequencies_of_one(double f, double F
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_PLAIN int64_t blocks_classify_2(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -4296,7 +4296,7 @@ RISKCORE_PLAIN void moved_block(double *f, double *p, double *excess, double *ou
     double *y = in_place ? p_rest : p;
     double *z = in_place ? excess_rest : excess;
     double *value = in_place ? out_rest : out;
-    int64_t words = blocks_classify_2(x, y, codes, left);
+    int64_t words = blocks_classify(x, y, codes, left);
     /* One turn for the cells in place, then one for each region among the rest, in a loop with
        a single call of ``fill``, which is long. */
     const int64_t t1 = left == 0 ? 1 : 11 + 1;
@@ -4339,8 +4339,9 @@ RISKCORE_PLAIN void complete_moved(double *f, double *x, double *out, int64_t n)
 
 /* --- riskcore/core/risk/individual.py ------------------------------------------- */
 
-RISKCORE_PLAIN void from_frequencies_block(double *f, double *F, double *unused_, double *out,
-    int64_t n)
+/* Fill out with what from_frequencies_of_cell returns for n cells. */
+RISKCORE_PLAIN void from_frequencies_of_block(double *f, double *F, double *unused_,
+    double *out, int64_t n)
 {
     double p[512];
     double excess[512];
@@ -4370,7 +4371,7 @@ RISKCORE_PLAIN void individual_risk_from_frequencies_of_many(double **args, int6
         double *f = column(args[0], first, steps[0], f_room, n, f_is);
         double *p = column(args[1], first, steps[1], p_room, n, p_is);
         double *out = out_is ? args[2] + first : out_room;
-        from_frequencies_block(f, p, f, out, n);
+        from_frequencies_of_block(f, p, f, out, n);
         if (!out_is) {
             store(out_room, args[2], first, steps[2], n);
         }
@@ -4404,7 +4405,7 @@ RISKCORE_PLAIN double scalar(double f, double p, double excess)
     if (where == fast_integer_OTHER) {
         return NAN;
     }
-    const Triple t1 = pair(where, f, p);
+    const Triple t1 = pair_of_region(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
         return log_risk(f, p, excess, high, low, error);
@@ -4533,7 +4534,7 @@ RISKCORE_PLAIN double log_individual_risk_of_one(double f, double p)
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_PLAIN int64_t blocks_classify_3(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_2(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -4737,7 +4738,7 @@ RISKCORE_PLAIN void blocks_block_2(double *f, double *p, double *excess, double 
     double *y = in_place ? p_rest : p;
     double *z = in_place ? excess_rest : excess;
     double *value = in_place ? out_rest : out;
-    int64_t words = blocks_classify_3(x, y, codes, left);
+    int64_t words = blocks_classify_2(x, y, codes, left);
     /* One turn for the cells in place, then one for each region among the rest, in a loop with
        a single call of ``fill``, which is long. */
     const int64_t t1 = left == 0 ? 1 : 11 + 1;
@@ -4906,7 +4907,7 @@ RISKCORE_PLAIN double risk_blocks_scalar(double f, double p, double excess)
     if (where == fast_integer_OTHER) {
         return NAN;
     }
-    const Triple t1 = pair(where, f, p);
+    const Triple t1 = pair_of_region(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
         return gradient(f, p, excess, high, low, error);
@@ -4992,7 +4993,7 @@ RISKCORE_PLAIN double individual_risk_gradient_of_one(double f, double p)
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_PLAIN int64_t blocks_classify_4(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_3(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5198,7 +5199,7 @@ RISKCORE_PLAIN void blocks_block_3(double *f, double *p, double *excess, double 
     double *y = in_place ? p_rest : p;
     double *z = in_place ? excess_rest : excess;
     double *value = in_place ? out_rest : out;
-    int64_t words = blocks_classify_4(x, y, codes, left);
+    int64_t words = blocks_classify_3(x, y, codes, left);
     /* One turn for the cells in place, then one for each region among the rest, in a loop with
        a single call of ``fill``, which is long. */
     const int64_t t1 = left == 0 ? 1 : 11 + 1;
@@ -5300,7 +5301,7 @@ RISKCORE_PLAIN double risk_blocks_value(double f, double p, double excess)
     if (where == fast_integer_OTHER) {
         return NAN;
     }
-    const Triple t1 = pair(where, f, p);
+    const Triple t1 = pair_of_region(where, f, p);
     double high = t1.a, low = t1.b, error = t1.c;
     if (where == FROM_16) {
         return down(f, p, excess, high, low, error);
@@ -5395,7 +5396,7 @@ RISKCORE_PLAIN bool bounds_in_place(double **args, int64_t *steps, int64_t k)
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
 
-RISKCORE_PLAIN int64_t blocks_classify_5(double *f, double *p, uint8_t *codes, int64_t n)
+RISKCORE_PLAIN int64_t blocks_classify_4(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -5598,7 +5599,7 @@ RISKCORE_PLAIN void blocks_block_4(double *f, double *p, double *excess, double 
     double *y = in_place ? p_rest : p;
     double *z = in_place ? excess_rest : excess;
     double *value = in_place ? out_rest : out;
-    int64_t words = blocks_classify_5(x, y, codes, left);
+    int64_t words = blocks_classify_4(x, y, codes, left);
     /* One turn for the cells in place, then one for each region among the rest, in a loop with
        a single call of ``fill``, which is long. */
     const int64_t t1 = left == 0 ? 1 : 11 + 1;
@@ -6015,8 +6016,7 @@ RISKCORE_PLAIN Pair gammas(double u, double v)
 }
 
 /* Return the sum over k > 1 of (1-u)(2-u)...(k-1-u) p^k/(k! (k-e)). */
-RISKCORE_KERNEL Pair inverse_mean_fractions_series_end(double u, double e, double p, double N,
-    double M)
+RISKCORE_KERNEL Pair end_of_series(double u, double e, double p, double N, double M)
 {
     const Pair t1 = two_sum(2.0, -e);
     double d = t1.a, d_low = t1.b;
@@ -6108,7 +6108,7 @@ RISKCORE_KERNEL Pair reflect(double u, double e, double p, double high, double l
     double W_low, double above, double below)
 {
     double f = 1.0 + u;
-    const Pair t1 = inverse_mean_fractions_series_end(u, e, p, above, below);
+    const Pair t1 = end_of_series(u, e, p, above, below);
     double total = t1.a, total_low = t1.b;
     const Pair t2 = fast_two_sum(high, low);
     high = t2.a;
@@ -6804,15 +6804,16 @@ RISKCORE_PLAIN double fall(const double *coefficients, double a, double c, doubl
     return total;
 }
 
-static const double S1[] = {0x1.5555555555555p-4, -0x1.1111111111111p-7, 0x1.041041041041p-8,
-    -0x1.1111111111111p-8, 0x1.f07c1f07c1f08p-8, -0x1.5995995995996p-6, 0x1.5555555555555p-4};
+static const double DIGAMMA_TERMS[] = {0x1.5555555555555p-4, -0x1.1111111111111p-7,
+    0x1.041041041041p-8, -0x1.1111111111111p-8, 0x1.f07c1f07c1f08p-8, -0x1.5995995995996p-6,
+    0x1.5555555555555p-4};
 
 /* Return S'(x+m) - S'(x) for x, x+m >= LARGE. */
 RISKCORE_PLAIN double rise_of_slope(double x, double m)
 {
     double a = 1.0 / x;
     double c = 1.0 / (x + m);
-    return m * a * c * fall(S1, a, c, a + c, c * c);
+    return m * a * c * fall(DIGAMMA_TERMS, a, c, a + c, c * c);
 }
 
 /* --- riskcore/core/special/gamma/digamma.py ------------------------------------- */
@@ -6956,10 +6957,14 @@ RISKCORE_PLAIN double second_fall(const double *coefficients, bool slope, double
     return total;
 }
 
+static const double LOG_GAMMA_TERMS[] = {0x1.5555555555555p-4, -0x1.6c16c16c16c17p-9,
+    0x1.a01a01a01a01ap-11, -0x1.3813813813814p-11, 0x1.b951e2b18ff23p-11,
+    -0x1.f6ab0d9993c7dp-10, 0x1.a41a41a41a41ap-8};
+
 /* Return S(x) - S(x+s) - S(x+t) + S(x+s+t) for x >= LARGE, s, t >= 0. */
 RISKCORE_PLAIN double stirling_second_difference(double x, double s, double t)
 {
-    return second_fall(S, false, x, s, t);
+    return second_fall(LOG_GAMMA_TERMS, false, x, s, t);
 }
 
 /* --- riskcore/core/special/gamma/ratio.py --------------------------------------- */
@@ -7309,7 +7314,7 @@ RISKCORE_PLAIN Pair gauss_part(double f, double s, double m)
 }
 
 /* Return D by Gauss's fraction for s < f + 1. */
-RISKCORE_PLAIN Pair inverse_mean_pairs_gauss(double f, double s, double p)
+RISKCORE_PLAIN Pair gauss_in_pairs(double f, double s, double p)
 {
     const Pair t1 = two_sum(1.0, -p);
     double q = t1.a, q_low = t1.b;
@@ -7392,7 +7397,7 @@ RISKCORE_SHARED Pair inverse_mean_pair(double f, double s, double p)
             square_low}, (Pair){first, first_low});
     }
     steps = a >= 1.0 ? (double)(int64_t)a : 0.0;
-    const Pair t11 = inverse_mean_pairs_gauss(f, s - steps, p);
+    const Pair t11 = gauss_in_pairs(f, s - steps, p);
     double D = t11.a, D_low = t11.b;
     const Pair t12 = dd_divide(p, 0.0, D, D_low);
     r = t12.a;
@@ -8927,7 +8932,7 @@ RISKCORE_KERNEL double eta_rest(double x)
 /* --- riskcore/core/special/negative_binomial/inverse_moments.py ----------------- */
 
 /* Return log(pi d/sin(pi d))/d. */
-RISKCORE_KERNEL Pair eta(double d)
+RISKCORE_KERNEL Pair eta_of_reflection(double d)
 {
     const Pair t1 = two_product(d, d);
     double w = t1.a, w_low = t1.b;
@@ -8953,7 +8958,7 @@ RISKCORE_KERNEL Tuple_dddd power(double d, double p)
     const Pair t4 = dd_add(high, low, -part, -part_low);
     high = t4.a;
     low = t4.b;
-    const Pair t5 = eta(d);
+    const Pair t5 = eta_of_reflection(d);
     part = t5.a;
     part_low = t5.b;
     const Pair t6 = dd_add(high, low, part, part_low);
@@ -9191,7 +9196,8 @@ RISKCORE_KERNEL Tuple_dddd reflected_end(double d, double n, double z, double z_
 static const int64_t SERIES_TERMS = 31;
 static const int64_t SERIES_PAIRS = 6;
 
-RISKCORE_PLAIN Tuple_dddd inverse_moments_reflected(double f, double p)
+/* Return the moments of 1/F by the reflection of psi. */
+RISKCORE_PLAIN Tuple_dddd inverse_moments_by_reflection(double f, double p)
 {
     const Pair t1 = place(f);
     double d = t1.a, n = t1.b;
@@ -9255,7 +9261,7 @@ RISKCORE_PLAIN Tuple_dddd moments(double f, double p)
         }
         return inverse_moments_gauss_end(f, p, fraction);
     }
-    return inverse_moments_reflected(f, p);
+    return inverse_moments_by_reflection(f, p);
 }
 
 /* --- riskcore/core/risk/posterior.py -------------------------------------------- */

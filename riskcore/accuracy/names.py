@@ -13,13 +13,13 @@ from riskcore.core.risk import individual
 Form: TypeAlias = Callable[[Any, Any], Any]
 Forms: TypeAlias = str | Form | Iterable[str | Form] | Mapping[str, str | Form]
 
-_PUBLISHED = (
+PUBLISHED = (
     "closed_form", "binomial_sum", "log_form", "gauss_series", "continued_fraction",
     "series7", "franconi",
 )  # fmt: skip
 FORMS = (
     "individual_risk",
-    *_PUBLISHED,
+    *PUBLISHED,
     "truncated:J",
     "adaptive:EPS",
     "adaptive:EPS:published",
@@ -70,7 +70,7 @@ def _form(name: str) -> Form:
         return individual.individual_risk
     if head == "scipy":
         return _hyp2f1()
-    if head not in _PUBLISHED:
+    if head not in PUBLISHED:
         close = difflib.get_close_matches(head, [form.split(":")[0] for form in FORMS])
         hint = f"did you mean {' or '.join(dict.fromkeys(close))}? " if close else ""
         raise ValueError(f"unknown form {name!r}; {hint}known are {', '.join(FORMS)}")

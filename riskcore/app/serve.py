@@ -115,7 +115,7 @@ def _listen_on_socket(path: Path, ending: ExitStack) -> sockets.socket:
     if not hasattr(sockets, "AF_UNIX") or os.name != "posix":
         raise OSError("this system has no Unix sockets; serve on a port")
     _refuse_open_folder(path)
-    _remove_dead(path)
+    remove_dead(path)
     listener = sockets.socket(sockets.AF_UNIX, sockets.SOCK_STREAM)
     before = os.umask(0o777 & ~_PRIVATE)
     try:
@@ -141,7 +141,7 @@ def _refuse_open_folder(path: Path) -> None:
         )
 
 
-def _remove_dead(path: Path) -> None:
+def remove_dead(path: Path) -> None:
     """Remove a socket of ours that nobody serves; refuse anything else at the path."""
     try:
         found = path.lstat()
@@ -201,7 +201,7 @@ class _Config(uvicorn.Config):
     admits: Admits
 
 
-class _Connection(H11Protocol):
+class Connection(H11Protocol):
     """A connection that ends at once if it is another user's."""
 
     config: _Config
@@ -223,7 +223,7 @@ def _config(guard: Guard) -> _Config:
     """Return settings with which the server adds and logs nothing of its own."""
     return _Config(
         guard,
-        http=_Connection,
+        http=Connection,
         loop="asyncio",
         ws="none",
         lifespan="off",
@@ -296,7 +296,7 @@ class _Server(uvicorn.Server):
         waiting = {
             each: self._waiting.get(each, now)
             for each in self.server_state.connections
-            if isinstance(each, _Connection) and each.is_asking()
+            if isinstance(each, Connection) and each.is_asking()
         }
         for each, since in waiting.items():
             if now - since > _PATIENCE:

@@ -29,7 +29,7 @@ _SINGLE, _DROPPED = -1, -2
 _CODES = 3  # in the array of sizes, the start of the codes of a group
 # A search may look this often at cells and their known sets: ten minutes to an hour.
 MOST_LOOKS = 1e11
-_LOOKS_OF_SET = 500  # further cost of a set of keys, in looks
+LOOKS_OF_SET = 500  # further cost of a set of keys, in looks
 _PROBES = 200  # random paths that estimate the looks
 _REPORTS = 1000  # of the progress of a search
 Words = NDArray[np.uint64]
@@ -73,7 +73,7 @@ def minimal_uniques(
     order = sorted(range(len(codes)), key=lambda key: levels[key])
     order = [key for key in order if levels[key] > 1]
     columns = [np.ascontiguousarray(codes[key]) for key in order]
-    search = _Search(columns, [levels[key] for key in order], frequency, max_size)
+    search = Search(columns, [levels[key] for key in order], frequency, max_size)
     search.refuse_endless()
     search.run(progress)
     cell, found = search.found()
@@ -84,7 +84,7 @@ def minimal_uniques(
     return MinimalUniques(cell[by_cell], keys[by_cell])
 
 
-class _Search:
+class Search:
     """The walk through the sets of keys, in the order of their bit patterns.
 
     A set grows only by keys of lower bits, the lowest first. So every set comes after
@@ -160,7 +160,7 @@ class _Search:
         (members, begin), groups, lowest = self.start, 1, len(self.columns)
         looks, found, weight = 0.0, 0.0, 1.0
         for size in range(1, max_size + 1):
-            looks += weight * lowest * (int(begin[groups]) + _LOOKS_OF_SET)
+            looks += weight * lowest * (int(begin[groups]) + LOOKS_OF_SET)
             below = [1.0 + _sets(bit, max_size - size) for bit in range(lowest)]
             bit = draw.choices(range(lowest), below)[0]
             weight *= sum(below) / below[bit]

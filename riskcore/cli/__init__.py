@@ -133,7 +133,7 @@ _CLOSE = 5
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    parser = _parser()
+    parser = build_parser()
     if "_ARGCOMPLETE" in os.environ:  # the shell asks
         completion.complete(parser, _Once)
     parsed = parser.parse_args(arguments)
@@ -214,7 +214,8 @@ def _perhaps(name: str, known: Sequence[str]) -> str:
     return f"; did you mean {' or '.join(close[:_CLOSE])}?" if close else ""
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command with all its commands."""
     parser = _Parser(
         prog="riskcore",
         description="Measure and reduce the re-identification risk of microdata.",

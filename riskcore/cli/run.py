@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
     if options.rules is None:
         raise ValueError("give RULES, a file of rules such as release.toml")
     release = Release.read(options.rules)
-    to_do = _as_protect(release, options)
+    to_do = as_protect(release, options)
     _refuse_idle(release, to_do)
     before = None if options.secret is None else read_record(options.secret)
     return protect.carry_out(to_do, release, before)
@@ -137,7 +137,7 @@ def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
         )
 
 
-def _as_protect(release: Release, options: argparse.Namespace) -> argparse.Namespace:
+def as_protect(release: Release, options: argparse.Namespace) -> argparse.Namespace:
     """Return the options of ``protect`` that the rules and the options say."""
     from riskcore.protection.settings.rules_table import TABLES
 

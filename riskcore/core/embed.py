@@ -107,7 +107,7 @@ def c_function(function: str | np.ufunc) -> CFunction:
     >>> risk.declaration
     'double individual_risk(double f, double p);'
     """
-    return _once("scalar", function, _make_scalar)
+    return _once("scalar", function, make_scalar)
 
 
 def c_array_function(function: str | np.ufunc) -> CFunction:
@@ -187,7 +187,7 @@ def c_integrand(function: str | np.ufunc) -> CFunction:
     >>> round(total / 0.01, 6)
     0.063698
     """
-    return _once("integrand", function, _make_integrand)
+    return _once("integrand", function, make_integrand)
 
 
 def _once(
@@ -211,7 +211,7 @@ def _named(name: str) -> np.ufunc:
     return ufunc
 
 
-def _make_scalar(ufunc: np.ufunc) -> CFunction:
+def make_scalar(ufunc: np.ufunc) -> CFunction:
     source, loop = made_from(ufunc)
     _refuse_several_results(ufunc)
     names = list(signature(source.scalar).parameters)
@@ -237,7 +237,7 @@ def _make_arrays(ufunc: np.ufunc) -> CFunction:
     )
 
 
-def _make_integrand(ufunc: np.ufunc) -> CFunction:
+def make_integrand(ufunc: np.ufunc) -> CFunction:
     source, loop = made_from(ufunc)
     _refuse_several_results(ufunc)
     if ufunc.nin != 2:

@@ -1,7 +1,7 @@
 """Count records by distinct combinations of codes: the cells of a file.
 
-Two ways give the same cells: ``_count_dense``, one counter per combination of levels,
-if there are few, and ``_count_partitioned``, for any number of keys and levels. Cells
+Two ways give the same cells: ``count_dense``, one counter per combination of levels,
+if there are few, and ``count_partitioned``, for any number of keys and levels. Cells
 are in lexicographic order of their codes, first key slowest. The weights of a cell are
 added in double-double arithmetic, in an order that depends on the records alone: the
 number of threads changes no bit of the result.
@@ -92,11 +92,11 @@ def count(
     if n < THREADED:
         threads = 1
     if math.prod(cardinalities) <= min(DENSE, 4 * n + 64):
-        return _count_dense(codes, cardinalities, weight, threads)
-    return _count_partitioned(codes, cardinalities, weight, threads)
+        return count_dense(codes, cardinalities, weight, threads)
+    return count_partitioned(codes, cardinalities, weight, threads)
 
 
-def _count_dense(
+def count_dense(
     codes: Sequence[Codes],
     cardinalities: Sequence[int],
     weight: NDArray[np.float64] | None,
@@ -153,7 +153,7 @@ def _digit(number: NDArray[np.int64], unit: int, radix: int, dtype: Any) -> Code
     return digit
 
 
-def _count_partitioned(
+def count_partitioned(
     codes: Sequence[Codes],
     cardinalities: Sequence[int],
     weight: NDArray[np.float64] | None,
@@ -169,7 +169,7 @@ def _count_partitioned(
     if fitting == len(codes):
         return _number(codes, widths, weight, threads)
     head = _number(codes[:fitting], widths[:fitting], None, threads)
-    rest = _count_partitioned(
+    rest = count_partitioned(
         [head.inverse.view(np.uint32), *codes[fitting:]],
         [len(head.frequency), *cardinalities[fitting:]],
         weight,

@@ -252,7 +252,7 @@ class _Search:
         if self.firsts is not None:
             x, codes = x[self.firsts], codes[self.firsts]
             given = None if given is None else given[self.firsts]
-        return _log_chance(x, codes, given) < math.log(CHANCE)
+        return log_chance(x, codes, given) < math.log(CHANCE)
 
 
 def _both(one: Codes, other: Codes) -> Codes:
@@ -278,7 +278,7 @@ def _table(x: Codes, y: Codes) -> Codes | None:
     return table if np.all((table[x] == y) | (x < 0)) else None
 
 
-def _log_chance(x: Codes, y: Codes, given: Codes | None) -> float:
+def log_chance(x: Codes, y: Codes, given: Codes | None) -> float:
     """Return the log of the chance that x determines y, without the commonest x."""
     use = (x >= 0) & (y >= 0)
     x, y = _ranked(x[use]), _ranked(y[use])
@@ -332,5 +332,5 @@ def _counts(
         Derived(one.name, (household,), "household count")
         for one in columns
         if _table(size, one.codes) is not None
-        and _log_chance(size[firsts], one.codes[firsts], None) < limit
+        and log_chance(size[firsts], one.codes[firsts], None) < limit
     ]

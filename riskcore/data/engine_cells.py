@@ -142,7 +142,7 @@ def tally(
         records_below += int(f[less].sum())
         risks.append(risk(f.astype(np.float64), F))
         records.append(f.astype(kind))
-        sizes = _with_sizes(sizes, f)
+        sizes = with_sizes(sizes, f)
     try:
         total = math.fsum(population)
     except OverflowError:
@@ -155,7 +155,7 @@ def tally(
     return HeldCells(counted, missing, totals, sizes), distribution
 
 
-def _with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
+def with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
     """Return the sample frequencies that occur, and their cells, with those of more f.
 
     Distinct f of n records add to n at most, so there are fewer than sqrt(2n).

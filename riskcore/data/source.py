@@ -210,7 +210,7 @@ class Source:
         needed = [str(name) for name in columns if name is not None]
         if self.all_columns:
             needed = list(dict.fromkeys([*map(str, self.names), *needed]))
-        return self._read_columns(
+        return self.read_columns(
             needed,
             numeric=[str(name) for name in (weight, *numeric) if name is not None],
         )
@@ -270,9 +270,10 @@ class Source:
 
     @cached_property
     def _read(self) -> tuple[Any, Intake]:
-        return self._read_columns(text=True)
+        return self.read_columns(text=True)
 
-    def _read_columns(self, *columns: Any, **how: Any) -> tuple[Any, Intake]:
+    def read_columns(self, *columns: Any, **how: Any) -> tuple[Any, Intake]:
+        """Return columns of the file, all without a name, and what was read."""
         assert self.path is not None
         self.refuse_changed()
         found = formats.read_counted(

@@ -65,7 +65,7 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
     if series.dtype == polars.String:
         try:
             column = series.to_arrow(compat_level=polars.CompatLevel.newest())
-            found = _of_views(column)
+            found = codes_of_views(column)
         except ImportError:  # pyarrow is not installed
             found = None
         if found is not None:
@@ -77,11 +77,11 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
 
 def _of_arrow(column: Any) -> tuple[Codes, Labels]:
     """Code text of Arrow that is not a dictionary."""
-    found = _of_views(column)
+    found = codes_of_views(column)
     return _in_batches(column) if found is None else found
 
 
-def _of_views(column: Any) -> tuple[Codes, Labels] | None:
+def codes_of_views(column: Any) -> tuple[Codes, Labels] | None:
     """Code text of Arrow by its views; None if there are too many values, or no views.
 
     ``known`` holds addresses in the batches, so those with labels are kept.

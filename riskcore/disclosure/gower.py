@@ -25,7 +25,7 @@ Columns = Sequence[Codes]  # the codes of a file, for each key shape (n,)
 
 PAIRS = 1 << 31  # some seconds
 MOST = 65_000  # queries: their codes have 16 bits
-_BLOCK = 2048  # references
+BLOCK = 2048  # references
 _PARTS = 8
 
 
@@ -97,7 +97,7 @@ def nearest_of_all(
     def look(start: int, stop: int) -> None:
         find_nearest(
             start, stop, n, m, d, x.shape[1], own, known, asked, answers, wide,
-            np.empty(_BLOCK, np.uint16), first, second, records,
+            np.empty(BLOCK, np.uint16), first, second, records,
         )  # fmt: skip
 
     in_parts(usual_threads(), look, parts_of(n, _PARTS))
@@ -180,8 +180,8 @@ def find_nearest(
     records: Any,
 ) -> None:
     """Find the two smallest distances of queries, block by block of references."""
-    for low in range(0, m, _BLOCK):
-        high = min(low + _BLOCK, m)
+    for low in range(0, m, BLOCK):
+        high = min(low + BLOCK, m)
         for q in range(start, stop):
             count_apart(keys, q, n, own, low, high, m, known, apart)
             least, next_least = first[q], second[q]

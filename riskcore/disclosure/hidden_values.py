@@ -476,7 +476,7 @@ def _found(tried: _Tried, key: _Key) -> Mask:
     for part in range(3):
         trials, wrong = _from_step(tried.trials[part]), _from_step(tried.wrong[part])
         for least in range(_STEPS):
-            if _holds(trials[least], wrong[least], by_chance[part], key.level):
+            if rule_holds(trials[least], wrong[least], by_chance[part], key.level):
                 enough = spoken[part] & (step >= least)
                 right = _right(np.where(enough, tried.blank_value, -1), key)
                 if right.any():
@@ -517,7 +517,7 @@ def _from_step(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.cumsum(counts[::-1])[::-1]
 
 
-def _holds(
+def rule_holds(
     trials: float, wrong: float, by_chance: float, level: float, errors: float = _ERRORS
 ) -> bool:
     """Return whether a rule is clearly better than always guessing the commonest.
@@ -540,7 +540,7 @@ def _commonest_holds(units: _Units, key: _Key, tried: int = 1) -> bool:
     agreed = int(units.size[(units.value >= 0) & large].sum())
     clear = large[divided.unit] & (divided.first > divided.second + 1)
     right = agreed + int(divided.first[clear].sum())
-    return _holds(trials, trials - right, 1 - key.first, key.level)
+    return rule_holds(trials, trials - right, 1 - key.first, key.level)
 
 
 def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
@@ -735,7 +735,7 @@ def _found_by_units(
     def tell(units: Mask) -> bool:
         trials, right = int(size[units].sum()), int(most[units].sum())
         chance, level = wrong_by_chance, classes.level
-        return _holds(trials, trials - right, chance, level, _ERRORS_FINER)
+        return rule_holds(trials, trials - right, chance, level, _ERRORS_FINER)
 
     # Each value has one code, each code few values. Members of a household agree,
     # whatever its number is.
@@ -757,7 +757,7 @@ def _by_order(coarse: Integers, rank: Integers, size: Integers, level: float) ->
         if not right or right < least * trials:
             continue
         by_chance = float(_by_chance(coarse, rank, reach)[coarse[1:][pair]].mean())
-        if _holds(trials, trials - right, 1 - by_chance, level):
+        if rule_holds(trials, trials - right, 1 - by_chance, level):
             found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
             return int(size[found].sum())
     return 0
@@ -793,7 +793,7 @@ def _back_in(grouping: Grouping, order: Order, drawn: Integers, level: float) ->
     stands[grouping.group[drawn]] = drawn
     near = np.abs(np.diff(stands[order.values])) <= NEAR
     by_chance = min(2 * NEAR / n, 1.0)
-    if not _holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance, level):
+    if not rule_holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance, level):
         return 0
     found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
     return int(

@@ -85,7 +85,7 @@ def by_holdout(
     if whole.any():
         holdout = holdout.some(whole)
     hits = claims.matches_in(holdout)
-    means = None if model is not None else _mean_risks(cells)
+    means = None if model is not None else mean_risks(cells)
     right = _risks_of_hits(model, claims, hits, means)
     scale = n / holdout.n
     squares = math.fsum((right * right).tolist())
@@ -107,8 +107,8 @@ def by_model(
     law = model or fitted_to(cells)
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
-    means = None if model is not None else _mean_risks(cells)
-    right, matched, variance = _expected(law, claims, means)
+    means = None if model is not None else mean_risks(cells)
+    right, matched, variance = expected_claims(law, claims, means)
     hits, wanted = _between_parts(law, means)
     error = 0.0
     if wanted:
@@ -157,7 +157,7 @@ def _with_records(cells: CellTable, records: Integers) -> CellTable:
     return replace(cells.with_records(records), weight_sum=weights)
 
 
-def _expected(
+def expected_claims(
     law: CellModel, claims: CellTable, means: Floats | None
 ) -> tuple[float, float, float]:
     """Return the claims that are right, those that match, and the variance of right.
@@ -217,7 +217,7 @@ def _of_part(
     alone = alone[_occur(table.some(alone), known)]
     claims = table.some(alone).scaled(table.n / known.n)
     hits = _risks_of_hits(model, claims, there[alone], means)
-    return hits, _expected(model, claims, means)[0]
+    return hits, expected_claims(model, claims, means)[0]
 
 
 def _occur(cells: CellTable, known: CellTable) -> NDArray[np.bool_]:
@@ -277,7 +277,7 @@ def _risks(f: int, prior: CellPrior, rows: Integers) -> Floats:
     return risk_by(CellPrior(records, shape, prior.p[rows], prior.q[rows]))
 
 
-def _mean_risks(cells: CellTable) -> Floats:
+def mean_risks(cells: CellTable) -> Floats:
     """Return the mean of E[1/F] by weights over cells with f records, f = 0, 1, ...
 
     Weights differ, and a mean weight would give too small a risk. Where the original

@@ -29,7 +29,7 @@ _KEPT = 1e-270  # the smallest probability in the result
 _STEPS = 256  # between two cuts of the tails
 _MOST = 1e7  # circles
 # Multiplications for the distribution, about a minute, and for the time of a call.
-_MOST_WORK, _CALL = 5e11, 5e4
+_MOST_WORK, CALL = 5e11, 5e4
 
 
 def expected_acquaintances(N: ArrayLike, a: ArrayLike, m: ArrayLike) -> Any:
@@ -252,7 +252,7 @@ class AcquaintancesDistribution:
         sizes = self.circles[1:count]
         # The tails end some 40 standard deviations from the mean, sqrt(N)/2 at most.
         width = min(self.N + 1.0, 40.0 * math.sqrt(self.N))
-        work = float(sizes.sum()) * width + float((sizes // _STEPS + 1).sum()) * _CALL
+        work = float(sizes.sum()) * width + float((sizes // _STEPS + 1).sum()) * CALL
         if work > _MOST_WORK:
             raise ValueError(
                 f"a: the union of {len(self.circles):,} circles of up to "

@@ -109,7 +109,7 @@ def _rises(N: float, K: float, beta: float) -> bool:
 
 
 @kernel
-def _peak(N: float, K: float) -> float:
+def peak_beta(N: float, K: float) -> float:
     """Return the beta of the largest f_u, 0 for N <= 2K."""
     if N <= 2.0 * K:
         return 0.0
@@ -143,7 +143,7 @@ def _crossing(
 @with_ufunc
 def _beta_rising(fraction: float, N: float, K: float) -> float:
     """Return the beta below the peak, nan if there is none."""
-    peak = _peak(N, K)
+    peak = peak_beta(N, K)
     lowest, highest = _unique_fraction(N, K, 0.0), _unique_fraction(N, K, peak)
     if peak == 0.0 or not lowest <= fraction <= highest:
         return math.nan
@@ -153,7 +153,7 @@ def _beta_rising(fraction: float, N: float, K: float) -> float:
 @with_ufunc
 def _beta_falling(fraction: float, N: float, K: float) -> float:
     """Return the beta above the peak, nan if there is none."""
-    peak = _peak(N, K)
+    peak = peak_beta(N, K)
     lowest = _unique_fraction(N, K, LARGEST_BETA)
     if not lowest <= fraction <= _unique_fraction(N, K, peak):
         return math.nan

@@ -87,14 +87,14 @@ class Bands:
             for column, size in zip(sample.codes, sample.levels, strict=True)
         ]
         rough = [
-            _equal(counts[key], _OTHER)[column] if key in ordered else column
+            equal_bands(counts[key], _OTHER)[column] if key in ordered else column
             for key, column in enumerate(sample.codes)
         ]
         band: list[Ints | None] = [None] * len(sample.codes)
         for key in ordered:
             others = [rough[other] for other in range(len(rough)) if other != key]
             band[key] = _merged(sample, key, counts[key], others)
-        table, place = _in_bands(sample, band)
+        table, place = in_bands(sample, band)
         known = [None if of is None else n for of, n in zip(band, counts, strict=True)]
         return cls(sample, tuple(band), table, place, tuple(known))
 
@@ -338,7 +338,7 @@ def _codes_of(table: CellTable, band: Sequence[Ints | None]) -> tuple[Ints, ...]
     return tuple(code if of is None else of[code] for code, of in pairs)
 
 
-def _in_bands(sample: CellTable, band: Sequence[Ints | None]) -> tuple[CellTable, Ints]:
+def in_bands(sample: CellTable, band: Sequence[Ints | None]) -> tuple[CellTable, Ints]:
     """Return the cells of bands, and which of them each cell of a sample is in."""
     codes = _codes_of(sample, band)
     levels = [
@@ -362,7 +362,7 @@ def _in_bands(sample: CellTable, band: Sequence[Ints | None]) -> tuple[CellTable
     return table, place
 
 
-def _equal(n: Ints, bands: int) -> Ints:
+def equal_bands(n: Ints, bands: int) -> Ints:
     """Return bands of about equally many records, by the records of each code."""
     if len(n) <= bands:
         return np.arange(len(n))
@@ -376,7 +376,7 @@ def _merged(
     """Return the band of each code of a key, by the tables with the other keys."""
     missing = sample.categories is not None and sample.categories[key][-1] is None
     known = len(n) - missing
-    band = _equal(n[:known], _FIRST)
+    band = equal_bands(n[:known], _FIRST)
     code = np.append(band, band.max(initial=-1) + 1)[
         np.minimum(sample.codes[key], known)
     ]
@@ -387,11 +387,11 @@ def _merged(
         np.add.at(table, (code[inside], other[inside]), sample.records[inside])
     free = sum(int((table.sum(axis=0) > 0.0).sum()) - 1 for table in tables)
     size_of = np.bincount(band, n[:known]).astype(np.float64)
-    groups = _merge(size_of, tables, free + _BORDER)
+    groups = merge_bands(size_of, tables, free + _BORDER)
     return np.append(groups[band], groups.max(initial=-1) + 1)[: len(n)]
 
 
-def _merge(n: Floats, tables: Sequence[Floats], free: float) -> Ints:
+def merge_bands(n: Floats, tables: Sequence[Floats], free: float) -> Ints:
     """Return the group of each row of tables: neighbors whose rows hardly differ.
 
     The pair that loses least log-likelihood is merged, while that is at most ``free``.

@@ -108,7 +108,7 @@ class Ewens(PolyaUrn):
             theta = _theta_of_cells(n, sizes.u)
         else:
             theta = sizes[1] * (n - 1) / (n - sizes[1])
-        error = math.sqrt(_variance(theta, n, method))
+        error = math.sqrt(variance_of_theta(theta, n, method))
         model = cls(theta, method=method, standard_errors={"theta": error})
         return replace(model, log_likelihood=model.log_probability(sizes))
 
@@ -147,7 +147,7 @@ def _theta_of_cells(n: int, u: int) -> float:
     )
 
 
-def _variance(theta: float, n: int, method: str) -> float:
+def variance_of_theta(theta: float, n: int, method: str) -> float:
     """Return the asymptotic variance of theta.
 
     For "ml" 1/sum of i/(theta (theta+i)^2); for moments Var S_1/(d E S_1/d theta)^2.

@@ -291,12 +291,12 @@ class Lancaster:
         if independent.any():
             # p = w for the possible cells: S does not matter, the zeros do.
             table = self._cross_product(0.0)
-            c[independent] = _shortfalls(table, np.ones(1), progress)
+            c[independent] = shortfalls(table, np.ones(1), progress)
         if not independent.all():
             # p = lambda w (1/lambda + S): how far -S falls short of 1/lambda.
             some = flat[~independent]
             table = self._cross_product(-1.0)
-            c[~independent] = some * _shortfalls(table, 1.0 / some, progress)
+            c[~independent] = some * shortfalls(table, 1.0 / some, progress)
         return _like(degree, c)
 
     def negative_sum(
@@ -325,7 +325,7 @@ class Lancaster:
         if some.any():
             table = self._cross_product(1.0)
             thresholds = -1.0 / flat[some]
-            total[some] -= flat[some] * _shortfalls(table, thresholds, progress)
+            total[some] -= flat[some] * shortfalls(table, thresholds, progress)
         return _like(degree, total)
 
     def uniqueness(
@@ -412,7 +412,7 @@ class Lancaster:
             raise ValueError(f"N: need a number of at least n = {self.n}, got {N}")
         return others
 
-    def _cross_product(self, sign: float) -> _CrossProduct:
+    def _cross_product(self, sign: float) -> CrossProduct:
         """Return the cells for a pass over ``sign`` S, infinite at structural zeros."""
         if self.cells > LARGEST_TABLE:
             raise ValueError(
@@ -459,7 +459,7 @@ def _like(degree: Floats, values: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _CrossProduct:
+class CrossProduct:
     """All cells: nested outer keys, and the inner keys as one of J categories.
 
     R and J, the lengths of sums over outer categories and inner cells, are filled up to
@@ -476,7 +476,7 @@ class _CrossProduct:
 
 def _arrange(
     shares: Sequence[Floats], pair: Callable[[int, int], Floats]
-) -> _CrossProduct:
+) -> CrossProduct:
     """Return the cells, with the largest key as an inner key and some outer key."""
     order = sorted(range(len(shares)), key=lambda key: -len(shares[key]))
     inner, size = [order[0]], len(shares[order[0]])
@@ -493,9 +493,9 @@ def _arrange(
         )
     ]
     begin = np.cumsum([0, *[len(shares[key]) for key in outer]])
-    first = _filled(int(begin[-1]))
-    width = first + _filled(size)
-    excess, base = _aligned(int(begin[-1]), width), np.zeros(width)
+    first = filled_width(int(begin[-1]))
+    width = first + filled_width(size)
+    excess, base = aligned(int(begin[-1]), width), np.zeros(width)
     for i, a in enumerate(outer):
         rows = excess[begin[i] : begin[i + 1]]
         for j, b in enumerate(outer[i + 1 :], i + 1):
@@ -511,23 +511,23 @@ def _arrange(
     )
     share = np.concatenate([shares[key] for key in outer])
     cells = math.prod(map(len, shares))
-    return _CrossProduct(begin, share, excess, base, inner_share, cells)
+    return CrossProduct(begin, share, excess, base, inner_share, cells)
 
 
-def _filled(length: int) -> int:
+def filled_width(length: int) -> int:
     """Return a length filled up to whole vectors."""
     return -(-length // _LANES) * _LANES
 
 
-def _aligned(rows: int, columns: int) -> Floats:
+def aligned(rows: int, columns: int) -> Floats:
     """Return zeros that begin at the start of a cache line."""
     room = np.zeros(rows * columns + _LANES)
     first = -(room.ctypes.data // room.itemsize) % _LANES
     return room[first : first + rows * columns].reshape(rows, columns)
 
 
-def _shortfalls(
-    table: _CrossProduct, thresholds: Floats, progress: Parts | None
+def shortfalls(
+    table: CrossProduct, thresholds: Floats, progress: Parts | None
 ) -> Floats:
     """Return the sum of w max(t - S, 0) over all cells for each threshold t."""
     # Falling, so that a threshold that no cell of a row is below ends the row.
@@ -536,10 +536,10 @@ def _shortfalls(
     sizes = np.diff(table.begin)
     groups = math.prod(sizes[:-1].tolist())
     begin = np.concatenate([table.begin, np.zeros(outer, np.int64)])
-    path = _aligned(1, outer * len(table.base) + 2 * outer)[0]
+    path = aligned(1, outer * len(table.base) + 2 * outer)[0]
     path[: len(table.base)] = table.base
-    inside = _aligned(1, 2 * inner)[0]
-    sums = _aligned(3, len(thresholds) * inner)
+    inside = aligned(1, 2 * inner)[0]
+    sums = aligned(3, len(thresholds) * inner)
     each = max(1, _CALL * groups // table.cells)
     for start in range(0, groups, each):
         stop = min(start + each, groups)

@@ -503,7 +503,7 @@ class LatentClass(CellModel):
         sample = self._alone.with_records(left)
         mixture = self.mixture
         for _ in range(STEPS):
-            mixture = _step(sample, mixture)[0]
+            mixture = em_step(sample, mixture)[0]
         out = self.sample.records - records
         model = replace(self, mixture=mixture, left_out=out, bands=bands)
         return model._dispersed_again(records)
@@ -553,7 +553,7 @@ class Sample:
     @classmethod
     def of(cls, table: CellTable, threads: int) -> Sample:
         """Return the cells of a table."""
-        mine, others = _halves(table.levels)
+        mine, others = halves_of_keys(table.levels)
         first = _half(table, mine)
         order = np.argsort(first.place, kind="stable")
         first = first._replace(place=first.place[order])
@@ -581,7 +581,7 @@ class Sample:
         return replace(self, records=records[self.order].astype(np.float64))
 
 
-def _halves(levels: Sequence[int]) -> tuple[list[int], list[int]]:
+def halves_of_keys(levels: Sequence[int]) -> tuple[list[int], list[int]]:
     """Split the keys into halves with about equally many combinations."""
     halves: tuple[list[int], list[int]] = [], []
     sizes = [1.0, 1.0]
@@ -620,8 +620,8 @@ def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
     heights: list[float] = []
     iterations, converged = 0, False
     for _ in range(cycles):
-        first, _, height = _step(sample, mixture)
-        second, _, higher = _step(sample, first)
+        first, _, height = em_step(sample, mixture)
+        second, _, higher = em_step(sample, first)
         iterations += 2
         heights.append(height)
         if not higher >= height - _ROUNDING * abs(height):
@@ -631,18 +631,18 @@ def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
             converged = higher - height < least
             mixture = second
         else:
-            third, _, highest = _step(sample, further)
+            third, _, highest = em_step(sample, further)
             iterations += 1
             better = highest >= higher
             converged = (highest if better else higher) - height < least
             mixture = third if better else second
         if converged:
             break
-    _, likelihood, height = _step(sample, mixture)
+    _, likelihood, height = em_step(sample, mixture)
     return Ascent(mixture, likelihood, (*heights, height), iterations + 1, converged)
 
 
-def _step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
+def em_step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
     """Return the mixture after a step of EM, and the heights without and with prior."""
     table, classes = sample.table, len(mixture.share)
     share, theta = _padded(mixture)
@@ -825,14 +825,14 @@ def _best_of(
     def climb(begin: Mixture) -> Ascent:
         return ascend(alone, begin, _FIRST)
 
-    begins = _starts(sample, classes, starts, before)
+    begins = starting_mixtures(sample, classes, starts, before)
     tries = in_threads(sample.threads, climb, [(begin,) for begin in begins])
     best = max(tries, key=lambda one: one.heights[-1])
     found = ascend(sample, best.mixture, _ON_PATH)
     return found, found.iterations + sum(one.iterations for one in tries)
 
 
-def _starts(
+def starting_mixtures(
     sample: Sample, classes: int, number: int, before: Mixture | None
 ) -> list[Mixture]:
     """Return starts: the previous fit plus one class, and classes near records."""

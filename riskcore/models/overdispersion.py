@@ -46,7 +46,7 @@ POISSON = "boundary A = infinity: no overdispersion"
 ALONE = f"{POISSON}: no cell has two records"
 NEXT_TO_NONE = "all records are in cells of practically no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_CELLS = 2**15  # a random part of all cells, enough for two parameters
+MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
 _LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
@@ -137,7 +137,7 @@ class Overdispersion:
 def part_of(records: Ints, kind: str) -> Ints:
     """Return the positions of the cells to which a law is fitted, of all cells."""
     seen = (records > 0) & (kind != "none")
-    if kind == "power" and len(records) > _CELLS:
+    if kind == "power" and len(records) > MOST_CELLS:
         seen &= _in_part(len(records))
     return np.flatnonzero(seen)
 
@@ -146,7 +146,7 @@ def part_of(records: Ints, kind: str) -> Ints:
 def _in_part(cells: int) -> NDArray[np.bool_]:
     """Return a mask of a random part of the cells, by their places alone."""
     _, place = groups_of(np.ones(cells, np.int64), cells)
-    return place < _CELLS
+    return place < MOST_CELLS
 
 
 def fit_overdispersion(
@@ -172,10 +172,8 @@ def fit_overdispersion(
         scale, exponent = _dirichlet_multinomial(pi, f, n, tolerance), 1.0
     else:
         m = n * pi
-        lowest = math.fsum(_poisson(m, f).tolist())
-        scale, exponent = likeliest(
-            _Cells(m, f), m, exponents, lowest, start, tolerance
-        )
+        lowest = math.fsum(poisson_height(m, f).tolist())
+        scale, exponent = likeliest(Cells(m, f), m, exponents, lowest, start, tolerance)
     reason = POISSON if math.isinf(scale) else NEXT_TO_NONE if math.isnan(scale) else ""
     return Overdispersion(scale, exponent, kind, reason)
 
@@ -212,7 +210,7 @@ def likely_laws(
     """Return laws that n records allow, with chances; 1/(1 + a) is uniform before."""
     seen = records > 0
     m, f = n * np.maximum(probability[seen], _NONE), records[seen].astype(np.float64)
-    cells = _Cells(m, f)
+    cells = Cells(m, f)
     laws, heights = [], []
     before = log(_SCALES / (1.0 + _SCALES) ** 2)
     for exponent in (1.0,) if kind == "dirichlet-multinomial" else _COARSE:
@@ -326,7 +324,7 @@ def likeliest(
     return best
 
 
-class _Cells:
+class Cells:
     """Likelihood of seen cells: negative binomial, means m, shapes a times ``each``."""
 
     def __init__(self, m: Floats, f: Floats) -> None:
@@ -359,7 +357,7 @@ def _power(x: Floats, exponent: float) -> Floats:
     return found
 
 
-def _poisson(m: Floats, f: Floats) -> Floats:
+def poisson_height(m: Floats, f: Floats) -> Floats:
     """Return log P(f | f > 0) + log f! of a Poisson law."""
     height: Floats = f * log(m) - m - log(-expm1(-m))
     return height

@@ -130,7 +130,7 @@ _TAIL = 72.0  # -log(5e-32), the probability that either tail may lack
 def tau_distribution(A: float, b: float, M: int, m1: int) -> Distribution:
     """Return P(tau = k) for k = 0, ..., m1; tails of less than 1e-30 together are 0."""
     A, b, M, m1 = checked(A, b, M, m1)
-    first, distribution = _distribution(A, b, M, m1)
+    first, distribution = law_of_uniques(A, b, M, m1)
     whole = np.zeros(m1 + 1)
     whole[first : first + len(distribution)] = distribution
     return whole
@@ -142,7 +142,7 @@ def tau_interval(
     """Return the interval of tau with at most (1 - level)/2 on either side."""
     A, b, M, m1 = checked(A, b, M, m1)
     tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
-    first, distribution = _distribution(A, b, M, m1)
+    first, distribution = law_of_uniques(A, b, M, m1)
     low = first + int(np.searchsorted(np.cumsum(distribution), tail, side="right"))
     return low, first + _last_above(distribution, tail)
 
@@ -153,7 +153,7 @@ def _last_above(distribution: Distribution, tail: float) -> int:
     return len(distribution) - 1 - int(np.searchsorted(beyond, tail, side="right"))
 
 
-def _distribution(A: float, b: float, M: int, m1: int) -> tuple[int, Distribution]:
+def law_of_uniques(A: float, b: float, M: int, m1: int) -> tuple[int, Distribution]:
     """Return the first k of a range, and its probabilities; the rest is below 1e-30."""
     if m1 == 1:
         x = _less(A, 1, b)

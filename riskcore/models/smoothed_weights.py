@@ -63,12 +63,12 @@ class SmoothedWeights:
         """
         if table.weight_spread is None or not table.weight_spread.any():
             return None
-        weights = _Weights.of(table, table.records)
+        weights = Weights.of(table, table.records)
         ones = tuple(np.ones(size) for size in table.levels)
         return cls._fitted(weights, ones, _ROUNDS)
 
     @classmethod
-    def _fitted(cls, weights: _Weights, factors: Sequence[Floats], rounds: int) -> Self:
+    def _fitted(cls, weights: Weights, factors: Sequence[Floats], rounds: int) -> Self:
         """Return the fixed point of rounds over the keys, from some factors on."""
         found = list(factors)
         base, free = weights.mean, 1.0
@@ -92,7 +92,7 @@ class SmoothedWeights:
 
     def without(self, table: CellTable, records: Ints) -> Self:
         """Return the smoothing with fewer records, each of its cell's mean weight."""
-        found = self._fitted(_Weights.of(table, records), self.factors, _AGAIN)
+        found = self._fitted(Weights.of(table, records), self.factors, _AGAIN)
         return found if math.isfinite(found.within) else self
 
     def mean_weight(self, table: CellTable, sample: CellTable | None = None) -> Floats:
@@ -135,7 +135,7 @@ class SmoothedWeights:
         return f"<SmoothedWeights: {self.in_words}>"
 
 
-class _Weights(NamedTuple):
+class Weights(NamedTuple):
     """Cells with records: codes, levels, f, W and the relative squares within them."""
 
     codes: tuple[Ints, ...]

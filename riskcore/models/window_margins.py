@@ -47,7 +47,7 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     """Return the margin of rising numbers, each with ``n`` records, which may be 0."""
     step = float(np.diff(values).min(initial=np.inf))
     half = reach + (step / 2.0 if np.isfinite(step) else 0.5)
-    line = _Line(values, np.append(0, np.cumsum(n)).astype(np.float64), half)
+    line = NumberLine(values, np.append(0, np.cumsum(n)).astype(np.float64), half)
     inside = np.maximum(line.records(values - half, values + half) - 1.0, 0.0)
     some = _some(len(values))
     tried = []
@@ -55,7 +55,7 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
         mean = ring * share
         mean *= (n * inside).sum() / (n * mean).sum() if inside.any() else 1.0
         for shape in _SHAPES.tolist():
-            height = _height(inside[some], mean[some], shape, n[some])
+            height = likelihood_height(inside[some], mean[some], shape, n[some])
             tried.append((height, shape, mean, ring))
     highest = max(height for height, *_ in tried)
     likely = [one for one in tried if one[0] >= highest - _LIKELY]
@@ -66,7 +66,7 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     return Margin(others, own, error)
 
 
-class _Line(NamedTuple):
+class NumberLine(NamedTuple):
     """Rising numbers, the records before each one, and half of each window's width."""
 
     values: Floats
@@ -112,7 +112,7 @@ def _some(levels: int) -> Ints:
     return np.arange(0, levels, every)
 
 
-def _height(k: Floats, mean: Floats, shape: float, n: Ints) -> float:
+def likelihood_height(k: Floats, mean: Floats, shape: float, n: Ints) -> float:
     """Return the log-likelihood of negative binomial numbers k, without log k!."""
     m = np.maximum(mean, 2.0**-60)
     each = log_rising_excess(shape, k) + k * log(m) - (k + shape) * log1p(m / shape)

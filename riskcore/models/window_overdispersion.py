@@ -61,19 +61,19 @@ def fit_in_windows(
     m = sample.n * pi
     if sample.clusters is not None:
         between = " of different clusters"
-        counted = _clusters_in(sample, sample.clusters, cells)
+        counted = clusters_in(sample, sample.clusters, cells)
         m = m * clusters_per_record(pi, r * f, r * counted)
         share, f = float((r * counted).sum() / (r * f).sum()), counted
     if not (f > 1).any():
         return Overdispersion(kind=kind, reason=ALONE + between)
-    windows = _Windows(m, f.astype(np.float64), r.astype(np.float64))
+    windows = Windows(m, f.astype(np.float64), r.astype(np.float64))
     exponents = EXPONENTS if kind == "power" else (1.0,)
     scale, exponent = likeliest(windows, m, exponents, windows.poisson())
     reason = POISSON if math.isinf(scale) else NEXT_TO_NONE if math.isnan(scale) else ""
     return by_record(Overdispersion(scale, exponent, kind, reason), share)
 
 
-class _Windows:
+class Windows:
     """Likelihood of records around ``r`` in the middle; shapes a times ``each``."""
 
     def __init__(self, m: Floats, f: Floats, r: Floats) -> None:
@@ -98,7 +98,7 @@ class _Windows:
         return math.fsum((self.r * (gain - t * digamma_deficit(t, f))).tolist())
 
 
-def _clusters_in(sample: CellTable, clusters: Clusters, cells: Ints) -> Ints:
+def clusters_in(sample: CellTable, clusters: Clusters, cells: Ints) -> Ints:
     """Return the number of clusters that have records in the windows of some cells."""
     assert sample.matching is not None
     windows = sample.matching.windows

@@ -17,7 +17,7 @@ from riskcore.report.sheet_page import sheet_page
 from riskcore.report.templating import need_jinja, render
 
 # Shares of right claims that a public page gives: the next of them above.
-_CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
+CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 _FEWEST = 100  # claims, or released records, of which a public page says anything
 _FEWEST_GUESSES = 1_000  # of which it gives a share: one moves it by 0.1 % at most
 
@@ -146,7 +146,7 @@ def _verdict(found: Audit) -> str:
 
 def _class(share: float) -> str:
     """Return the next class above a share, in per cent."""
-    most = next(one for one in _CLASSES if share <= one * (1.0 + 1e-12))
+    most = next(one for one in CLASSES if share <= one * (1.0 + 1e-12))
     return f"{100 * most:.3g}"
 
 

@@ -298,11 +298,11 @@ def _risk_mark(value: float, spare: bool, edges: Risks) -> str:
     return (
         f'<line class="axis" x1="{x}%" x2="{x}%" y1="{_HEIGHT}" y2="{_HEIGHT + 5}"/>'
         f'<text{kind} x="{x}%" y="{_HEIGHT + 20}" text-anchor="middle">'
-        f"{_power(value)}</text>"
+        f"{power_of_ten(value)}</text>"
     )
 
 
-def _power(value: float) -> str:
+def power_of_ten(value: float) -> str:
     """Return a round number as text, a small one with a power of ten."""
     if value >= 1e-4:
         return digits(value)

@@ -69,8 +69,8 @@ def write_page(
 
 def render(template: str, *, moving: bool = False, **values: Any) -> str:
     """Return a page."""
-    style, theme = _element("style.css"), _element("theme.js")
-    chart = _element("chart.js") if moving else ""
+    style, theme = element("style.css"), element("theme.js")
+    chart = element("chart.js") if moving else ""
     scripts = [theme, chart] if moving else [theme]
     page = _environment().get_template(template)
     return page.render(
@@ -83,7 +83,7 @@ def render(template: str, *, moving: bool = False, **values: Any) -> str:
     )
 
 
-def _element(name: str) -> str:
+def element(name: str) -> str:
     """Return the text of a style or script element."""
     path = resources("riskcore.report").joinpath("templates", name)
     return f"\n{path.read_text('utf-8')}"
@@ -126,7 +126,7 @@ def environment(*packages: str) -> Environment:
         "label": _label,
         "cell": _cell,
         "figure": _figure,
-        "three": _three,
+        "three": three_digits,
         "percent": lambda fraction: f"{readable(fraction, 2)} %",
         "thousands": "{:,}".format,
     }
@@ -170,7 +170,7 @@ def _figure(item: int | float) -> str:
     return f"{item:,}" if whole else readable(float(item))
 
 
-def _three(text: str) -> str:
+def three_digits(text: str) -> str:
     """Return a number with a decimal point rounded to three digits, or the text."""
     found = _DECIMAL.fullmatch(text)
     if found is None:

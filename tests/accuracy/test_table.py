@@ -153,7 +153,7 @@ F, P = np.array([2.0, 4.0, 9.0]), np.array([0.1, 0.5, 0.9])
         ("adaptive:1e-3:sufficient", lambda f, p: forms.adaptive(f, p, 1e-3)),
         ("adaptive:.1:published", lambda f, p: forms.adaptive(f, p, 0.1, "published")),
         ("individual_risk", riskcore.individual_risk),
-        *((name, getattr(forms, name)) for name in names._PUBLISHED),
+        *((name, getattr(forms, name)) for name in names.PUBLISHED),
     ],
 )
 def test_names(name, form):

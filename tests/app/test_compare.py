@@ -416,6 +416,6 @@ def test_figures_are_written_as_the_reader_writes(chosen):
 
 def test_names_with_digits_stay_as_they_are():
     rows = [["1,234.5", "x"], ["AGE 1.5", "1,234.5"]]
-    found = compare._rewritten(rows, 1, FORMATS["de"])
+    found = compare.rewritten(rows, 1, FORMATS["de"])
     assert found == [["1,234.5", "x"], ["AGE 1.5", "1.234,5"]]
-    assert compare._rewritten([], 1, FORMATS["de"]) == [[]]
+    assert compare.rewritten([], 1, FORMATS["de"]) == [[]]

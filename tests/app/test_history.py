@@ -247,17 +247,17 @@ def test_every_event_is_in_the_file_at_once(history, path):
 
 def test_events_are_written_before_they_happen(history, monkeypatch):
     grown(history, 2)
-    order = []
-    append, take = log_module.Log.append, History._take
 
-    def noted(name, function):
-        return lambda *given: (order.append(name), function(*given))[1]
+    def full(*given):
+        raise OSError("No space left on device")
 
-    monkeypatch.setattr(log_module.Log, "append", noted("written", append))
-    monkeypatch.setattr(History, "_take", noted("taken", take))
-    history.add("3", "")
-    history.undo()
-    assert order == ["written", "taken"] * 2
+    before = history.current.number, len(history.versions)
+    monkeypatch.setattr(log_module.Log, "append", full)
+    with pytest.raises(OSError, match="No space"):
+        history.add("3", "")
+    with pytest.raises(OSError, match="No space"):
+        history.undo()
+    assert (history.current.number, len(history.versions)) == before
 
 
 def test_a_line_that_was_cut_off_is_left_out(history, path):

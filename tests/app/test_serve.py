@@ -108,13 +108,13 @@ def test_answers_are_not_held_back(start, monkeypatch):
     # A socket whose protocol is not named keeps Nagle's delay: 40 ms for each answer.
     delays = []
 
-    class Watched(serving._Connection):
+    class Watched(serving.Connection):
         def connection_made(self, transport):
             super().connection_made(transport)
             made = transport.get_extra_info("socket")
             delays.append(made.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
 
-    monkeypatch.setattr(serving, "_Connection", Watched)
+    monkeypatch.setattr(serving, "Connection", Watched)
     app = start()
     assert app.ask("GET", "/", app.enter()).status == 200
     assert delays
@@ -350,7 +350,7 @@ def test_only_a_dead_socket_of_ours_is_replaced(start, tmp_path, monkeypatch):
         dead.bind(str(tmp_path / "theirs"))
     monkeypatch.setattr("os.getuid", lambda: 4711)
     with pytest.raises(FileExistsError, match="theirs exists"):
-        serving._remove_dead(tmp_path / "theirs")
+        serving.remove_dead(tmp_path / "theirs")
 
 
 @needs.posix

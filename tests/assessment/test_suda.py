@@ -172,14 +172,14 @@ def test_the_estimate_is_near_what_is_done(monkeypatch, max_size):
     draw = np.random.default_rng(1)
     data = {f"k{key}": draw.integers(0, 3, 400) for key in range(10)}
     columns, levels, frequency = _codes(data)
-    search = minimal_uniques._Search(columns, levels, frequency, max_size)
+    search = minimal_uniques.Search(columns, levels, frequency, max_size)
     estimate, _ = map(np.mean, zip(*(
         search._path(random.Random(seed), max_size) for seed in range(300)
     ), strict=True))  # fmt: skip
     looks = []
 
     def split(*arguments):
-        looks.append(int(arguments[3][arguments[4]]) + minimal_uniques._LOOKS_OF_SET)
+        looks.append(int(arguments[3][arguments[4]]) + minimal_uniques.LOOKS_OF_SET)
         real(*arguments)
 
     real = minimal_uniques.split_groups

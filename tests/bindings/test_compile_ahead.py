@@ -27,7 +27,7 @@ CLOSED, SERIES = (
     f"riskcore.core.published_forms.{name}" for name in ("closed_form", "series7")
 )
 # Symbols of shared kernels, all known once the entry points are; the risk calls some.
-SHARED = jit._shared.keys()
+SHARED = jit.shared_kernels.keys()
 
 HERE = ahead.here()
 # What the code may ask the system for.

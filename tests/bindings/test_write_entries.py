@@ -72,7 +72,7 @@ def test_the_same_bits(library, identity):
     names = source.scalar.__code__.co_varnames[: ufunc.nin]
     given = [argument(rng, name, 3000) for name in names]
     expected = np.array(ufunc(*given)).reshape(ufunc.nout, -1)
-    made = ufunc_maker._from_loop(
+    made = ufunc_maker.from_loop(
         library.address(identity), "made", "", (ufunc.nin, ufunc.nout)
     )
     with warnings.catch_warnings():

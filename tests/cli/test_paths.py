@@ -34,7 +34,7 @@ READ_NOTHING = {"demo", "error-table", "simulate"}
 
 def commands():
     """Return the parsers of all commands by name."""
-    actions = cli._parser()._actions
+    actions = cli.build_parser()._actions
     found = next(a for a in actions if isinstance(a, argparse._SubParsersAction))
     return found.choices
 

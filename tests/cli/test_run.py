@@ -612,7 +612,7 @@ def test_options_and_their_rules_give_equal_settings(words):
         data=None, output=None, overwrite=False, json=False, quiet=False, words=[],
         rules=Path("release.toml"),
     )  # fmt: skip
-    to_do = run_command._as_protect(release, asked_to_run)
+    to_do = run_command.as_protect(release, asked_to_run)
     for name in OF_FILES:
         assert getattr(to_do, name) == getattr(options, name), name
 

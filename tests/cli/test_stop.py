@@ -95,7 +95,7 @@ def test_no_step_is_shown_after_the_last_word(monkeypatch):
     monkeypatch.setattr("sys.stderr", seen)
     started = []
     monkeypatch.setattr(
-        terminal._thread, "start_new_thread", lambda work, args: started.append(work)
+        "_thread.start_new_thread", lambda work, args: started.append(work)
     )
     terminal.Progress(quiet=False)("counting cells")
     terminal.hush()

@@ -203,7 +203,7 @@ def test_kernels_by_the_logarithm_are_within_the_bounds_of_their_boxes(claim):
         f = box[0]
         for _ in range(4):
             p = rng.uniform(*box[2:])
-            high, low, _ = risk_blocks._pair(REGIONS[claim.region], f, p)
+            high, low, _ = risk_blocks.pair_of_region(REGIONS[claim.region], f, p)
             v = arb(p) / (1 - arb(p))
             true = -v * arb(p).log()
             for n in range(1, int(f)):
@@ -231,11 +231,11 @@ def test_kernels_are_within_the_bounds_of_their_boxes(claim):
     rng = random.Random(2)
     few = some_boxes(claim, 6)
     _, relative, _ = claim.bounds(few)
-    kernel = exact.copies().of(risk_blocks._pair)
+    kernel = exact.copies().of(risk_blocks.pair_of_region)
     for box, most in zip(few, relative, strict=True):
         for _ in range(3):
             f, p = rng.uniform(*box[:2]), rng.uniform(*box[2:])
-            high, low, _ = risk_blocks._pair(REGIONS[claim.region], f, p)
+            high, low, _ = risk_blocks.pair_of_region(REGIONS[claim.region], f, p)
             r, r_low, _ = kernel(REGIONS[claim.region], exact.Exact(f), exact.Exact(p))
             true = r.value + exact.Exact.of(r_low).value
             assert abs(Fraction(high) + Fraction(low) - true) <= Fraction(most) * true
@@ -363,7 +363,7 @@ def test_rules_of_a_pair_and_a_double():
         words = double_double.dd_multiply_double(a, a_low, b)
         found = pair_rules.dd_multiply_double(one, one.second, two)
         check_rule(found, words, x * Fraction(b), seen)
-        words = real_pairs._inverse(b)
+        words = real_pairs.inverse_pair(b)
         check_rule(pair_rules.inverse(two), words, 1 / Fraction(b), inverses)
     assert max(seen) > 0.01
     assert max(inverses) > 0.01
@@ -400,7 +400,7 @@ def test_parts_are_within_their_bounds():
         p = rng.choice([rng.uniform(0.0, 0.3), 2.0 ** -rng.uniform(2, 899)])
         q, q_low = floats.fast_two_sum(1.0, -p)
         v = double_double.quotient_pair(p, 0.0, q, q_low)
-        words, true = real_pairs._log(*v), (arb(p) / (1 - arb(p))).log()
+        words, true = real_pairs.log_of_odds(*v), (arb(p) / (1 - arb(p))).log()
         assert off_by(words, true) <= logarithm.error
         assert abs(words[1]) <= min(logarithm.low, logarithm.share * abs(words[0]))
         x = rng.choice([rng.uniform(-313, 313), 2.0 ** -rng.uniform(1, 900)])
@@ -523,7 +523,7 @@ def test_theorems_are_those_of_the_source(monkeypatch):
     for module, name, other in (
         (floats, "fast_two_sum", floats.two_sum),
         (double_double, "product_pair", double_double.sum_pair),
-        (real_pairs, "_inverse", elementary.atanh_series),
+        (real_pairs, "inverse_pair", elementary.atanh_series),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(module, name, other)

@@ -55,7 +55,7 @@ def test_pairs_are_within_the_bounds_of_their_boxes(region, kernel):
     rng, code = random.Random(7), getattr(fast_integer, region)
     for _ in range(12):
         f, p = PLACES[region](rng)
-        high, low, _ = risk_blocks._pair(code, f, p)
+        high, low, _ = risk_blocks.pair_of_region(code, f, p)
         width = 2.0 ** -rng.randint(9, 16)
         ends = [(x * (1.0 - width), x * (1.0 + width)) for x in (f, p)]
         ends[0] = (f, f) if f == int(f) else ends[0]

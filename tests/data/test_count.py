@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskcore.data import count as module
-from riskcore.data.count import _count_dense, _count_partitioned, count
+from riskcore.data.count import count, count_dense, count_partitioned
 
 
 def brute_force(codes, weight):
@@ -70,9 +70,9 @@ def files(draw):
 @given(files())
 def test_both_ways_are_the_brute_force(file):
     codes, levels, weight = file
-    dense = _count_dense(codes, levels, weight, 1)
+    dense = count_dense(codes, levels, weight, 1)
     assert_cells(dense, codes, weight)
-    assert_same_bits(dense, _count_partitioned(codes, levels, weight, 1))
+    assert_same_bits(dense, count_partitioned(codes, levels, weight, 1))
     assert_same_bits(dense, count(codes, levels, weight))
 
 
@@ -81,8 +81,8 @@ def test_both_ways_are_the_brute_force(file):
 def test_keys_taken_in_steps_are_the_same_cells(file, code_bits):
     codes, levels, weight = file
     assert_same_bits(
-        _count_partitioned(codes, levels, weight, 1),
-        _count_partitioned(codes, levels, weight, 1, code_bits),
+        count_partitioned(codes, levels, weight, 1),
+        count_partitioned(codes, levels, weight, 1, code_bits),
     )
 
 
@@ -90,7 +90,7 @@ def test_keys_taken_in_steps_are_the_same_cells(file, code_bits):
 @given(files(), st.integers(2, 5))
 def test_threads_do_not_show_in_small_files(file, threads):
     codes, levels, weight = file
-    for way in (_count_dense, _count_partitioned):
+    for way in (count_dense, count_partitioned):
         assert_same_bits(
             way(codes, levels, weight, 1), way(codes, levels, weight, threads)
         )
@@ -108,7 +108,7 @@ def large():
     return codes, levels, 10 ** rng.uniform(-10, 10, 300_000)
 
 
-@pytest.mark.parametrize("way", [_count_dense, _count_partitioned])
+@pytest.mark.parametrize("way", [count_dense, count_partitioned])
 def test_neither_threads_nor_order_show_in_large_files(way, large):
     codes, levels, weight = large
     two = way(codes, levels, weight, 2)
@@ -124,9 +124,9 @@ def test_neither_threads_nor_order_show_in_large_files(way, large):
 def test_threads_are_used_where_they_pay(large, monkeypatch):
     codes, levels, weight = large
     used = []
-    dense = _count_dense
+    dense = count_dense
     monkeypatch.setattr(
-        module, "_count_dense", lambda *a: used.append(a[-1]) or dense(*a)
+        module, "count_dense", lambda *a: used.append(a[-1]) or dense(*a)
     )
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     count(codes[:1], levels[:1], weight)
@@ -149,10 +149,10 @@ def test_strided_codes():
 
 def test_more_keys_than_numpy_has_dimensions():
     codes = [np.array([0, 0, 0], np.uint8)] * 69 + [np.array([1, 0, 1], np.uint8)]
-    assert_cells(_count_dense(codes, [1] * 69 + [2], None, 1), codes, None)
+    assert_cells(count_dense(codes, [1] * 69 + [2], None, 1), codes, None)
 
 
-@pytest.mark.parametrize("way", [_count_dense, _count_partitioned])
+@pytest.mark.parametrize("way", [count_dense, count_partitioned])
 def test_one_cell_of_a_million_records(way):
     n = 1_000_000
     weight = np.random.default_rng(5).uniform(1e-8, 1.0, n)
@@ -168,7 +168,7 @@ def test_plain_summation_would_fail_here():
     assert np.cumsum(weight)[-1] == 1.0
     codes = [np.zeros(len(weight), np.uint8)]
     exact = float(sum(map(Fraction, weight)))
-    for way in (_count_dense, _count_partitioned):
+    for way in (count_dense, count_partitioned):
         assert way(codes, [1], weight, 1).weight_sum.tolist() == [exact]
 
 
@@ -190,7 +190,7 @@ def test_wide_keys_of_32_bits():
 
 def test_overflow_of_a_sum_is_not_finite():
     weight = np.array([1e308, 1e308])
-    for way in (_count_dense, _count_partitioned):
+    for way in (count_dense, count_partitioned):
         total = way([np.zeros(2, np.uint8)], [1], weight, 1).weight_sum
         assert not np.isfinite(total).any()
 

@@ -8,8 +8,8 @@ import pytest
 from riskcore.data.columns import Records, code_column, code_keys
 from riskcore.data.derived import (
     Derived,
-    _log_chance,
     derived,
+    log_chance,
     pairs_that_determine,
     related_columns,
 )
@@ -174,7 +174,7 @@ def test_chance_is_the_product_of_shares_without_the_commonest_value():
         records = [sum(x == value) for value in range(6)]
         assert sorted(records)[-1] > sorted(records)[-2]
         expected = sum(factors) - factors[int(np.argmax(records))]
-        assert _log_chance(x, y, within) == pytest.approx(expected, rel=1e-12)
+        assert log_chance(x, y, within) == pytest.approx(expected, rel=1e-12)
 
 
 def test_frames_and_names_come_back():

@@ -73,7 +73,7 @@ LONG = "a text of more than twelve letters "
 def test_text_is_its_labels(holder, values, monkeypatch):
     monkeypatch.setattr(text, "_BATCH", 1000)
     series = series_of(HOLDERS[holder](values))
-    assert text._of_views(series.to_arrow()) is not None
+    assert text.codes_of_views(series.to_arrow()) is not None
     assert decoded(series) == values
     assert decoded(series[1:]) == values[1:]
 
@@ -85,7 +85,7 @@ def test_more_labels_than_the_table_holds(holder):
     assert decoded(series) == values
     values.append("one more")
     series = series_of(HOLDERS[holder](values))
-    assert text._of_views(series.to_arrow()) is None
+    assert text.codes_of_views(series.to_arrow()) is None
     assert decoded(series) == values
 
 
@@ -100,7 +100,7 @@ def test_a_view_of_a_missing_value_may_be_anything():
     valid = np.array([0b10], np.uint8)
     buffers = [pa.py_buffer(valid), pa.py_buffer(views)]
     array = pa.Array.from_buffers(pa.string_view(), 2, buffers)
-    codes, labels = text._of_views(array)
+    codes, labels = text.codes_of_views(array)
     assert codes[0] == -1
     assert labels()[codes[1]] == "b"
 
@@ -108,7 +108,7 @@ def test_a_view_of_a_missing_value_may_be_anything():
 def test_without_views_text_is_coded_in_batches(monkeypatch):
     monkeypatch.delattr(pa, "string_view")
     series = series_of(pa.table({"a": ["b", None, "a", "b"]}))
-    assert text._of_views(series.to_native()) is None
+    assert text.codes_of_views(series.to_native()) is None
     assert decoded(series) == ["b", None, "a", "b"]
 
 

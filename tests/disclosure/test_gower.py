@@ -73,7 +73,7 @@ def test_references_in_several_blocks(monkeypatch):
         for n in (200, 5000)
     ]  # fmt: skip
     (own, x), (known, y) = files
-    assert len(y) > 2 * gower._BLOCK
+    assert len(y) > 2 * gower.BLOCK
     apart = sum((a[:, None] != b[None, :]).astype(float)
                 for a, b in zip(own, known, strict=True))  # fmt: skip
     gaps = np.minimum(np.abs(x - y.T) * 0.25, 1.0)

@@ -16,7 +16,7 @@ from riskcore.data.files import formats
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     SuppressedColumn,
-    _holds,
+    rule_holds,
     what_shows,
 )
 from riskcore.disclosure.leaks import Shown
@@ -355,7 +355,7 @@ def test_the_most_first_and_nothing_of_nothing():
     ],
 )
 def test_where_a_rule_begins_to_hold(trials, wrong, by_chance, holds):
-    assert _holds(trials, wrong, by_chance, 1e-5) == holds
+    assert rule_holds(trials, wrong, by_chance, 1e-5) == holds
 
 
 def test_what_few_agree_on_is_not_told_with_what_many_agree_on():

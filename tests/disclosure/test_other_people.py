@@ -11,9 +11,9 @@ import riskcore
 from riskcore import audit
 from riskcore.disclosure.other_people import (
     PARTS,
-    _expected,
-    _mean_risks,
     by_model,
+    expected_claims,
+    mean_risks,
     parts_of_records,
 )
 from riskcore.models import KnownPopulation, LatentClass, LogLinear
@@ -111,7 +111,7 @@ def test_by_latent_classes_against_sums_over_records_and_others(overdispersion):
             squares += law.pmf(f) * risk * risk
     found = by_model(claims, table, model)
     assert found.right == pytest.approx(right, rel=2e-4)
-    assert _expected(model, claims, None)[2] == pytest.approx(squares, rel=2e-4)
+    assert expected_claims(model, claims, None)[2] == pytest.approx(squares, rel=2e-4)
     assert found.variance >= squares * (1.0 - 2e-4)  # and the chance of its error
 
 
@@ -181,7 +181,7 @@ def test_by_weights_the_mean_risk_of_cells_with_as_many_records():
         chance = stats.poisson(expected).pmf(f)
         right += math.fsum(chance * risk)
         squares += math.fsum(chance * risk * risk)
-    of_claims = _expected(law, claims, _mean_risks(cells))
+    of_claims = expected_claims(law, claims, mean_risks(cells))
     assert of_claims[2] == pytest.approx(squares, rel=1e-5)
     others = found.identity.others
     assert others.right == pytest.approx(right, rel=1e-5)

@@ -118,7 +118,7 @@ def test_many_circles_cost_nothing_for_the_moments():
 def test_a_law_that_would_take_minutes_is_refused(monkeypatch):
     wanted = acquaintances_distribution(20, 8, 2).probability
     # One circle beyond the first: 8 steps over 21 numbers, in one part.
-    work = 8 * 21 + acquaintances._CALL
+    work = 8 * 21 + acquaintances.CALL
     monkeypatch.setattr(acquaintances, "_MOST_WORK", work)
     assert np.array_equal(acquaintances_distribution(20, 8, 2).probability, wanted)
     monkeypatch.setattr(acquaintances, "_MOST_WORK", work - 1)
@@ -127,7 +127,7 @@ def test_a_law_that_would_take_minutes_is_refused(monkeypatch):
         law.probability  # noqa: B018
     assert law.mean == expected_acquaintances(20, 8, 2)
     # What is left of the work of 1e7 circles, once all people are reached.
-    monkeypatch.setattr(acquaintances, "_MOST_WORK", 300 * acquaintances._CALL)
+    monkeypatch.setattr(acquaintances, "_MOST_WORK", 300 * acquaintances.CALL)
     (last,) = law_of(acquaintances_distribution(20, 19, 10**7)).items()
     assert last == (20, pytest.approx(1, rel=1e-13))
 

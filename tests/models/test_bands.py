@@ -9,7 +9,7 @@ import pytest
 import riskcore
 from riskcore.data.cells import tabulate
 from riskcore.models import CellTable, KnownPopulation, LatentClass, LogLinear
-from riskcore.models.bands import Bands, _equal, _in_bands, _merge
+from riskcore.models.bands import Bands, equal_bands, in_bands, merge_bands
 from riskcore.models.latent_class import PSEUDO
 
 KEYS = ["sex", "age", "job", "income"]
@@ -47,7 +47,7 @@ def single(sample):
         for code, of in zip(sample.codes, band, strict=True)
     ]
     counts = [None if n is None else n.astype(np.int64) for n in counts]
-    return Bands(sample, tuple(band), *_in_bands(sample, band), tuple(counts))
+    return Bands(sample, tuple(band), *in_bands(sample, band), tuple(counts))
 
 
 def thetas(bands, mixture):
@@ -143,7 +143,7 @@ def test_neighbors_merge_until_akaikes_criterion_rises():
         np.array([rng.multinomial(200, [0.5, 0.5]) for _ in chance]).astype(float),
     ]
     n = np.full(12, 200.0)
-    groups = _merge(n, tables, 3.0)
+    groups = merge_bands(n, tables, 3.0)
     # Step by step, by all pairs.
     rows, of = [np.hstack(row) for row in zip(*tables, strict=True)], list(range(12))
 
@@ -160,16 +160,16 @@ def test_neighbors_merge_until_akaikes_criterion_rises():
         of = [g - (g > i) for g in of]
     assert groups.tolist() == of
     assert groups[5] < groups[6]  # where the chances change
-    assert _merge(n, tables, np.inf).tolist() == [0] * 12
-    assert _merge(n, tables, -1.0).tolist() == list(range(12))
+    assert merge_bands(n, tables, np.inf).tolist() == [0] * 12
+    assert merge_bands(n, tables, -1.0).tolist() == list(range(12))
 
 
 def test_bands_of_equally_many_records():
     n = np.array([1, 1, 8, 1, 1, 4, 4, 4])
-    band = _equal(n, 4)
+    band = equal_bands(n, 4)
     assert (np.diff(band) >= 0).all()
     assert band.max() + 1 <= 4
-    assert _equal(n, 8).tolist() == list(range(8))
+    assert equal_bands(n, 8).tolist() == list(range(8))
 
 
 def test_missing_is_a_band_by_itself():

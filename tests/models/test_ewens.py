@@ -91,6 +91,6 @@ def test_standard_error_of_the_moment_estimate(partitions):
     mean = np.dot(weight, s1)
     slope = n * (n - 1) / (theta + n - 1) ** 2
     exact = math.sqrt(np.dot(weight, (s1 - mean) ** 2)) / slope
-    assert math.sqrt(ewens._variance(theta, n, "moments")) == pytest.approx(
+    assert math.sqrt(ewens.variance_of_theta(theta, n, "moments")) == pytest.approx(
         exact, rel=1e-12
     )

@@ -254,17 +254,17 @@ def test_small_terms_are_not_lost_beside_large_ones(monkeypatch):
     groups = calls * cells
     share = np.full(groups + 2, 2.0**-54)
     share[:groups:cells], share[groups:] = 1.0, 0.5
-    width = lancaster._filled(groups + 2) + inner
-    table = lancaster._CrossProduct(
+    width = lancaster.filled_width(groups + 2) + inner
+    table = lancaster.CrossProduct(
         begin=np.array([0, groups, groups + 2]),
         share=share,
-        excess=lancaster._aligned(groups + 2, width),
+        excess=lancaster.aligned(groups + 2, width),
         base=np.zeros(width),
         inner_share=np.eye(1, inner)[0],
         cells=groups * 2 * inner,
     )
     monkeypatch.setattr(lancaster, "_CALL", cells * 2 * inner)
-    (found,) = lancaster._shortfalls(table, np.array([1.0]), None)
+    (found,) = lancaster.shortfalls(table, np.array([1.0]), None)
     # What is added before errors are kept, see _PAIRS_OF_ROWS, is lost.
     exact = calls + Fraction(groups - calls, 2**54)
     assert abs(Fraction(found) - exact) <= Fraction(calls * 128, 2**54)

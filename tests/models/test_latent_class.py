@@ -32,7 +32,7 @@ def sampled():
 
 
 def start(sample, classes):
-    return module._starts(sample, classes, 1, None)[0]
+    return module.starting_mixtures(sample, classes, 1, None)[0]
 
 
 def by_definition(table, mixture):
@@ -54,7 +54,7 @@ def test_a_step_is_that_of_the_definition(sampled):
     joint = by_definition(table, mixture)
     pi = joint.sum(axis=1)
     expected = joint * (table.records / pi)[:, None]
-    moved, likelihood, height = module._step(sampled, mixture)
+    moved, likelihood, height = module.em_step(sampled, mixture)
     assert likelihood == pytest.approx(float(table.records @ np.log(pi)), rel=1e-13)
     assert moved.share == pytest.approx(expected.sum(axis=0) / table.n, rel=1e-12)
     margin = table.counts / table.n
@@ -81,8 +81,8 @@ def test_a_cell_is_a_pair_of_combinations(sampled):
 
 
 def test_halves_have_about_equally_many_combinations():
-    assert module._halves((12, 2, 99, 4, 6, 8)) == ([2, 3, 1], [0, 5, 4])
-    assert module._halves((7,)) == ([0], [])
+    assert module.halves_of_keys((12, 2, 99, 4, 6, 8)) == ([2, 3, 1], [0, 5, 4])
+    assert module.halves_of_keys((7,)) == ([0], [])
 
 
 @pytest.mark.parametrize("parts", [1, 3])
@@ -95,7 +95,7 @@ def test_cells_of_one_key_and_without_records(parts, monkeypatch):
     assert len(sample.parts) == parts
     theta = np.arange(1.0, 19.0).reshape(9, 2) / 200
     mixture = module.Mixture(np.array([0.3, 0.7]), theta)
-    moved, likelihood, _ = module._step(sample, mixture)
+    moved, likelihood, _ = module.em_step(sample, mixture)
     pi = by_definition(table, mixture)
     right = float(records @ np.log(pi.sum(axis=1)))
     assert likelihood == pytest.approx(right, rel=1e-14)
@@ -109,7 +109,7 @@ def test_steps_where_both_halves_are_scaled():
     table = CellTable.of(list(rng.integers(0, 5, (12, 300))))
     small = rng.uniform(1e-10, 1e-8, (60, 3))
     mixture = module.Mixture(np.array([0.2, 0.3, 0.5]), small)
-    moved, likelihood, _ = module._step(module.Sample.of(table, 1), mixture)
+    moved, likelihood, _ = module.em_step(module.Sample.of(table, 1), mixture)
     pi = by_definition(table, mixture)
     right = float(table.records @ np.log(pi.sum(axis=1)))
     assert likelihood == pytest.approx(right, rel=1e-13)
@@ -121,15 +121,15 @@ def test_small_probabilities_do_not_underflow():
     # 60 keys of 1000 categories: pi is near 1e-180 and far below for the class.
     table = CellTable.of([np.arange(1000)] * 60)
     sample = module.Sample.of(table, 1)
-    mixture = module._starts(sample, 1, 1, None)[0]
+    mixture = module.starting_mixtures(sample, 1, 1, None)[0]
     tiny = module.Mixture(np.array([1.0]), mixture.theta * 1e-3)
-    _, likelihood, _ = module._step(sample, tiny)
+    _, likelihood, _ = module.em_step(sample, tiny)
     assert likelihood == pytest.approx(1000 * 60 * math.log(1e-6), rel=1e-13)
 
 
 @pytest.mark.parametrize("classes", [1, 2, 3, 6])
 def test_the_penalised_likelihood_never_falls(sampled, classes):
-    for begin in module._starts(sampled, classes, 3, None):
+    for begin in module.starting_mixtures(sampled, classes, 3, None):
         found = module.ascend(sampled, begin, 200)
         gains = np.diff(found.heights)
         assert (gains >= -1e-9 * abs(found.heights[0])).all()
@@ -140,7 +140,7 @@ def test_cycles_reach_what_plain_steps_reach(sampled):
     begin = start(sampled, 2)
     mixture = begin
     for _ in range(3000):
-        mixture, likelihood, _ = module._step(sampled, mixture)
+        mixture, likelihood, _ = module.em_step(sampled, mixture)
     found = module.ascend(sampled, begin, 2000)
     assert found.log_likelihood == pytest.approx(likelihood, abs=0.5)
     assert found.iterations < 300

@@ -31,7 +31,7 @@ MEANS, RECORDS = np.array([0.1, 0.5, 3.0, 40.0, 70.0]), np.array([1.0, 3, 2, 30,
 
 def each_cell():
     return [
-        module._Cells(MEANS[i : i + 1], RECORDS[i : i + 1]) for i in range(len(MEANS))
+        module.Cells(MEANS[i : i + 1], RECORDS[i : i + 1]) for i in range(len(MEANS))
     ]
 
 
@@ -78,18 +78,20 @@ def test_the_truncated_likelihood_is_that_of_scipy():
     for one, cells in enumerate(each_cell()):
         assert cells.height(t, np.ones(1)) == pytest.approx(right[one], rel=1e-12)
         far = cells.height(1e15, np.ones(1))
-        assert far == pytest.approx(module._poisson(cells.m, cells.f)[0], rel=1e-12)
+        assert far == pytest.approx(
+            module.poisson_height(cells.m, cells.f)[0], rel=1e-12
+        )
     law = poisson(MEANS)
     right = law.logpmf(RECORDS) - np.log(-np.expm1(-MEANS)) + gammaln(RECORDS + 1)
-    assert module._poisson(MEANS, RECORDS) == pytest.approx(right, rel=1e-12)
+    assert module.poisson_height(MEANS, RECORDS) == pytest.approx(right, rel=1e-12)
 
 
 def test_the_likelihood_of_many_cells_is_that_of_each():
     # More than a block of the kernels, and cells of many records among them.
     m, f = np.tile(MEANS, 300), np.tile(RECORDS, 300)
     e = np.linspace(0.5, 2.0, len(m))
-    both = module._Cells(m, f)
-    cells = [module._Cells(m[i : i + 1], f[i : i + 1]) for i in range(len(m))]
+    both = module.Cells(m, f)
+    cells = [module.Cells(m[i : i + 1], f[i : i + 1]) for i in range(len(m))]
     for of in ("height", "slope"):
         each = [getattr(one, of)(0.7, e[i : i + 1]) for i, one in enumerate(cells)]
         assert getattr(both, of)(0.7, e) == pytest.approx(math.fsum(each), rel=1e-13)
@@ -97,7 +99,7 @@ def test_the_likelihood_of_many_cells_is_that_of_each():
 
 @pytest.mark.parametrize("power", [60, 90, 130])
 def test_heights_where_a_product_would_overflow(power):
-    cells = module._Cells(np.ones(1), np.array([60.0]))
+    cells = module.Cells(np.ones(1), np.array([60.0]))
     # For t -> 0, (t)_f is t (f-1)!, and 1 - P(0) is -t log t.
     right = gammaln(60.0) - np.log(power * np.log(2.0))
     assert cells.height(2.0**-power, np.ones(1)) == pytest.approx(right, rel=1e-12)
@@ -148,9 +150,9 @@ def test_none_is_not_looked_for():
 
 def test_a_part_of_many_cells_gives_nearly_the_same():
     pi, f = sample(0.5, 0.5, 5, cells=400_000, n=200_000)
-    assert (f > 0).sum() > module._CELLS
+    assert (f > 0).sum() > module.MOST_CELLS
     part = module.part_of(f, "power")
-    assert len(part) < module._CELLS
+    assert len(part) < module.MOST_CELLS
     n = int(f.sum())
     found = fit_overdispersion(pi[part], f[part], exponents=(0.5,), n=n)
     assert found.scale == pytest.approx(0.5, rel=0.05)
@@ -173,7 +175,7 @@ def test_repr():
 
 def test_the_part_of_many_cells_is_by_their_place(monkeypatch):
     # Else the fits of a jackknife would each have another part.
-    monkeypatch.setattr(module, "_CELLS", 300)
+    monkeypatch.setattr(module, "MOST_CELLS", 300)
     _, f = sample(0.5, 0.5, 6, cells=3100, n=3000)
     part = module.part_of(f, "power")
     _, place = module.groups_of(np.ones(3100, np.int64), 3100)

@@ -63,7 +63,7 @@ def test_what_takemura_printed(takemura):
 
 
 def test_sigma_is_sought_in_rising_points_close_to_either_end():
-    points = pitman._GRID
+    points = pitman.SIGMA_GRID
     assert list(points) == sorted(set(points))
     assert points[0] == 0.0
     assert points[1] == 1.0 - points[-1] == 2.0**-50
@@ -193,19 +193,15 @@ def test_moments_are_as_expected(partitions):
         weight = [math.exp(model.log_probability(sizes)) for sizes in every]
         cells = np.dot(weight, [sizes.u for sizes in every])
         uniques = np.dot(weight, [sizes[1] for sizes in every])
-        phi = theta + sigma
-        assert pitman._expected_cells(phi, sigma, 9) == pytest.approx(cells, rel=1e-13)
-        assert pitman._expected_uniques(phi, sigma, 9) == pytest.approx(
-            uniques, rel=1e-12
-        )
+        assert model.expected_cells(9) == pytest.approx(cells, rel=1e-13)
+        assert model.population_uniques(9) == pytest.approx(uniques, rel=1e-12)
 
 
 def test_moment_equations_hold(takemura):
     sizes = takemura[0]
     model = Pitman.fit(sizes, method="moments")
     assert model.population_uniques(sizes.n) == pytest.approx(sizes[1], rel=1e-12)
-    phi = model.theta + model.sigma
-    assert pitman._expected_cells(phi, model.sigma, sizes.n) == pytest.approx(sizes.u)
+    assert model.expected_cells(sizes.n) == pytest.approx(sizes.u)
     assert model.standard_errors == {}
 
 

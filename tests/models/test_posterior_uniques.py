@@ -222,7 +222,7 @@ def test_ewens_is_negative_hypergeometric():
     ],
 )
 def test_law_has_the_mean_and_the_variance(case, digits):
-    first, law = posterior_uniques._distribution(*case)
+    first, law = posterior_uniques.law_of_uniques(*case)
     mean, variance = tau_mean(*case), tau_variance(*case)
     k = first + np.arange(len(law)) - mean
     assert abs(math.fsum(law * k)) < digits * math.sqrt(variance) + 2e-16 * mean
@@ -245,7 +245,7 @@ def test_random_urns_have_their_law():
         M, m1 = int(10 ** rng.uniform(0, 10)), int(10 ** rng.uniform(0, 5))
         b = 10 ** rng.uniform(-9, 5)
         A = max(m1 * b * (1 + 10 ** rng.uniform(-12, 6)), m1 - 1 + rng.random())
-        first, law = posterior_uniques._distribution(A, b, M, m1)  # or it is refused
+        first, law = posterior_uniques.law_of_uniques(A, b, M, m1)  # or it is refused
         assert 0 <= first <= first + len(law) - 1 <= m1
         assert law.min() >= 0
         deviation = first + np.arange(len(law)) - tau_mean(A, b, M, m1)

@@ -10,7 +10,7 @@ import riskcore
 from riskcore import tabulate
 from riskcore.models import CellTable, LatentClass, LogLinear
 from riskcore.models.cell_table import ANY
-from riskcore.models.smoothed_weights import SmoothedWeights, _Weights
+from riskcore.models.smoothed_weights import SmoothedWeights, Weights
 
 SIZES = (6, 5, 4)
 NOISE = 0.5
@@ -96,7 +96,7 @@ def test_variances_are_those_of_a_plain_count():
     far = sum(len(one) * (one.mean() - 1.0) ** 2 for one in groups)
     spare = 300 - sum(len(one) ** 2 for one in groups) / 300
     between = (far - (len(groups) - 1) * within) / spare
-    found = _Weights.of(table, table.records)
+    found = Weights.of(table, table.records)
     assert found.variances(np.full(len(table), mean), 1.0) == pytest.approx(
         (within, between), rel=1e-12
     )

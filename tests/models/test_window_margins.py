@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import nbinom
 
-from riskcore.models.window_margins import _height, _Line, margin_of
+from riskcore.models.window_margins import NumberLine, likelihood_height, margin_of
 
 
 def counted(numbers):
@@ -24,7 +24,7 @@ def test_rings_hold_what_their_width_says():
     rng = np.random.default_rng(1)
     values, n = counted(rng.integers(0, 60, 80))
     half = np.full(len(values), 1.5)  # whole numbers within 1
-    line = _Line(values, np.append(0, np.cumsum(n)).astype(float), half)
+    line = NumberLine(values, np.append(0, np.cumsum(n)).astype(float), half)
     (ring, share), _ = line.rings([10.0, 25.0])
     low, high = values[0] - 1.5, values[-1] + 1.5
     for i, x in enumerate(values):
@@ -44,7 +44,8 @@ def test_the_likelihood_is_negative_binomial():
     k, mean = rng.integers(0, 9, 50).astype(float), rng.gamma(2.0, 1.0, 50)
     n = rng.integers(1, 4, 50)
     logs = [
-        (n * nbinom.logpmf(k, s, s / (s + mean))).sum() - _height(k, mean, s, n)
+        (n * nbinom.logpmf(k, s, s / (s + mean))).sum()
+        - likelihood_height(k, mean, s, n)
         for s in (0.1, 1.0, 30.0)
     ]
     np.testing.assert_allclose(logs, logs[0], rtol=1e-9)  # log k! alone

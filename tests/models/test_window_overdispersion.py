@@ -7,8 +7,8 @@ from scipy.stats import nbinom
 
 from riskcore.models import CellTable, LatentClass
 from riskcore.models.window_overdispersion import (
-    _clusters_in,
-    _Windows,
+    Windows,
+    clusters_in,
     fit_in_windows,
 )
 
@@ -16,7 +16,7 @@ from riskcore.models.window_overdispersion import (
 def windows(seed=1, n=400):
     rng = np.random.default_rng(seed)
     f = rng.integers(1, 30, n).astype(float)
-    return _Windows(rng.gamma(2.0, 3.0, n), f, rng.integers(1, 4, n).astype(float))
+    return Windows(rng.gamma(2.0, 3.0, n), f, rng.integers(1, 4, n).astype(float))
 
 
 def test_the_likelihood_is_that_of_a_record_drawn_from_the_population():
@@ -94,7 +94,7 @@ def test_clusters_are_counted_once_in_a_window(tolerance):
     keys = ["group", "age"]
     table = CellTable.of(data, keys, cluster="cluster", tolerance=tolerance)
     cells = np.arange(0, len(table), 7)
-    found = _clusters_in(table, table.clusters, cells)
+    found = clusters_in(table, table.clusters, cells)
     for cell, clusters in zip(cells, found, strict=True):
         match = np.ones(900, bool)
         for key in keys:

@@ -5,7 +5,7 @@ import pytest
 
 import riskcore
 from riskcore.data.engines.registry import engine_of
-from riskcore.protection.records.on_engine import _Expected
+from riskcore.protection.records.on_engine import ExpectedCells
 
 DATA = {"a": [1, 1, 2, 2, 3, 3], "b": ["x", "x", "y", "y", "x", "x"], "w": [2.0] * 6}
 
@@ -13,7 +13,7 @@ DATA = {"a": [1, 1, 2, 2, 3, 3], "b": ["x", "x", "y", "y", "x", "x"], "w": [2.0]
 def found(**changed):
     """Whether data with other columns have the cells of the data above."""
     held = riskcore.protect(pl.LazyFrame(DATA), ["a", "b"], "w", k=2).on_engine
-    expected = _Expected.of(held.coded)
+    expected = ExpectedCells.of(held.coded)
     engine = engine_of(pl.LazyFrame(DATA | changed))
     assert engine.count(["a", "b"], "w")
     return expected.are(engine.batches(held.question), held.question, [])

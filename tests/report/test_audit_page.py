@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from riskcore import audit
-from riskcore.report.audit_page import _CLASSES, audit_page, public_audit_page
+from riskcore.report.audit_page import CLASSES, audit_page, public_audit_page
 from riskcore.report.provenance import Provenance
 from riskcore.report.sheet_charts import part_charts
 from tests.report.reading import Reader
@@ -121,7 +121,7 @@ def test_the_public_page_has_no_count_value_or_probability(found):
         one.share_there, one.excess, found.expected_right_claims / found.claims,
         *identity.right.tolist(),
     ]  # fmt: skip
-    allowed = {f"{100 * x:.3g}" for x in _CLASSES} | {f"{round(100 * one.share)}"}
+    allowed = {f"{100 * x:.3g}" for x in CLASSES} | {f"{round(100 * one.share)}"}
     for value in exact:
         for shown in (f"{value:.3g}", f"{100 * value:.3g}"):
             assert shown not in numbers - allowed - {"100", "311"}
@@ -143,7 +143,7 @@ def test_public_shares_are_rounded_up_to_a_class(right):
     said = text_of(public_audit_page(found, title="T"))
     (share,) = {float(x) for x in re.findall(r"at most ([\d.]+) % right", said)}
     assert right / 200 <= share / 100
-    below = [one for one in _CLASSES if one < share / 100 - 1e-9]
+    below = [one for one in CLASSES if one < share / 100 - 1e-9]
     assert not below or below[-1] < right / 200
     assert f"at most {share:.3g} are expected to be right" in said
 

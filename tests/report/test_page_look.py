@@ -22,7 +22,7 @@ from riskcore.report.page import page, protection_page
 from riskcore.report.page_charts import bar_top
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_protection_page
-from riskcore.report.templating import _element, _three
+from riskcore.report.templating import element, three_digits
 from tests.report.reading import shuffled_microdata, table_of
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
@@ -163,7 +163,7 @@ def test_the_figures_of_the_riskiest_stand_before_their_keys():
         assert row[4:] == [str(cell[name]) for name in names]
         assert f'title="{all_digits(cell["individual_risk"])}"' in text
     assert '<div class="scroll first"' in text
-    assert "position: sticky; left: 0" in _element("style.css")
+    assert "position: sticky; left: 0" in element("style.css")
 
 
 def test_key_variables_before_and_after(made, protected):
@@ -299,7 +299,7 @@ def test_a_time_that_is_none_is_refused(monkeypatch):
 
 
 def test_tables_are_not_cut_on_paper():
-    style = _element("style.css").partition("@media print")[2]
+    style = element("style.css").partition("@media print")[2]
     avoided = re.search(r"([^{}]*)\{ break-inside: avoid; \}", style)[1]
     assert {"table", "tr", "figure"} <= set(re.split(r"[,\s]+", avoided))
     assert "thead { display: table-header-group; }" in style
@@ -307,7 +307,7 @@ def test_tables_are_not_cut_on_paper():
 
 
 def test_paper_has_what_was_asked_for_and_no_more(made):
-    assert ".screen { display: none; }" in _element("style.css")
+    assert ".screen { display: none; }" in element("style.css")
     sections = re.findall(
         r'<section aria-labelledby="(\w+)-title"( class=screen)?>', made
     )
@@ -329,7 +329,7 @@ def rules_of(style, selector):
 
 
 def test_what_is_wide_wraps_or_scrolls_inside(made, protected):
-    style = _element("style.css").partition("@media print")[0]
+    style = element("style.css").partition("@media print")[0]
     assert "overflow-x: auto" in rules_of(style, ".scroll")
     # A shadow says where the table goes on, also where no bar of scrolling is shown.
     assert rules_of(style, ".scroll").count("local") == 2
@@ -378,4 +378,4 @@ def test_labels_of_variables_stand_beside_their_names():
     ],
 )  # fmt: skip
 def test_numbers_in_tables_have_three_digits(text, shown):
-    assert _three(text) == shown
+    assert three_digits(text) == shown

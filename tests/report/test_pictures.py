@@ -89,7 +89,7 @@ def test_too_few_thresholds_and_risks_of_zero_are_refused(many):
     [(0.5, "0.5"), (1e-4, "0.0001"), (1e-5, "10⁻⁵"), (2e-12, "2·10⁻¹²")],
 )
 def test_a_power_of_ten_is_written_as_one(value, text):
-    assert page_charts._power(value) == text
+    assert page_charts.power_of_ten(value) == text
 
 
 def test_estimates_are_drawn_with_their_intervals():

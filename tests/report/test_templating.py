@@ -14,7 +14,7 @@ import riskcore
 from riskcore import assess, protect
 from riskcore.report.page import page, protection_page
 from riskcore.report.public_page import public_page, public_protection_page
-from riskcore.report.templating import _environment
+from riskcore.report.templating import environment
 
 FOLDER = Path(riskcore.__file__).parent / "report" / "templates"
 TEMPLATES = sorted(FOLDER.glob("*.html"))
@@ -26,7 +26,7 @@ TRUSTED = {
 
 
 def rendered(source, **values):
-    return _environment().from_string(source).render(**values)
+    return environment("riskcore.report").from_string(source).render(**values)
 
 
 def test_templates_trust_no_text_of_others():
@@ -179,4 +179,4 @@ def test_templates_are_files_of_the_package():
         "base.html", "office.html", "public.html", "macros.html", "style.css",
         "theme.js", "chart.js",
     }  # fmt: skip
-    assert set(_environment().list_templates()) == names
+    assert set(environment("riskcore.report").list_templates()) == names

@@ -73,7 +73,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
         return {"why": result.reason, "work": "failed"}
     view = utility_view(found, _PAIRS, _STRATA)
     for name, texts in _TEXTS.items():
-        view[name] = _rewritten(view[name], texts, numbers)
+        view[name] = rewritten(view[name], texts, numbers)
     view["mean"] = in_format(view["mean"], numbers)
     view["propensity"] = [in_format(one, numbers) for one in view["propensity"]]
     return {
@@ -104,7 +104,7 @@ def _study(study: Study, place: int, numbers: NumberFormat) -> dict[str, Any]:
     verdict = found["verdicts"][0]
     parts = found["models"] or found["tables"]
     for one in parts:
-        one["rows"] = _rewritten(one["rows"], 1, numbers)
+        one["rows"] = rewritten(one["rows"], 1, numbers)
     return {
         **shown,
         "error": "",
@@ -164,7 +164,7 @@ def _count(value: float, total: float) -> int | float:
     return value if total < _SHARES else round(value)
 
 
-def _rewritten(
+def rewritten(
     rows: Sequence[Sequence[str]], texts: int, numbers: NumberFormat
 ) -> list[list[str]]:
     """Return rows, after a head and columns of text, as the reader writes numbers."""

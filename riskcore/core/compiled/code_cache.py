@@ -28,7 +28,7 @@ _KEPT = 30.0  # days that a build stays after its last use
 _PATIENCE = 600.0  # seconds to wait for another process that compiles the same
 _PAUSE = 0.05  # seconds between two checks whether it is done
 
-_POSIX = os.name == "posix"
+POSIX = os.name == "posix"
 # Do not follow links, nor wait for the other end of a named pipe.
 _FLAGS = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")
 _FILE = sum(getattr(os, name, 0) for name in _FLAGS)
@@ -84,7 +84,7 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
     root = folder = None
     try:
         try:
-            path = _root()
+            path = root_path()
             if path is not None:
                 root = _Folder.open(path, create)
                 folder = root.inside(build, create)
@@ -103,13 +103,13 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
 
 
 def _refuse(reason: UntrustedError) -> None:
-    _warn(f"compiled code is neither loaded nor kept: {reason}")
+    warn_once(f"compiled code is neither loaded nor kept: {reason}")
 
 
 def _warn_not_kept(why: str) -> None:
     """Warn, once in a process, that compiled code is lost when it ends."""
-    if not _not_kept:
-        _not_kept.append(why)
+    if not not_kept:
+        not_kept.append(why)
         _log.warning(
             "compiled code cannot be kept %s; each process compiles again, for some "
             "seconds. Set RISKCORE_CACHE_DIR to the absolute path of a directory that "
@@ -118,11 +118,11 @@ def _warn_not_kept(why: str) -> None:
         )
 
 
-_not_kept: list[str] = []
+not_kept: list[str] = []
 
 
 @cache
-def _warn(message: str) -> None:
+def warn_once(message: str) -> None:
     """Warn, once in a process."""
     _log.warning("%s", message)
 
@@ -141,7 +141,7 @@ class _Folder:
         if create and not os.path.isdir(path):
             parent = os.path.dirname(path)
             os.makedirs(parent, exist_ok=True)
-            if _POSIX:
+            if POSIX:
                 _check_parents(path, parent, None)
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700)
@@ -276,7 +276,7 @@ class _Folder:
 
 def _open_directory(path: str, name: str, parent: int | None) -> int | None:
     """Open a directory that is not a link; None on Windows."""
-    if not _POSIX:
+    if not POSIX:
         return None
     try:
         return os.open(name, os.O_RDONLY | os.O_DIRECTORY | _FILE, dir_fd=parent)
@@ -315,12 +315,13 @@ def _check_parents(path: str, parent: str, start: int | None) -> None:
 
 
 def _wait_for(name: str) -> None:
-    _inform(f"waiting for another process that compiles {name}")
+    inform_once(f"waiting for another process that compiles {name}")
     time.sleep(_PAUSE)
 
 
 @cache
-def _inform(message: str) -> None:
+def inform_once(message: str) -> None:
+    """Inform, once in a process."""
     _log.info("%s", message)
 
 
@@ -333,7 +334,7 @@ def _unlock(file: int) -> None:
     os.close(file)
 
 
-def _root() -> str | None:
+def root_path() -> str | None:
     """Return the path of the cache; None without a home directory."""
     chosen = os.environ.get("RISKCORE_CACHE_DIR")
     if chosen:

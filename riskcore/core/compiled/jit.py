@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _kernels: list[Callable[..., Any]] = []
-_shared: dict[str, Shared] = {}
+shared_kernels: dict[str, Shared] = {}
 _new_shared: list[str] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
 _marked: set[Callable[..., Any]] = set()  # all primitives, also those registered
@@ -95,7 +95,9 @@ def shared(signature: str, returns: str = "void") -> Callable[[Function], Functi
 
     def mark(function: Function) -> Function:
         symbol = shipped.symbol_of(f"{function.__module__}.{function.__name__}")
-        _shared[symbol] = Shared(function, symbol, _split(signature), _split(returns))
+        shared_kernels[symbol] = Shared(
+            function, symbol, _split(signature), _split(returns)
+        )
         _new_shared.append(symbol)
         return function
 
@@ -152,7 +154,7 @@ def compiled_by_users(name: Any, scalar: Callable[..., Any]) -> None:
 
 def shared_kernel(symbol: str) -> Shared:
     """Return the shared kernel of a symbol."""
-    return _shared[symbol]
+    return shared_kernels[symbol]
 
 
 def _callable(how: str, *what: Any) -> None:
@@ -185,7 +187,7 @@ def _register(in_every_process: bool = False) -> None:
         while _kernels:
             compiler.add_kernel(_kernels.pop())
         while _new_shared:
-            its = _shared[_new_shared.pop()]
+            its = shared_kernels[_new_shared.pop()]
             compiler.add_shared(its.function, its.symbol, its.arguments, its.returns)
         while _calls:
             how, what = _calls.pop()
@@ -234,7 +236,7 @@ class Native:
             raise _no_code("for this platform")
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        self.modules = frozenset(_modules(function))
+        self.modules = frozenset(modules_of(function))
         self._types = _split(signature)
         self._address: int | None = None
         self._shared: list[str] = []
@@ -254,7 +256,7 @@ class Native:
                 self._address, self._shared = _loaded(content), _symbols(content)[1:]
             if whole:
                 for symbol in self._shared:
-                    _shared[symbol].provide(whole=True)
+                    shared_kernels[symbol].provide(whole=True)
             return self._address
 
     def code(self) -> Code:
@@ -278,12 +280,12 @@ class Native:
         return self._call(*[_argument(kind, value) for kind, value in pairs])
 
 
-def _modules(function: Callable[..., Any]) -> Iterator[str]:
+def modules_of(function: Callable[..., Any]) -> Iterator[str]:
     """Yield the modules of a function and of the functions it encloses."""
     yield function.__module__
     for cell in function.__closure__ or ():
         if inspect.isfunction(cell.cell_contents):
-            yield from _modules(cell.cell_contents)
+            yield from modules_of(cell.cell_contents)
 
 
 _scalars: dict[str, Callable[..., float]] = {}
@@ -435,7 +437,9 @@ def _content(
 def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
     """Return the machine code of an entry point or a shared kernel, or None."""
     content = code_cache.read(_build(modules), f"{identity}.o")
-    known = content and all(symbol in _shared for symbol in _symbols(content)[1:])
+    known = content and all(
+        symbol in shared_kernels for symbol in _symbols(content)[1:]
+    )
     return content if known else None
 
 
@@ -479,7 +483,7 @@ def _loaded(content: bytes) -> int:
 
     symbol, *needed = _symbols(content)
     for each in needed:
-        _shared[each].prepare()
+        shared_kernels[each].prepare()
     engine = _machine()[1]
     code = content.partition(b"\n")[2]
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -511,7 +515,7 @@ class Shared:
     @property
     def modules(self) -> frozenset[str]:
         """The modules that its machine code is compiled from."""
-        return frozenset(_modules(self.function))
+        return frozenset(modules_of(self.function))
 
     def code(self) -> Code:
         """Compile with Numba, which is imported here."""
@@ -538,7 +542,7 @@ class Shared:
                 self._load(_content(self.symbol, self.modules, self.code))
             assert self._address is not None
             for each in self._needed if whole else ():
-                _shared[each].provide(whole=True)
+                shared_kernels[each].provide(whole=True)
             return self._address
 
     def _load(self, content: bytes) -> None:
@@ -602,7 +606,7 @@ def _provide(symbol: bytes) -> int:
     """
     try:
         with uninterrupted():
-            return _shared[symbol.decode()].provide()
+            return shared_kernels[symbol.decode()].provide()
     except BaseException:
         traceback.print_exc()
         sys.stderr.write(
@@ -620,7 +624,7 @@ _provider = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_char_p)(_provide)
 def sources_digest(modules: frozenset[str]) -> str:
     """Return a hash of the sources of modules and of all that they import."""
     digest = hashlib.sha256()
-    for name, source in sorted(_sources(modules).items()):
+    for name, source in sorted(sources_of(modules).items()):
         digest.update(f"{name} {len(source)} ".encode() + source)
     return digest.hexdigest()
 
@@ -649,7 +653,7 @@ _IMPORT = re.compile(
 )
 
 
-def _sources(modules: frozenset[str]) -> dict[str, bytes]:
+def sources_of(modules: frozenset[str]) -> dict[str, bytes]:
     """Return the sources of modules and of all that they import from this package."""
     package = Path(__file__).parents[2]
     found: dict[str, bytes] = {}
@@ -663,7 +667,7 @@ def _sources(modules: frozenset[str]) -> dict[str, bytes]:
         path = _source_file(name, package)
         if path is not None:
             found[name] = path.read_bytes()
-            left += _imported(found[name])
+            left += imported_modules(found[name])
         if name.startswith(f"{package.name}."):
             left.append(name.rpartition(".")[0])  # to import it loads its package
     return {name: source for name, source in found.items() if source}
@@ -675,7 +679,7 @@ _FOR_TYPES = re.compile(
 )
 
 
-def _imported(source: bytes) -> Iterator[str]:
+def imported_modules(source: bytes) -> Iterator[str]:
     """Yield the names from this package in the import statements of a source."""
     joined = re.sub(rb"\\\r?\n", b" ", _FOR_TYPES.sub(b"", source))
     for names, parent, members in _IMPORT.findall(joined):

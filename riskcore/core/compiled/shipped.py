@@ -35,7 +35,7 @@ PROCESSORS: dict[str, dict[str, set[str]]] = {
 
 # Where CPUID tells of a feature: its leaf, the number of the register, and the bit.
 _EBX, _ECX = 1, 2
-_BITS = {
+BITS = {
     (0x1, _ECX): {
         "sse3": 0, "ssse3": 9, "fma": 12, "cx16": 13, "sse4.1": 19, "sse4.2": 20,
         "movbe": 22, "popcnt": 23, "xsave": 27, "avx": 28, "f16c": 29,
@@ -100,11 +100,11 @@ def has(name: str) -> bool:
 
 def library() -> Library | None:
     """Return the best library that this machine runs, unless the user refuses any."""
-    return None if refused() else _best(os.environ.get("RISKCORE_CPU") or None)
+    return None if refused() else best_library(os.environ.get("RISKCORE_CPU") or None)
 
 
 @cache
-def _best(chosen: str | None) -> Library | None:
+def best_library(chosen: str | None) -> Library | None:
     """Return the library of a chosen kind of processor, or the best that runs here."""
     for known in PROCESSORS.values():
         for processor, needed in known.items():
@@ -163,7 +163,7 @@ def features(code: Any) -> set[str]:
         return set()
     cpuid.argtypes, cpuid.restype = [ctypes.c_uint32] * 2, ctypes.c_uint32
     found = set()
-    for (leaf, register), bits in _BITS.items():
+    for (leaf, register), bits in BITS.items():
         if cpuid(leaf & 0x80000000, 0) >= leaf:  # the highest leaf of its kind
             word = cpuid(leaf, register)
             found |= {name for name, bit in bits.items() if word >> bit & 1}

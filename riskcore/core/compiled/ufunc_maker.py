@@ -98,7 +98,7 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
             offer_in_c(identity, source.scalar)
             inputs = len(signature(source.scalar).parameters)
             numbers = (inputs, source.outputs)
-            ufunc = _from_loop(entry.address(), name, source.doc.strip(), numbers)
+            ufunc = from_loop(entry.address(), name, source.doc.strip(), numbers)
             if hasattr(ufunc, "__dict__"):  # recent NumPy: pickle need not search
                 ufunc.__module__ = module
             if source.outputs == 1:
@@ -232,7 +232,8 @@ def _source(source: UfuncSource | Scalar) -> UfuncSource:
     return source if isinstance(source, UfuncSource) else _each(source)
 
 
-def _from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> np.ufunc:
+def from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> np.ufunc:
+    """Return the ufunc of a loop in machine code at an address."""
     functions = (ctypes.c_void_p * 1)(address)
     data = (ctypes.c_void_p * 1)(None)
     types = ctypes.create_string_buffer(bytes([_FLOAT64] * sum(numbers)))

@@ -144,13 +144,15 @@ _complete = risk_blocks.completion(nearest_slow)
 
 
 @kernel
-def _nearest(f: float, p: float, excess: float) -> float:
+def nearest_of_cell(f: float, p: float, excess: float) -> float:
+    """Return the double nearest r(f, p (1 + excess)), or nan."""
     r = _value(f, p, excess)
     return r if r == r else nearest_slow(f, p)
 
 
 @kernel
-def _nearest_block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+def nearest_of_block(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:
+    """Fill ``out`` with what ``nearest_of_cell`` returns for each of n cells."""
     _block(f, p, excess, out, n)
     _complete(f, p, out, n)
 
@@ -190,14 +192,16 @@ _complete_moved = risk_blocks.completion(nearest_slow_of)
 
 
 @kernel
-def _from_frequencies_scalar(f: float, F: float) -> float:
+def from_frequencies_of_cell(f: float, F: float) -> float:
+    """Return the double nearest r(f, f/F), or nan."""
     p, excess = _fraction(f, F)
     r = _moved_value(f, p, excess)
     return r if r == r else nearest_slow_of(f, F)
 
 
 @kernel
-def _from_frequencies_block(f: Any, F: Any, _: Any, out: Any, n: int) -> None:
+def from_frequencies_of_block(f: Any, F: Any, _: Any, out: Any, n: int) -> None:
+    """Fill ``out`` with what ``from_frequencies_of_cell`` returns for n cells."""
     p, excess = stack(), stack()
     for i in range(n):
         p[i], excess[i] = _fraction(f[i], F[i])
@@ -304,7 +308,7 @@ def _with_slow(
 
 UFUNCS = {
     "individual_risk": UfuncSource(
-        *_of_fraction(_nearest, _nearest_block),
+        *_of_fraction(nearest_of_cell, nearest_of_block),
         """
 Individual risk r(f, p) = E[1/F | f]: the chance to re-identify a record.
 
@@ -423,8 +427,8 @@ Examples
 """,
     ),
     "individual_risk_from_frequencies": UfuncSource(
-        _loop(_from_frequencies_block),
-        _from_frequencies_scalar,
+        _loop(from_frequencies_of_block),
+        from_frequencies_of_cell,
         """
 Individual risk of a cell from its sample and population frequencies.
 

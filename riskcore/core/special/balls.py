@@ -213,7 +213,7 @@ def tail(coefficients: list[Fraction]) -> Callable[[Ball], Ball]:
 
 # --- elementary functions ------------------------------------------------------------
 
-_LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068001")
+LN2 = Fraction("0.69314718055994530941723212145817656807550013436025525412068001")
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 
@@ -225,9 +225,9 @@ def _short(x: Fraction) -> float:
     return float(round(x / unit) * unit)
 
 
-LN2_HIGH = _short(_LN2)
-LN2_MIDDLE = _short(_LN2 - Fraction(LN2_HIGH))
-LN2_LOW = float(_LN2 - Fraction(LN2_HIGH) - Fraction(LN2_MIDDLE))
+LN2_HIGH = _short(LN2)
+LN2_MIDDLE = _short(LN2 - Fraction(LN2_HIGH))
+LN2_LOW = float(LN2 - Fraction(LN2_HIGH) - Fraction(LN2_MIDDLE))
 
 
 @kernel
@@ -241,7 +241,7 @@ def ln2_times(k: float) -> Ball:
 # log z = 2s (1 + w/3 + w^2/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: ten terms
 # as double-doubles, ten as doubles; the omitted terms are below 2^-110 of the first.
 _log_first = polynomial([Fraction(1, 2 * j + 3) for j in range(10)])
-_log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
+log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 
 
 @kernel
@@ -258,7 +258,7 @@ def log(a: Ball, exponent: float) -> Ball:
     z = shift((high, low, radius), from_bits((1023 - k) << 52))
     s = divide(add_double(z, -1.0), add_double(z, 1.0))
     w = multiply(s, s)
-    series = multiply(w, _log_first(w, _log_last(w)))
+    series = multiply(w, _log_first(w, log_last(w)))
     s = multiply_double(s, 2.0)
     of_z = add(s, multiply(s, series))
     return add(ln2_times(float(k) + exponent), of_z)
@@ -267,7 +267,7 @@ def log(a: Ball, exponent: float) -> Ball:
 # exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 as double-doubles, to t^23 as
 # doubles.
 _exp_first = polynomial([Fraction(1, math.factorial(j)) for j in range(1, 14)])
-_exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
+exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
 
 
 @kernel
@@ -281,7 +281,7 @@ def scaled_exp(a: Ball) -> tuple[float, Ball]:
     radius = radius if radius <= _SHORT else math.inf
     k = int(high / LN2_HIGH + (0.5 if high > 0.0 else -0.5))
     t = subtract((high, low, radius), ln2_times(float(k)))
-    return from_bits((k + 1023) << 52), multiply(t, _exp_first(t, _exp_last(t)))
+    return from_bits((k + 1023) << 52), multiply(t, _exp_first(t, exp_last(t)))
 
 
 @kernel
@@ -301,7 +301,7 @@ def expm1(power: float, m: Ball) -> Ball:
 # double-doubles, eight as doubles.
 _SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(18)]
 _sine_first = polynomial(_SINE[:10])
-_sine_last = tail(_SINE[10:])
+sine_last = tail(_SINE[10:])
 
 
 @kernel
@@ -309,5 +309,5 @@ def sine_excess(e: float) -> Ball:
     """Return a ball that contains pi e/sin(pi e) - 1, for |e| <= 0.51."""
     square, square_low = two_product(e, e)
     w = (square, square_low, UNDERFLOW)
-    deficit = multiply(w, _sine_first(w, _sine_last(w)))
+    deficit = multiply(w, _sine_first(w, sine_last(w)))
     return divide(deficit, add_double(negate(deficit), 1.0))

@@ -196,7 +196,7 @@ class CsvFile(ArrowFormat):
             with self.open() as file:
                 report = None if progress is None else self._report(file, progress)
                 encoding = None if self.utf8 else self.encoding
-                stream = _Scanned(file, encoding, scan, report)
+                stream = ScannedFile(file, encoding, scan, report)
                 try:
                     reader = pyarrow_csv.open_csv(
                         stream,
@@ -294,7 +294,7 @@ class CsvFile(ArrowFormat):
         write_csv(tables, file, path, how.like or Format(cls.kind), how.progress)
 
 
-class _Scanned:
+class ScannedFile:
     """A file for Arrow, in UTF-8 with a mark; a scan sees every byte but the mark."""
 
     closed = False

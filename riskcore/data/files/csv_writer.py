@@ -42,7 +42,7 @@ def write_csv(
                     header = _header_line(table.column_names, delimiter)
                     target.write(encoder.encode(header))
                 for batch in table.to_batches(max_chunksize=_ROWS):
-                    text = _rows_text(batch, delimiter, like)
+                    text = rows_text(batch, delimiter, like)
                     target.write(encoder.encode(text))
                     done += batch.num_rows
                     if progress:
@@ -63,7 +63,7 @@ def _header_line(names: Sequence[str], delimiter: str) -> str:
     return delimiter.join(quoted) + "\n"
 
 
-def _rows_text(batch: Any, delimiter: str, like: Format) -> str:
+def rows_text(batch: Any, delimiter: str, like: Format) -> str:
     """Return rows as lines of text."""
     compute = import_pyarrow("compute")
     # A reader of a single column may take any delimiter for the file's.

@@ -23,7 +23,7 @@ _SOURCE = (1980, 1, 1, 0, 0, 0)  # the time of every part
 _ROWS = 1 << 12  # records written at a time
 # Characters that XML 1.0 cannot hold, and what Excel takes for an escape.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_ESCAPE = re.compile("_x[0-9A-Fa-f]{4}_")
+ESCAPE = re.compile("_x[0-9A-Fa-f]{4}_")
 _XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 _MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -136,7 +136,7 @@ def _writer_of(kind: Any) -> Callable[[Any], str]:
         (is_text, _text),
         (types.is_null, str),
         (types.is_boolean, lambda value: f'<c t="b"><v>{int(value)}</v></c>'),
-        (types.is_integer, _whole),
+        (types.is_integer, whole_number),
         (types.is_floating, _number),
         (types.is_date, lambda value: _moment(value, _DATE)),
         (types.is_timestamp, lambda value: _moment(value, _TIME)),
@@ -169,14 +169,15 @@ def check_text(text: str) -> None:
             "has text with control characters, which Excel cannot hold; recode it, or "
             "write .parquet"
         )
-    if _ESCAPE.search(text):
+    if ESCAPE.search(text):
         raise ValueError(
-            f"has text with {_ESCAPE.search(text)[0]!r}, which Excel reads as one "  # type: ignore[index]
+            f"has text with {ESCAPE.search(text)[0]!r}, which Excel reads as one "  # type: ignore[index]
             "character; recode it, or write .parquet"
         )
 
 
-def _whole(value: int) -> str:
+def whole_number(value: int) -> str:
+    """Return the text of a whole number that Excel keeps."""
     if abs(value) > _LARGEST_WHOLE:
         raise ValueError(
             "has whole numbers beyond 2^53, which Excel rounds; write .csv"

@@ -71,7 +71,7 @@ class OnEngine:
         counted = engine.count(settings.suppressible, settings.weight)
         cells = engine.cells(counted.question)
         rows = {key: one.to_native() for key, one in counted.keys_in(cells).items()}
-        coded = _coded(engine, counted.question, cells)
+        coded = coded_cells(engine, counted.question, cells)
         coded = coded.sampled(settings.sampling_fraction)
         return cls(engine, settings, counted.question, coded, rows)
 
@@ -156,9 +156,11 @@ class OnEngine:
             for name, column in verified.columns.items()
             if column.labels.dtype.kind in "mM"
         ]
-        expected = _Expected.of(verified)
+        expected = ExpectedCells.of(verified)
         if expected is None:
-            found = _coded(engine, self.question, engine.cells(self.question), ticks)
+            found = coded_cells(
+                engine, self.question, engine.cells(self.question), ticks
+            )
             found = found.sampled(self.settings.sampling_fraction)
             same = _same_cells(verified, found)
         else:
@@ -257,7 +259,7 @@ def unchecked(names: Iterable[Hashable]) -> str:
     )
 
 
-def _coded(
+def coded_cells(
     engine: Engine, question: Question, cells: Any, ticks: Collection[Hashable] = ()
 ) -> CodedRecords:
     """Return cells as codes, with the records and the weight sums of each cell."""
@@ -311,7 +313,7 @@ def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Expected:
+class ExpectedCells:
     """Cells that an engine should find, compared batch by batch."""
 
     places: list[dict[Any, int]]  # the code of each label, by key
@@ -319,7 +321,7 @@ class _Expected:
     counts: Counts
 
     @classmethod
-    def of(cls, verified: CodedRecords) -> _Expected | None:
+    def of(cls, verified: CodedRecords) -> ExpectedCells | None:
         """Return the cells of coded rows; None if their codes do not form numbers."""
         columns = verified.columns.values()
         places = [

@@ -323,7 +323,7 @@ def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats
     return replace(tasks, row=row, costs=np.repeat(tasks.costs, orders, axis=0)), ranks
 
 
-def _sums(costs: Floats, subsets: Sequence[tuple[int, ...]]) -> Floats:
+def sums_of_costs(costs: Floats, subsets: Sequence[tuple[int, ...]]) -> Floats:
     """Return the cost of each set of keys by row of costs, rounded once."""
     open_ = np.isfinite(costs)
     plain = np.where(open_, costs, 0.0)
@@ -372,7 +372,10 @@ def _cheapest_of(
     so far. With ``draw`` the order of sets of equal cost and size is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
-    sums, sizes = _sums(tasks.costs, subsets), np.bitwise_count(masks).astype(np.int64)
+    sums, sizes = (
+        sums_of_costs(tasks.costs, subsets),
+        np.bitwise_count(masks).astype(np.int64),
+    )
     if draw is None:
         order = np.argsort(sums, axis=1, kind="stable")
     else:

@@ -133,10 +133,10 @@ def plan_together(
 
 def _choices(
     costs: Floats, along: Sequence[int], preference: Preference
-) -> tuple[list[_Choice], Positions]:
+) -> tuple[list[Choice], Positions]:
     """Return how to choose by each distinct row of costs, and which each unit has."""
     rows, row = np.unique(costs, axis=0, return_inverse=True)
-    return [_Choice.of(one, along, preference) for one in rows], row.reshape(-1)
+    return [Choice.of(one, along, preference) for one in rows], row.reshape(-1)
 
 
 def _loss(
@@ -264,7 +264,7 @@ def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Choice:
+class Choice:
     """How keys that hit all sets are chosen: by cost, with the keys blanked along."""
 
     cost: list[float]
@@ -273,7 +273,7 @@ class _Choice:
     preference: Preference
 
     @classmethod
-    def of(cls, cost: Floats, along: Sequence[int], preference: Preference) -> _Choice:
+    def of(cls, cost: Floats, along: Sequence[int], preference: Preference) -> Choice:
         """Return the choice for keys; keys of infinite cost may not be blanked."""
         costs = cost.tolist()
         affordable = sum(

@@ -24,8 +24,8 @@ def root(tmp_path, monkeypatch):
     """Return the cache's directory, which does not exist yet."""
     root = tmp_path / "cache"
     monkeypatch.setenv("RISKCORE_CACHE_DIR", str(root))
-    code_cache._warn.cache_clear()
-    code_cache._not_kept.clear()
+    code_cache.warn_once.cache_clear()
+    code_cache.not_kept.clear()
     return root
 
 
@@ -121,7 +121,7 @@ def test_where_nothing_can_be_written(root, tmp_path, caplog):
 
 
 def test_a_user_without_a_home(root, monkeypatch, caplog):
-    monkeypatch.setattr(code_cache, "_root", lambda: None)
+    monkeypatch.setattr(code_cache, "root_path", lambda: None)
     code_cache.write(BUILD, NAME, CODE)
     warned_once(caplog, "home")
 
@@ -139,7 +139,7 @@ def test_a_full_disk_leaves_no_part(kept, monkeypatch, caplog):
 @pytest.mark.parametrize("posix", [True, False])
 def test_a_new_build_removes_old_ones(root, tmp_path, monkeypatch, posix):
     # Without POSIX, as on Windows, by paths.
-    monkeypatch.setattr(code_cache, "_POSIX", posix and code_cache._POSIX)
+    monkeypatch.setattr(code_cache, "POSIX", posix and code_cache.POSIX)
     days = {"a" * 24: 31, "b" * 24: 29, "c" * 24 + ".old": 31, "d" * 24 + ".old": 0}
     not_ours = {"thesis": 900, "e" * 23: 900, "f" * 24 + ".bak": 900}
     for name, age in {**days, **not_ours}.items():
@@ -166,7 +166,7 @@ def make_old(path, days):
 
 @pytest.mark.parametrize("posix", [True, False])
 def test_a_build_in_use_is_not_old(kept, monkeypatch, posix):
-    monkeypatch.setattr(code_cache, "_POSIX", posix and code_cache._POSIX)
+    monkeypatch.setattr(code_cache, "POSIX", posix and code_cache.POSIX)
     make_old(kept / BUILD, 31)
     old = (kept / BUILD).stat().st_mtime
     assert code_cache.read(BUILD, NAME) == CODE
@@ -256,7 +256,7 @@ def test_a_parent_that_is_open_to_all(tmp_path, monkeypatch, refused, levels, ex
     root = parent.joinpath(*["inner"] * (levels - 1), "cache")
     root.parent.mkdir(parents=True)
     monkeypatch.setenv("RISKCORE_CACHE_DIR", str(root))
-    code_cache._warn.cache_clear()
+    code_cache.warn_once.cache_clear()
     if exists:
         code_cache.write(BUILD, NAME, CODE)
         assert code_cache.read(BUILD, NAME) == CODE
@@ -286,12 +286,12 @@ def test_the_place_by_default(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     for other in ("", "relative"):
         monkeypatch.setenv("XDG_CACHE_HOME", other)
-        assert code_cache._root() == str(tmp_path / ".cache/riskcore")
+        assert code_cache.root_path() == str(tmp_path / ".cache/riskcore")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert code_cache._root() == str(tmp_path / "xdg/riskcore")
+    assert code_cache.root_path() == str(tmp_path / "xdg/riskcore")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert code_cache._root() is None  # a user without a home
+    assert code_cache.root_path() is None  # a user without a home
 
 
 # --- one at a time --------------------------------------------------------------------
@@ -325,7 +325,7 @@ def holder(root):
 @pytest.mark.parametrize("end", ["done", "killed"])
 def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end):
     caplog.set_level("INFO", "riskcore")
-    code_cache._inform.cache_clear()
+    code_cache.inform_once.cache_clear()
     looks = []
 
     def look_again(_):

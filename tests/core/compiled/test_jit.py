@@ -350,7 +350,7 @@ def test_whole_code_does_not_ask_python(python, tmp_path):
 from riskcore.core.compiled import jit
 print(*(each(np.array([1.0]), 2) for each in made))  # by now there is a stand-in
 made[1].address(whole=True)
-jit._shared["__main___rare"].provide = None  # who asks ends the process
+jit.shared_kernels["__main___rare"].provide = None  # who asks ends the process
 print(*(each(np.array([-1.0]), 2) for each in made))
 """
     )
@@ -453,8 +453,8 @@ for module in {entry_modules()}:
     importlib.import_module(module)
     loaded = {{name for name in sys.modules if name.startswith("riskcore.")}}
     assert module in loaded
-    from riskcore.core.compiled.jit import _sources
-    print(*sorted(loaded - named - _sources(frozenset({{module}})).keys()), sep=", ")
+    from riskcore.core.compiled.jit import sources_of
+    print(*sorted(loaded - named - sources_of(frozenset({{module}})).keys()), sep=", ")
 """
     # A module of which nothing but a comment is left would be missing too.
     assert python(code).strip() == ""
@@ -501,7 +501,7 @@ def test_every_function_that_a_ufunc_uses_is_in_its_sources(name):
     used = set()
     functions_used(LOOPS[name], used)
     modules = {function.__module__ for function in used}
-    sources = jit._sources(frozenset(jit._modules(LOOPS[name])))
+    sources = jit.sources_of(frozenset(jit.modules_of(LOOPS[name])))
     assert modules <= sources.keys()
 
 
@@ -522,10 +522,10 @@ def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
         Native, "address", lambda self, whole=False: made.append(self) or 1
     )
     ufunc = riskcore.individual_risk
-    for make in (embed._make_scalar, embed._make_integrand):
+    for make in (embed.make_scalar, embed.make_integrand):
         make(ufunc)
     for entry in made:
-        sources = jit._sources(entry.modules)
+        sources = jit.sources_of(entry.modules)
         assert {
             "riskcore.core.risk.individual",
             "riskcore.core.special.gauss.fast_integer",
@@ -553,12 +553,12 @@ def test_code_of_another_modules_kernel_depends_on_its_source(monkeypatch):
     ],
 )
 def test_every_form_of_import_is_seen(text, names):
-    assert {*names.split()} <= {*jit._imported(text.encode())}
+    assert {*names.split()} <= {*jit.imported_modules(text.encode())}
 
 
 def test_what_is_no_import_is_not_taken_for_one():
     text = "# import riskcore.a\nimported = 1\nx.riskcore.b\nimport myriskcore.c"
-    assert [*jit._imported(text.encode())] == []
+    assert [*jit.imported_modules(text.encode())] == []
 
 
 def test_imports_for_types_alone_are_no_sources():
@@ -571,12 +571,12 @@ import riskcore.e
 if typing.TYPE_CHECKING or other:
     import riskcore.f
 """
-    assert [*jit._imported(text.encode())] == ["riskcore.e", "riskcore.f"]
+    assert [*jit.imported_modules(text.encode())] == ["riskcore.e", "riskcore.f"]
 
 
 def test_kernels_read_no_files():
     # Numbers from a file would change without a change of a source.
-    each = [jit._sources(frozenset({module})) for module in entry_modules()]
+    each = [jit.sources_of(frozenset({module})) for module in entry_modules()]
     for name, source in functools.reduce(operator.or_, each).items():
         calls = {
             getattr(node.func, "attr", getattr(node.func, "id", ""))

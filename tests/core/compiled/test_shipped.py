@@ -44,9 +44,9 @@ def folder(tmp_path, monkeypatch):
     """Return the folder of the package's machine code, with nothing remembered."""
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
     monkeypatch.delenv("RISKCORE_CPU", raising=False)
-    shipped._best.cache_clear()
+    shipped.best_library.cache_clear()
     yield tmp_path
-    shipped._best.cache_clear()
+    shipped.best_library.cache_clear()
 
 
 def value(name=ONE, sources=None):
@@ -137,7 +137,7 @@ class Processor:
         """Return a register after CPUID, as processors do."""
         if register == 0:
             return self.highest | (leaf & 0x80000000)
-        bits = shipped._BITS[leaf, register]
+        bits = shipped.BITS[leaf, register]
         return sum(1 << bit for name, bit in bits.items() if name in self.features)
 
     def riskcore_registers(self):
@@ -160,7 +160,7 @@ def test_features_are_found(level):
 
 
 def test_every_feature_has_a_place():
-    places = [name for bits in shipped._BITS.values() for name in bits]
+    places = [name for bits in shipped.BITS.values() for name in bits]
     assert sorted(places) == sorted(KNOWN["x86-64-v4"])
 
 
@@ -203,10 +203,10 @@ def test_the_best_code_that_runs_is_used(folder, monkeypatch):
     monkeypatch.setattr(shipped, "features", lambda code: having)
     assert value() == VALUES[ONE] + 1
     (folder / "x86-64-v3.so").unlink()
-    shipped._best.cache_clear()
+    shipped.best_library.cache_clear()
     assert value() == VALUES[ONE] + 2
     having = set()
-    shipped._best.cache_clear()
+    shipped.best_library.cache_clear()
     assert value() is None
     monkeypatch.setenv("RISKCORE_CPU", "x86-64-v2")  # is believed
     assert value() == VALUES[ONE] + 2

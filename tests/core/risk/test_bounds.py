@@ -360,7 +360,7 @@ def test_errors_of_pairs_are_small_enough_to_round_down(cells, method):
     for f, p in np.transpose(cells(100, method, seed=22)).tolist():
         where = region(f, p)
         if where != OTHER:
-            high, low, error = risk_blocks._pair(where, f, p)
+            high, low, error = risk_blocks.pair_of_region(where, f, p)
             assert abs(low) < 2.0**-16 * high
             assert error < 2.0**-56 * high
 

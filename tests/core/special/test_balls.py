@@ -198,7 +198,7 @@ def assert_contains_real(ball, exact, bits=None):
 def test_constants():
     with mpmath.workprec(250):
         for digits, exact in (
-            (of_balls._LN2, mpmath.log(2)),
+            (of_balls.LN2, mpmath.log(2)),
             (of_balls.PI, +mpmath.pi),
         ):
             number = mpmath.mpf(digits.numerator) / digits.denominator
@@ -235,10 +235,10 @@ def test_polynomial(terms):
 @pytest.mark.parametrize(
     ("last", "terms", "limit"),
     [
-        (of_balls._log_last, lambda j: mpmath.mpf(1) / (2 * j + 23), 0.0295),
-        (of_balls._exp_last, lambda j: 1 / mpmath.factorial(j + 14), 0.36),
+        (of_balls.log_last, lambda j: mpmath.mpf(1) / (2 * j + 23), 0.0295),
+        (of_balls.exp_last, lambda j: 1 / mpmath.factorial(j + 14), 0.36),
         (
-            of_balls._sine_last,
+            of_balls.sine_last,
             lambda j: (
                 (-1) ** j * mpmath.pi ** (2 * j + 22) / mpmath.factorial(2 * j + 23)
             ),

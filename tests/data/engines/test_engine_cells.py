@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import riskcore
-from riskcore.data.engine_cells import _with_sizes
+from riskcore.data.engine_cells import with_sizes
 from riskcore.data.engines import base
 from riskcore.data.engines.counting import Question
 from riskcore.data.engines.registry import engine_of
@@ -112,7 +112,7 @@ def test_sizes_of_cells_are_counted_over_batches():
     batches += [np.array([1, 2**40]), np.array([2**40])]
     sizes = (np.empty(0, np.int64), np.empty(0, np.int64))
     for f in batches:
-        sizes = _with_sizes(sizes, f)
+        sizes = with_sizes(sizes, f)
     values, counts = np.unique(np.concatenate(batches), return_counts=True)
     np.testing.assert_array_equal(sizes[0], values)
     np.testing.assert_array_equal(sizes[1], counts)

@@ -14,7 +14,11 @@ from riskcore import Recoding
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import DoubtfulRules
-from riskcore.protection.records.on_engine import ColumnsNotChecked, _coded, _Expected
+from riskcore.protection.records.on_engine import (
+    ColumnsNotChecked,
+    ExpectedCells,
+    coded_cells,
+)
 from riskcore.protection.result import SuppressedValueShows
 from tests import needs, thin
 
@@ -472,7 +476,7 @@ def test_every_cell_is_verified_once():
     table = pa.table({"a": [1, 1, 2, None], "b": ["x", "y", "x", "x"], "w": [1.5] * 4})
     engine = engine_of(polars.from_arrow(table).lazy())
     question = engine.count(["a", "b"], "w").question
-    expected = _Expected.of(_coded(engine, question, engine.cells(question)))
+    expected = ExpectedCells.of(coded_cells(engine, question, engine.cells(question)))
 
     def verified(*parts):
         batches = []

@@ -12,7 +12,7 @@ import pytest
 
 import riskcore
 from riskcore.data.files import formats
-from riskcore.data.files.csv import _Scanned
+from riskcore.data.files.csv import ScannedFile
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import LastLineOpen, Reading
@@ -122,7 +122,7 @@ def test_arrow_may_read_ahead_while_the_scan_is_ended(tmp_path):
     path = tmp_path / "a.csv"
     file = OutOfOrder(b'age,address\n31,"12 High St"\n47,"13 High St"\n')
     scan = Scan(path, 2, ",")
-    stream = _Scanned(file, None, scan)
+    stream = ScannedFile(file, None, scan)
     arrow = threading.Thread(target=stream.read, args=(10,))
     arrow.start()
     file.first_is_read.wait()

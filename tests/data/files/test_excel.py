@@ -271,7 +271,7 @@ def test_openpyxl_is_imported_late():
 
 TEXTS = st.text(
     st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1
-).filter(lambda text: not excel_writer._ESCAPE.search(text))
+).filter(lambda text: not excel_writer.ESCAPE.search(text))
 COLUMNS = st.fixed_dictionaries(
     {
         "text": st.one_of(st.none(), TEXTS),
@@ -382,9 +382,9 @@ def test_protect_from_a_workbook_and_to_another(target):
 def test_a_damaged_safe_workbook_is_seen(monkeypatch):
     formats.write("survey.xlsx", survey())
     result = riskcore.protect("survey.xlsx", ["sex", "age"], "w", k=2, **ANY_LEAK)
-    whole = excel_writer._whole
+    whole = excel_writer.whole_number
     monkeypatch.setattr(
-        excel_writer, "_whole", lambda value: whole(99 if value == 21 else value)
+        excel_writer, "whole_number", lambda value: whole(99 if value == 21 else value)
     )
     with pytest.raises(ValueError, match="differs from the protected data: 'age' in"):
         result.write("safe.xlsx")

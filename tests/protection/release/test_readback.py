@@ -78,7 +78,7 @@ def source(tmp_path, monkeypatch):
 @pytest.fixture
 def spoil(monkeypatch):
     """Return a function that has text replaced on its way to the file, once a block."""
-    write = csv_writer._rows_text
+    write = csv_writer.rows_text
 
     def spoil(*pairs):
         def spoiled(*given):
@@ -87,7 +87,7 @@ def spoil(monkeypatch):
                 text = text.replace(before, after, 1)
             return text
 
-        monkeypatch.setattr(csv_writer, "_rows_text", spoiled)
+        monkeypatch.setattr(csv_writer, "rows_text", spoiled)
 
     return spoil
 

@@ -12,7 +12,7 @@ from riskcore import Recoding, protect, simulate
 from riskcore.data.files import formats
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression import plan_record
-from riskcore.protection.suppression.plan_record import _sums
+from riskcore.protection.suppression.plan_record import sums_of_costs
 from tests.fits import least_of_rows
 from tests.made_again import made_again
 
@@ -195,7 +195,7 @@ def test_sums_are_rounded_once():
     for rows in (rng.integers(0, 1 << 40, (50, 3)) * 1.0, rng.random((50, 3))):
         rows[7, 1] = np.inf
         expected = [[math.fsum(row[i] for i in s) for s in subsets] for row in rows]
-        assert _sums(rows, subsets).tolist() == expected
+        assert sums_of_costs(rows, subsets).tolist() == expected
 
 
 def test_a_record_gives_the_same_file(folder, run):

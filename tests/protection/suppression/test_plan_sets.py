@@ -221,7 +221,7 @@ def test_hitting_sets_are_the_cheapest_by_all_subsets(seed):
     cost = rng.choice([1.0, 2.0, 3.5], number)
     names = [chr(97 + i) for i in rng.permutation(number)]
     preference = preference_of(names, by_name=True)
-    choice = plan_sets._Choice.of(cost, [1 << i for i in range(number)], preference)
+    choice = plan_sets.Choice.of(cost, [1 << i for i in range(number)], preference)
     masks, proven = choice.cheapest(sets)
     assert proven
     hits = [x for x in range(1 << number) if all(x & one for one in sets)]

@@ -14,15 +14,15 @@ from riskcore.core.compiled.jit import kernel
 LARGE = 16.0
 
 # B_2k/(2k (2k-1)), B_2k/(2k) and B_2k for k = 1, ..., 7.
-_S = (
+LOG_GAMMA_TERMS = (
     1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0,
     -691.0 / 360360.0, 1.0 / 156.0,
 )  # fmt: skip
-_S1 = (
+DIGAMMA_TERMS = (
     1.0 / 12.0, -1.0 / 120.0, 1.0 / 252.0, -1.0 / 240.0, 1.0 / 132.0,
     -691.0 / 32760.0, 1.0 / 12.0,
 )  # fmt: skip
-_S2 = (
+TRIGAMMA_TERMS = (
     1.0 / 6.0, -1.0 / 30.0, 1.0 / 42.0, -1.0 / 30.0, 5.0 / 66.0,
     -691.0 / 2730.0, 7.0 / 6.0,
 )  # fmt: skip
@@ -48,21 +48,21 @@ def _fall(
 def fall(x: float, m: float) -> float:
     """Return S(x) - S(x+m) for x, x+m >= ``LARGE``."""
     a, c = 1.0 / x, 1.0 / (x + m)
-    return m * a * c * _fall(_S, a, c, 1.0, c)
+    return m * a * c * _fall(LOG_GAMMA_TERMS, a, c, 1.0, c)
 
 
 @kernel
 def rise_of_slope(x: float, m: float) -> float:
     """Return S'(x+m) - S'(x) for x, x+m >= ``LARGE``."""
     a, c = 1.0 / x, 1.0 / (x + m)
-    return m * a * c * _fall(_S1, a, c, a + c, c * c)
+    return m * a * c * _fall(DIGAMMA_TERMS, a, c, a + c, c * c)
 
 
 @kernel
 def fall_of_bend(x: float, m: float) -> float:
     """Return S''(x) - S''(x+m) for x, x+m >= ``LARGE``."""
     a, c = 1.0 / x, 1.0 / (x + m)
-    return m * a * c * _fall(_S2, a, c, a * a + a * c + c * c, c * c * c)
+    return m * a * c * _fall(TRIGAMMA_TERMS, a, c, a * a + a * c + c * c, c * c * c)
 
 
 @kernel
@@ -99,10 +99,10 @@ def _second_fall(
 @kernel
 def second_difference(x: float, s: float, t: float) -> float:
     """Return S(x) - S(x+s) - S(x+t) + S(x+s+t) for x >= ``LARGE``, s, t >= 0."""
-    return _second_fall(_S, False, x, s, t)
+    return _second_fall(LOG_GAMMA_TERMS, False, x, s, t)
 
 
 @kernel
 def second_difference_of_slope(x: float, s: float, t: float) -> float:
     """Return -(S'(x) - S'(x+s) - S'(x+t) + S'(x+s+t)) for x >= ``LARGE``."""
-    return _second_fall(_S1, True, x, s, t)
+    return _second_fall(DIGAMMA_TERMS, True, x, s, t)

@@ -129,7 +129,7 @@ def nearest_slow(f: float, p: float) -> float:
 
 
 @kernel
-def _condition(f: float, p: float, D: float) -> tuple[float, float]:
+def condition(f: float, p: float, D: float) -> tuple[float, float]:
     """Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units.
 
     C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): the form with the smaller
@@ -160,7 +160,7 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
     d = fma(-p, F * up, f * up) / (f * up)
     ball, n = risk_ball(f, p)
     r = ball[0]
-    C, error = _condition(f, p, scaled(p, n) / r)
+    C, error = condition(f, p, scaled(p, n) / r)
     high, low, radius = add(ball, multiply_double(ball, C * d))
     lost = abs(d) * (error + abs(d) + 4.0 * UNIT)
     return (high, low, (1.0 + 8.0 * UNIT) * (radius + r * lost)), n

@@ -65,8 +65,8 @@ def positive(first: int, last: int) -> Callable[..., DoubleDouble]:
 
 
 # The compiler unrolls only short loops.
-_doubles_38 = positive(19, 12)
-_doubles_22 = positive(11, 5)
+doubles_38 = positive(19, 12)
+doubles_22 = positive(11, 5)
 _doubles_20 = positive(10, 3)
 
 
@@ -100,7 +100,7 @@ _pairs_4 = _pairs(2)
 
 
 @kernel
-def _inverse(g: float) -> DoubleDouble:
+def inverse_pair(g: float) -> DoubleDouble:
     """Return 1/g as a pair."""
     inverse = 1.0 / g
     return inverse, fma(-inverse, g, 1.0) * inverse
@@ -117,7 +117,7 @@ def _upwards(first: int, last: int) -> Callable[..., DoubleDouble]:
         n: float, d: float, v: float, v_low: float, T: float, T_low: float
     ) -> DoubleDouble:
         for step in range(first, last):
-            inverse, inverse_low = _inverse(d + step)
+            inverse, inverse_low = inverse_pair(d + step)
             t, t_low = product_pair(v, v_low, T, T_low)
             t, t_low = sum_pair(inverse, inverse_low, -t, -t_low)
             further = n > step
@@ -166,7 +166,7 @@ def reflected_fraction(d: float, p: float, q: float, q_low: float) -> DoubleDoub
 
 
 @kernel
-def _log(v: float, v_low: float) -> DoubleDouble:
+def log_of_odds(v: float, v_low: float) -> DoubleDouble:
     """Return the logarithm of a pair."""
     high, low = log_pair(v)
     return high, low + v_low / v
@@ -181,7 +181,7 @@ def by_reflection(n: float, d: float, p: float) -> Triple:
     """
     q, q_low = fast_two_sum(1.0, -p)
     v, v_low = quotient_pair(p, 0.0, q, q_low)
-    y, y_low = dd_multiply_double(*_log(v, v_low), d)
+    y, y_low = dd_multiply_double(*log_of_odds(v, v_low), d)
     power, power_low, less, less_low = exponentials(y, y_low)
     c, c_low = dd_multiply_double(*sine_deficit(d), d)
     C, C_low = dd_multiply_double(c, c_low, d)
@@ -224,8 +224,8 @@ def backward_real(f: float, p: float) -> Triple:
     q = 1.0 - p
     q_low = (1.0 - q) - p
     g, g_low = two_sum(f, 1.0 if below_one else 0.0)
-    x, y = _doubles_38(g, p, p, 1.0)
-    x, y = _doubles_22(g, p, x, y)
+    x, y = doubles_38(g, p, p, 1.0)
+    x, y = doubles_22(g, p, x, y)
     above, below = _pairs_8((g, g_low), (p, 0.0), (x / y, 0.0), (1.0, 0.0))
     # E = above/e; all that follows is multiplied by e.
     e, e_low = dd_multiply_positive(g, g_low, *below)

@@ -61,14 +61,14 @@ from riskcore.core.special.gauss.fast_real import backward_real, forward_real
 Finish = Callable[[float, float, float, float, float, float], float]
 Complete = Callable[[Any, Any, Any, int], None]
 
-_classify = classifier(region)
+classify_cells = classifier(region)
 
 
 @kernel
-def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
+def prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
     """Return the region to try on a whole block; REGIONS if none is common enough."""
     n = min(n, 64)
-    _classify(f, p, codes, n)
+    classify_cells(f, p, codes, n)
     ones = size(matching(codes, 0, ONE))
     small = size(matching(codes, 0, SMALL))
     if 2 * (ones + small) > n:
@@ -80,7 +80,7 @@ def _prevailing(f: Any, p: Any, codes: Any, n: int) -> int:
 
 
 @kernel
-def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
+def set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
     """List the cells that the method of region ``w`` does not serve."""
     if w == ONE:
         for i in range(n):
@@ -101,7 +101,7 @@ def _set_apart(w: int, f: Any, p: Any, codes: Any, n: int, rest: Any) -> int:
 
 
 @kernel
-def _pair(where: int, f: float, p: float) -> Triple:
+def pair_of_region(where: int, f: float, p: float) -> Triple:
     """Return r(f, p) as a pair with its error, for a region below OTHER."""
     if where <= FORWARD_15:
         log, log_low = log_pair(p)
@@ -149,7 +149,7 @@ def by_region(  # noqa: PLR0915
         where = region(f, p)
         if where == OTHER:
             return math.nan
-        high, low, error = _pair(where, f, p)
+        high, low, error = pair_of_region(where, f, p)
         if where == FROM_16:
             return of_16(f, p, excess, high, low, error)
         if where == FROM_32:
@@ -219,7 +219,7 @@ def by_region(  # noqa: PLR0915
             for i in range(n):
                 out[i] = math.nan
 
-    return scalar, blockwise(fill, region, _prevailing, _set_apart, REGIONS)
+    return scalar, blockwise(fill, region, prevailing, set_apart, REGIONS)
 
 
 @kernel

@@ -51,10 +51,10 @@ _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 # log Gamma(2 + z) = ... + a_2 z^2 + a_3 z^3 + ...: psi'(2 + z) at 32 Chebyshev points
 # of [-1, 1], by mpmath, integrated twice. 2 a_2 and 3 a_3, as pairs, then a_4 to a_33.
-_TWICE_A2 = float.fromhex("0x1.4a34cc4a60fa6p-1")
-_TWICE_A2_LOW = float.fromhex("0x1.8268c7211b5f3p-56")
-_THRICE_A3 = float.fromhex("-0x1.9dd002780310ap-3")
-_THRICE_A3_LOW = float.fromhex("0x1.52a91ccfccf29p-57")
+TWICE_A2 = float.fromhex("0x1.4a34cc4a60fa6p-1")
+TWICE_A2_LOW = float.fromhex("0x1.8268c7211b5f3p-56")
+THRICE_A3 = float.fromhex("-0x1.9dd002780310ap-3")
+THRICE_A3_LOW = float.fromhex("0x1.52a91ccfccf29p-57")
 LOG_GAMMA = from_hex("""
     0x1.51322ac7d84f8p-6 -0x1.e404fc218f681p-8 0x1.7add6eadaf0f8p-9
     -0x1.38ac5c2bf33b3p-10 0x1.0b36af88614b4p-11 -0x1.d3fd4c7a44115p-13
@@ -111,10 +111,10 @@ def gammas_end(u: float, v: float, U: float, V: float, W: float) -> DoubleDouble
     of_u, of_v = u * U, v * V
     W = fma(w, W, U + V)
     rest = fma(w, fma(w, W, of_u + of_v), fma(u, of_u, v * of_v))
-    part, part_low = two_product(_THRICE_A3, w)
-    part_low = fma(_THRICE_A3, w_low, fma(_THRICE_A3_LOW, w, part_low))
-    high, low = fast_two_sum(_TWICE_A2, part)
-    return fast_two_sum(high, low + (rest + (part_low + _TWICE_A2_LOW)))
+    part, part_low = two_product(THRICE_A3, w)
+    part_low = fma(THRICE_A3, w_low, fma(THRICE_A3_LOW, w, part_low))
+    high, low = fast_two_sum(TWICE_A2, part)
+    return fast_two_sum(high, low + (rest + (part_low + TWICE_A2_LOW)))
 
 
 @kernel
@@ -159,7 +159,7 @@ def series(u: float, e: float, p: float, last: float) -> tuple[float, float]:
 
 
 @kernel
-def _series_end(u: float, e: float, p: float, N: float, M: float) -> DoubleDouble:
+def end_of_series(u: float, e: float, p: float, N: float, M: float) -> DoubleDouble:
     """Return the sum over k > 1 of (1-u)(2-u)...(k-1-u) p^k/(k! (k-e)).
 
     p^2 (1-u)/2 G(2) with G(2) = (3 M + (2-u) p (2-e) N)/(3 (2-e) M), G(3) = N/M.
@@ -198,7 +198,7 @@ def reflect(
     log p = high + low, W of ``gammas`` and G(3) = above/below of ``series``.
     """
     f = 1.0 + u
-    total, total_low = _series_end(u, e, p, above, below)
+    total, total_low = end_of_series(u, e, p, above, below)
     high, low = fast_two_sum(high, low)
     Y, Y_low = two_product(u, W)
     Y_low = fma(u, W_low, Y_low)

@@ -85,7 +85,7 @@ def gauss_guess(f: float, s: float, p: float, m: float) -> float:
 
 
 @kernel
-def _gauss(f: float, s: float, p: float) -> DoubleDouble:
+def gauss_in_pairs(f: float, s: float, p: float) -> DoubleDouble:
     """Return D by Gauss's fraction for s < f + 1."""
     q, q_low = two_sum(1.0, -p)
     a, a_low = two_sum(s, -f)
@@ -230,6 +230,6 @@ def inverse_mean_pair(f: float, s: float, p: float) -> DoubleDouble:
             f, p, (b, b_low), step, (square, square_low), (first, first_low)
         )
     steps = float(int(a)) if a >= 1.0 else 0.0
-    D, D_low = _gauss(f, s - steps, p)
+    D, D_low = gauss_in_pairs(f, s - steps, p)
     r, r_low = dd_divide(p, 0.0, D, D_low)
     return _upwards(f, s - steps, p, steps, r, r_low)

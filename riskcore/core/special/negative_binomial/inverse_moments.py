@@ -256,7 +256,7 @@ def series_pair_step(m: float, d: float, z: float, z_low: float, sums: Pairs) ->
 
 
 @kernel
-def _eta(d: float) -> DoubleDouble:
+def eta_of_reflection(d: float) -> DoubleDouble:
     """Return log(pi d/sin(pi d))/d."""
     w, w_low = two_product(d, d)
     high, low = two_sum(_ETA[1], _eta_rest(w) * w)
@@ -266,7 +266,7 @@ def _eta(d: float) -> DoubleDouble:
 
 
 @kernel
-def _slope_of_psi(d: float) -> DoubleDouble:
+def slope_of_psi(d: float) -> DoubleDouble:
     """Return (psi(1+d) - psi(1))/d."""
     high, low = two_sum(_PSI[1], _psi_rest(d) * d)
     high, low = dd_multiply_double(high, low + _PSI_LOW[1], d)
@@ -281,7 +281,7 @@ def power(d: float, p: float) -> tuple[float, float, float, float]:
     high, low = dd_log(p, 0.0)
     part, part_low = dd_log(*two_sum(1.0, -p))
     high, low = dd_add(high, low, -part, -part_low)
-    part, part_low = _eta(d)
+    part, part_low = eta_of_reflection(d)
     high, low = dd_add(high, low, part, part_low)
     x, x_low = dd_multiply_double(high, low, d)
     X, X_low, Y, Y_low = exponentials(x, x_low)
@@ -302,7 +302,7 @@ def first(
     tau, tau_low, omega, omega_low = sums
     part, part_low = dd_multiply(tau, tau_low, z, z_low)
     r, r_low = dd_add(Y, Y_low, part, part_low)
-    V, V_low = dd_multiply(X, X_low, *_slope_of_psi(d))
+    V, V_low = dd_multiply(X, X_low, *slope_of_psi(d))
     part, part_low = dd_log(*two_sum(1.0, -p))
     part, part_low = dd_multiply(part, part_low, Y, Y_low)
     V, V_low = dd_add(V, V_low, part, part_low)
@@ -376,7 +376,8 @@ def reflected_end(
 
 
 @kernel
-def _reflected(f: float, p: float) -> Moments:
+def by_reflection(f: float, p: float) -> Moments:
+    """Return the moments of 1/F by the reflection of psi."""
     d, n = place(f)
     z, z_low = odds_of(p)
     tau, omega = 0.0, 0.0
@@ -414,4 +415,4 @@ def moments(f: float, p: float) -> Moments:
         for n in range(GAUSS_PAIRS, 2, -1):
             fraction = gauss_pair_step(n, f, p, fraction)
         return gauss_end(f, p, fraction)
-    return _reflected(f, p)
+    return by_reflection(f, p)

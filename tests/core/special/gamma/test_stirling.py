@@ -47,9 +47,9 @@ def test_coefficients_are_those_of_bernoulli():
     # What they add to the last digit is too little for the tests below.
     for k in range(1, 8):
         B = Fraction(*mpmath.bernfrac(2 * k))
-        assert stirling._S[k - 1] == float(B / (2 * k * (2 * k - 1)))
-        assert stirling._S1[k - 1] == float(B / (2 * k))
-        assert stirling._S2[k - 1] == float(B)
+        assert stirling.LOG_GAMMA_TERMS[k - 1] == float(B / (2 * k * (2 * k - 1)))
+        assert stirling.DIGAMMA_TERMS[k - 1] == float(B / (2 * k))
+        assert stirling.TRIGAMMA_TERMS[k - 1] == float(B)
 
 
 @pytest.mark.parametrize(("x", "m"), [*product(X, STEPS), (16.5, -0.4), (1e6, -0.4)])

@@ -188,7 +188,7 @@ def test_condition(cells):
             continue
         r = exact(x, y, 1.0, 300)
         D = float((arb(y) / r).mid())
-        C, error = nearest._condition(x, y, D)
+        C, error = nearest.condition(x, y, D)
         true = (x - arb(y) / r) / (1 - arb(y))
         assert abs(true - arb(C)) <= arb(error), (x.hex(), y.hex())
 
@@ -223,14 +223,14 @@ def test_nan_where_the_last_step_does_not_decide(f, p):
     F = f / p  # p = f/F, where f is a power of two or p one
     far, out = (3.0, 0.1), [0.0, 0.0]
     assert math.isnan(nearest_slow(f, p))
-    assert math.isnan(individual._nearest(f, p, 0.0))
-    individual._nearest_block([f, far[0]], [p, far[1]], [0.0, 0.0], out, 2)
+    assert math.isnan(individual.nearest_of_cell(f, p, 0.0))
+    individual.nearest_of_block([f, far[0]], [p, far[1]], [0.0, 0.0], out, 2)
     assert math.isnan(out[0])
     assert out[1] == riskcore.individual_risk(*far)
     if f / F == p and f > 1:
         assert math.isnan(nearest_slow_of(f, F))
-        assert math.isnan(individual._from_frequencies_scalar(f, F))
-        individual._from_frequencies_block([f, 3.0], [F, 30.0], [0.0] * 2, out, 2)
+        assert math.isnan(individual.from_frequencies_of_cell(f, F))
+        individual.from_frequencies_of_block([f, 3.0], [F, 30.0], [0.0] * 2, out, 2)
         assert math.isnan(out[0])
         assert out[1] == riskcore.individual_risk_from_frequencies(3.0, 30.0)
 

@@ -72,7 +72,7 @@ def cells(which, n, seed=1):
 
 def share_of_bound(which, f, p):
     """Return |r - (high + low)|/error of one cell."""
-    high, low, error = risk_blocks._pair(which, f, p)
+    high, low, error = risk_blocks.pair_of_region(which, f, p)
     r = exact(f, p, 1.0, 160)
     return float(abs(r - arb(high) - arb(low)) / arb(error))
 
@@ -100,7 +100,7 @@ def test_bounds_are_small(which):
     # Below 2^-60 of r, so that few cells fail the test of rounding.
     f, p = cells(which, 200)
     for x, y in zip(f.tolist(), p.tolist(), strict=True):
-        high, _, error = risk_blocks._pair(which, x, y)
+        high, _, error = risk_blocks.pair_of_region(which, x, y)
         assert 0 < error < 2.0**-57 * high
 
 
@@ -114,7 +114,7 @@ def fast(f, p):
     which = region(f, p)
     if which == OTHER:
         return math.nan
-    return rounding.rounded(*risk_blocks._pair(which, f, p))
+    return rounding.rounded(*risk_blocks.pair_of_region(which, f, p))
 
 
 def by_enclosures(f, p):

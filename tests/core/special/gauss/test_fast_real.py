@@ -75,8 +75,8 @@ def test_sine(d):
 @pytest.mark.parametrize("p", [0.3, 0.31, 0.5, 0.9, 1 - 2.0**-53])
 @pytest.mark.parametrize("f", [4.0, 4.37, 4.99])
 def test_fraction_of_positive_terms(f, p):
-    x, y = real_pairs._doubles_38(f, p, p, 1.0)
-    x, y = real_pairs._doubles_22(f, p, x, y)
+    x, y = real_pairs.doubles_38(f, p, p, 1.0)
+    x, y = real_pairs.doubles_22(f, p, x, y)
     x, y = real_pairs.positive(4, 1)(f, p, x, y)
     with mpmath.workprec(300):
         E = mpmath.mpf(x) / (mpmath.mpf(f) * y + x)

@@ -18,7 +18,7 @@ from riskcore.core.special.gauss.fast_integer import (
 
 def test_codes_past_the_cells_are_of_no_region():
     codes = code_stack()
-    words = risk_blocks._classify([1.0] * 70, [0.1] * 70, codes, 70)
+    words = risk_blocks.classify_cells([1.0] * 70, [0.1] * 70, codes, 70)
     assert words == 2
     assert codes[:70] == [ONE] * 70
     assert codes[70:128] == [NOTHING] * 58
@@ -43,18 +43,18 @@ COMMON = [0.1] * 64
     ],
 )
 def test_prevailing_region(f, expected):
-    assert risk_blocks._prevailing(f, COMMON, code_stack(), len(f)) == expected
+    assert risk_blocks.prevailing(f, COMMON, code_stack(), len(f)) == expected
 
 
 def test_the_region_near_one_prevails():
-    assert risk_blocks._prevailing(ONES, [0.9] * 64, code_stack(), 64) == NEAR_ONE
+    assert risk_blocks.prevailing(ONES, [0.9] * 64, code_stack(), 64) == NEAR_ONE
 
 
 @pytest.mark.parametrize("w", [ONE, SMALL, FORWARD_15, NEAR_ONE, FROM_32])
 def test_cells_set_apart(w, cells):
     f, p = (column.tolist() for column in cells(BLOCK - 5))
     rest = [-1] * BLOCK
-    left = risk_blocks._set_apart(w, f, p, code_stack(), len(f), rest)
+    left = risk_blocks.set_apart(w, f, p, code_stack(), len(f), rest)
     served = {SMALL: (ONE, SMALL)}.get(w, (w,))
     places = [region(x, y) for x, y in zip(f, p, strict=True)]
     assert rest[:left] == [i for i, place in enumerate(places) if place not in served]

@@ -96,7 +96,7 @@ def test_steps_of_gauss_fraction():
      (20.5, 21.2, 0.06), (1e4, 0.9, 1.5e-4), (40.0, 40.9, 0.03)],
 )  # fmt: skip
 def test_what_gauss_levels_in_pairs_leave_out(f, s, p):
-    D, D_low = pairs._gauss(f, s, p)
+    D, D_low = pairs.gauss_in_pairs(f, s, p)
     with mpmath.workprec(BITS):
         r = reference.individual_risk_with_prior(f, s, p)
         assert abs((mpmath.mpf(D) + D_low) * r / p - 1) < 2.0**-56
@@ -169,8 +169,8 @@ def test_polynomial_of_log_gamma():
         kept = [float(c[m] / ((m + 1) * (m + 2))) for m in range(2, n)]
         assert kept == list(fractions.LOG_GAMMA)
         for high, low, x in [
-            (fractions._TWICE_A2, fractions._TWICE_A2_LOW, c[0]),
-            (fractions._THRICE_A3, fractions._THRICE_A3_LOW, c[1] / 2),
+            (fractions.TWICE_A2, fractions.TWICE_A2_LOW, c[0]),
+            (fractions.THRICE_A3, fractions.THRICE_A3_LOW, c[1] / 2),
         ]:
             assert abs((mpmath.mpf(high) + low) / x - 1) < 2.0**-105
 
@@ -191,7 +191,7 @@ def test_series_of_the_reflection(p):
     for u in (-0.5, -0.2, 2.0**-30, 0.5):
         for e in (-0.5, 0.0, 0.2, 0.5):
             above, below = fractions.series(u, e, p, fractions.series_end(np.log(p)))
-            high, low = fractions._series_end(u, e, p, above, below)
+            high, low = fractions.end_of_series(u, e, p, above, below)
             with mpmath.workprec(BITS):
                 x = mpmath.mpf(p)
                 c, exact = x, mpmath.mpf(0)

@@ -47,9 +47,9 @@ def test_tables_of_the_reflection(d):
         else:
             slope = (mpmath.psi(0, 1 + x) - mpmath.psi(0, 1)) / x
             eta = mpmath.log(mpmath.pi * x / mpmath.sin(mpmath.pi * x)) / x
-            assert relative(inverse_moments._eta(d), eta) < 2.0**-60
-        assert relative(inverse_moments._slope_of_psi(d), slope) < 2.0**-60
-    assert inverse_moments._eta(0.0) == (0.0, 0.0)
+            assert relative(inverse_moments.eta_of_reflection(d), eta) < 2.0**-60
+        assert relative(inverse_moments.slope_of_psi(d), slope) < 2.0**-60
+    assert inverse_moments.eta_of_reflection(0.0) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("d", OFFSETS)
@@ -132,7 +132,7 @@ def parts(moments):
 
 # Methods that share nothing, where each could take the other's place: beyond their
 # borders their errors are still small.
-by_reflection = inverse_moments._reflected
+by_reflection = inverse_moments.by_reflection
 SMALL_F = [0.01, 0.5, 0.7, 1.0, 1.5, 2.0, 3.3, 7.0, 12.5, 19.0]
 LARGE_F = [20.0, 20.5, 23.0, 30.0]
 
