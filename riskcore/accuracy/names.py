@@ -62,7 +62,7 @@ def _form(name: str) -> Form:
     if head == "adaptive" and len(arguments) in (1, 2):
         return _adaptive(name, *arguments)
     if head in ("truncated", "adaptive"):
-        like = ", ".join(known for known in FORMS if known.startswith(head))
+        like = ", ".join(form_name for form_name in FORMS if form_name.startswith(head))
         raise ValueError(f"form {name!r}: need {like}")
     if head in FORMS and arguments:
         raise ValueError(f"form {name!r}: {head} takes no argument")

@@ -153,28 +153,28 @@ def summary(table: Any) -> Any:
         {"form": form, **_largest(chosen_rows(columns, columns["form"] == form))}
         for form in dict.fromkeys(columns["form"].tolist())
     ]
-    found = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    summary_columns = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     if isinstance(table, Mapping):
-        return found
+        return summary_columns
     import narwhals.stable.v2 as nw
 
-    return _framed(found, nw.from_native(table).implementation)
+    return _framed(summary_columns, nw.from_native(table).implementation)
 
 
 def _largest(columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return the largest errors and the shares of one form."""
     relative, ulp = columns["relative_error"], columns["ulp_error"]
     finite = np.isfinite(columns["value"])
-    found: dict[str, Any] = {"points": len(relative)}
+    figures: dict[str, Any] = {"points": len(relative)}
     worst = int(np.argmax(np.where(finite, np.abs(relative), -1.0)))
     names = "relative_error", "sample_frequency", "sampling_fraction"
     at = [columns[name][worst] if finite.any() else math.nan for name in names]
-    found["largest_relative_error"], found[names[1]], found[names[2]] = at
+    figures["largest_relative_error"], figures[names[1]], figures[names[2]] = at
     worst = int(np.argmax(np.where(finite, np.abs(ulp), -1.0)))
-    found["largest_ulp_error"] = ulp[worst] if finite.any() else math.nan
-    found["share_correctly_rounded"] = np.mean(np.abs(ulp) <= 0.5)
-    found["share_not_finite"] = np.mean(~finite)
-    return found
+    figures["largest_ulp_error"] = ulp[worst] if finite.any() else math.nan
+    figures["share_correctly_rounded"] = np.mean(np.abs(ulp) <= 0.5)
+    figures["share_not_finite"] = np.mean(~finite)
+    return figures
 
 
 def _points(f: Any, p: Any, paired: bool) -> tuple[Floats, Floats]:

@@ -89,22 +89,24 @@ def choices(bench: Bench) -> dict[str, list[Any]]:
     kept = kept if isinstance(kept, dict) else {}
     names = set(bench.names)
     fits: dict[str, Callable[[Any], bool]] = {
-        "tables": lambda one: _is_pair(one) and names.issuperset(one),
-        "models": lambda one: isinstance(one, str),
-        "numbers": lambda one: isinstance(one, str) and one in names,
+        "tables": lambda value: _is_pair(value) and names.issuperset(value),
+        "models": lambda value: isinstance(value, str),
+        "numbers": lambda value: isinstance(value, str) and value in names,
     }
     lists = {
-        name: one if isinstance(one := kept.get(name), list) else [] for name in fits
+        name: value if isinstance(value := kept.get(name), list) else []
+        for name in fits
     }
     return {
-        name: [one for one in lists[name] if fit(one)] for name, fit in fits.items()
+        name: [value for value in lists[name] if fit(value)]
+        for name, fit in fits.items()
     }
 
 
 def _is_pair(value: Any) -> bool:
     """Return whether a value is a list of two names."""
     pair = isinstance(value, list) and len(value) == 2
-    return pair and all(isinstance(one, str) for one in value)
+    return pair and all(isinstance(name, str) for name in value)
 
 
 def comparison(bench: Bench, plan: Job, number: int) -> Job:
@@ -121,21 +123,21 @@ def comparison(bench: Bench, plan: Job, number: int) -> Job:
         if protected.n > MOST_RECORDS:
             return Compared(plan, None, too_long(protected.n))
         numbers = _numbers(protected, chosen["numbers"])
-        found = bench.keep_slow(
+        compared = bench.keep_slow(
             "comparisons",
             json.dumps([plan.key, numbers]),
             lambda: protected.compare(
                 columns=numbers, strata=protected.settings.strata, progress=say
             ),
         )
-        _keep_figures(bench, number, plan, found)
+        _keep_figures(bench, number, plan, compared)
         studies = []
         for kind, asked in _asked(chosen):
             say("repeating tables and models")
-            make = partial(_study, protected, found, kind, asked)
+            make = partial(_study, protected, compared, kind, asked)
             kept = json.dumps([kind, asked])
             studies.append(bench.keep_slow(kept, plan.key, make))
-        return Compared(plan, found, "", tuple(studies))
+        return Compared(plan, compared, "", tuple(studies))
 
     return bench.jobs.start("compare", (plan.key, json.dumps(chosen)), work)
 
@@ -149,13 +151,13 @@ def _numbers(protected: Protected, chosen: Sequence[str]) -> list[str]:
 
 def _asked(chosen: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
     """Return the tables and models that were asked for, each with its kind."""
-    return [(kind, one) for kind in ("tables", "models") for one in chosen[kind]]
+    return [(kind, choice) for kind in ("tables", "models") for choice in chosen[kind]]
 
 
-def _study(protected: Protected, found: Comparison, kind: str, asked: Any) -> Study:
+def _study(protected: Protected, compared: Comparison, kind: str, asked: Any) -> Study:
     """Return a table or a model before and after; it may fail by itself."""
     try:
-        return Study(kind, asked, protected.study(found, **{kind: [asked]}))
+        return Study(kind, asked, protected.study(compared, **{kind: [asked]}))
     except FAILURES as error:
         return Study(kind, asked, None, words_of(error))
 
@@ -163,11 +165,11 @@ def _study(protected: Protected, found: Comparison, kind: str, asked: Any) -> St
 # --- figures of versions ---
 
 
-def _keep_figures(bench: Bench, number: int, plan: Job, found: Comparison) -> None:
+def _keep_figures(bench: Bench, number: int, plan: Job, compared: Comparison) -> None:
     """Keep the figures of a version if the plan is of its rules."""
     rules = Release.parse(bench.history.versions[number].text, bench.path)
     if bench.planned(bench.stamped(rules)) == plan.key:
-        trial = Trial.of("", {}, plan.result, found)
+        trial = Trial.of("", {}, plan.result, compared)
         figures = {name: getattr(trial, name) for name in FIGURES}
         figures["values_suppressed"] = trial.values_suppressed
         bench.history.keep_figures(number, figures)
@@ -197,23 +199,27 @@ def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
     history = bench.history
     shown = history.current.number
     distinct: dict[str, int] = {}
-    for number in sorted(history.figures, key=lambda one: (one != shown, -one)):
+    for number in sorted(
+        history.figures, key=lambda version: (version != shown, -version)
+    ):
         distinct.setdefault(json.dumps(history.figures[number]), number)
         if len(distinct) == most:
             break
     numbers = sorted(distinct.values())
     return Trials(
-        bench.source, [], tuple(_trial(one, history.figures[one]) for one in numbers)
+        bench.source,
+        [],
+        tuple(_trial(version, history.figures[version]) for version in numbers),
     )
 
 
 def _trial(number: int, figures: Mapping[str, Any]) -> Trial:
     """Return the figures of a version as a trial; what is not a figure is unknown."""
-    known = {name: figure_of(figures.get(name)) for name in FIGURES}
+    trial_figures = {name: figure_of(figures.get(name)) for name in FIGURES}
     blanks = figure_of(figures.get("values_suppressed"))
     suppressed = None if blanks is None else {"": int(blanks)}
-    reason = "" if known.pop("safe") is True else "the goals are not met"
-    return Trial(str(number), {}, "", reason, suppressed=suppressed, **known)
+    reason = "" if trial_figures.pop("safe") is True else "the goals are not met"
+    return Trial(str(number), {}, "", reason, suppressed=suppressed, **trial_figures)
 
 
 def figure_of(value: Any) -> Any:

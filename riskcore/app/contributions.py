@@ -65,10 +65,12 @@ def risk_by(
         if not aim.has_threshold:
             unsafe = cells.below(aim.k or 1).records
         return Risk(cells.totals.uniques, unsafe, None)
-    found = assessment.by(keys)
-    unsafe = found.cells.count_of(_aim_of(found, aim, settings).unsafe(found))
-    uniques = found.cells.totals.uniques
-    return Risk(uniques, unsafe, found.expected_reidentifications)
+    merged_assessment = assessment.by(keys)
+    unsafe = merged_assessment.cells.count_of(
+        _aim_of(merged_assessment, aim, settings).unsafe(merged_assessment)
+    )
+    uniques = merged_assessment.cells.totals.uniques
+    return Risk(uniques, unsafe, merged_assessment.expected_reidentifications)
 
 
 def _aim_of(assessment: Assessment, aim: Aim, settings: Settings) -> Aim:

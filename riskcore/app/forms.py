@@ -52,16 +52,16 @@ class NumberFormat:
             raise ValueError(f"a number of {len(text):,} characters is too long")
         plain = " ".join(text.translate(_AS_TYPED).split())
         number, percent, rest = plain.partition("%")
-        found = re.fullmatch(self._shape, number.strip())
-        if rest or not found or not (found["digits"] or found["decimals"]):
+        match = re.fullmatch(self._shape, number.strip())
+        if rest or not match or not (match["digits"] or match["decimals"]):
             example = self.write("1234.5")
             raise ValueError(
                 f"{plain!r} is not a number as it is written here, such as {example}"
             )
-        digits = re.sub("[^0-9]", "", found["digits"])
-        decimals = "" if found["decimals"] is None else f".{found['decimals']}"
-        power = f"e{found['power']}" if found["power"] else ""
-        return f"{found['sign']}{digits}{decimals}{power}{percent}"
+        digits = re.sub("[^0-9]", "", match["digits"])
+        decimals = "" if match["decimals"] is None else f".{match['decimals']}"
+        power = f"e{match['power']}" if match["power"] else ""
+        return f"{match['sign']}{digits}{decimals}{power}{percent}"
 
     @property
     def _shape(self) -> str:
@@ -166,10 +166,10 @@ def sentence_in_format(text: str, numbers: NumberFormat) -> str:
 
 def in_format(text: str, numbers: NumberFormat) -> str:
     """Return a text of a report with its numbers as people write them."""
-    return _NUMBER.sub(lambda found: numbers.write(found[0]), text)
+    return _NUMBER.sub(lambda match: numbers.write(match[0]), text)
 
 
 def axes_in_format(drawing: str, numbers: NumberFormat) -> str:
     """Return a drawing with numbers of axes and titles as the reader writes them."""
-    drawing = _AXIS.sub(lambda found: numbers.write(found[0]), drawing)
-    return _TITLE.sub(lambda found: in_format(found[0], numbers), drawing)
+    drawing = _AXIS.sub(lambda match: numbers.write(match[0]), drawing)
+    return _TITLE.sub(lambda match: in_format(match[0], numbers), drawing)

@@ -354,13 +354,13 @@ def _guarded(
 
 def _read_headers(pairs: Iterable[tuple[bytes, bytes]]) -> Headers:
     """Return the headers of a request by their names in lower case."""
-    found: Headers = {}
+    headers: Headers = {}
     for name, value in pairs:
-        if name in found and name in _ONCE:
+        if name in headers and name in _ONCE:
             raise RefusedError(400)
-        before = found.get(name, b"") if name == b"cookie" else b""
-        found[name] = before + b"; " + value if before else value
-    return found
+        before = headers.get(name, b"") if name == b"cookie" else b""
+        headers[name] = before + b"; " + value if before else value
+    return headers
 
 
 def _check_form_of_request(scope: Scope, headers: Headers) -> None:
@@ -391,7 +391,9 @@ def _check_site(scope: Scope, headers: Headers, ours: str) -> None:
         if site != b"same-origin" and (site is not None or origin is None):
             raise RefusedError(403)
     elif site not in {None, b"none", b"same-origin"}:
-        mode, dest = (headers.get(b"sec-fetch-" + each) for each in (b"mode", b"dest"))
+        mode, dest = (
+            headers.get(b"sec-fetch-" + suffix) for suffix in (b"mode", b"dest")
+        )
         if (scope["path"], mode, dest) != ("/", b"navigate", b"document"):
             raise RefusedError(403)
 
@@ -431,10 +433,10 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 def _check_csrf(headers: Headers, form: Form, csrf: str) -> None:
     """Refuse a form without the token that our pages put into it."""
-    given = headers.get(b"x-csrf")
-    if given is None:
-        given = dict(form).get("csrf", "").encode()
-    if not secrets.compare_digest(given, csrf.encode()):
+    token = headers.get(b"x-csrf")
+    if token is None:
+        token = dict(form).get("csrf", "").encode()
+    if not secrets.compare_digest(token, csrf.encode()):
         raise RefusedError(403)
 
 
@@ -444,9 +446,9 @@ def _digest(value: bytes) -> bytes:
 
 def _places(error: BaseException | None) -> Iterator[str]:
     """Yield what failed where; messages of errors may hold values of the data."""
-    known: set[int] = set()
-    while error is not None and id(error) not in known:
-        known.add(id(error))
+    seen_ids: set[int] = set()
+    while error is not None and id(error) not in seen_ids:
+        seen_ids.add(id(error))
         yield f"the app failed: {type(error).__name__}"
         for frame, line in traceback.walk_tb(error.__traceback__):
             module = frame.f_globals.get("__name__", "?")

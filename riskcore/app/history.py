@@ -62,15 +62,15 @@ class History:
     def open(cls, path: Path) -> History:
         """Open a session file, or begin one; damaged lines are left out."""
         log = Log.open(path)
-        found = cls()
+        history = cls()
         for line in log.lines:
             try:
-                found._take(_read(line.decode()))
+                history._take(_read(line.decode()))
             except (ValueError, RecursionError):
-                found.unread += 1
+                history.unread += 1
         log.lines = []
-        found._log = log
-        return found
+        history._log = log
+        return history
 
     def close(self) -> None:
         """Close the session file."""
@@ -169,7 +169,7 @@ class History:
             return False
         seen = self.chosen.get(_FILE)
         if seen is None:
-            return all(text != one.text for one in self.versions)
+            return all(text != version.text for version in self.versions)
         return bool(seen != _digest(text))
 
     def _do(self, event: dict[str, Any]) -> None:
@@ -254,7 +254,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def session_file(given: Path) -> Path | None:
+def session_file(path: Path) -> Path | None:
     """Return the session file of a survey file or a file of rules.
 
     None if there is no place for it: the user has no home.
@@ -262,5 +262,5 @@ def session_file(given: Path) -> Path | None:
     folder = user_folder()
     if folder is None:
         return None
-    name = hashlib.sha256(os.fsencode(given.resolve())).hexdigest()[:32]
+    name = hashlib.sha256(os.fsencode(path.resolve())).hexdigest()[:32]
     return folder / "sessions" / f"{name}.{_FORMAT}.jsonl"

@@ -109,16 +109,19 @@ class Jobs:
         ``then`` is called with the job when it was done.
         """
         with self._lock:
-            found = self._jobs.get(kind)
-            if found is not None and found.key == key:
-                return found
-            if found is not None:
-                found.cancel()
+            earlier_job = self._jobs.get(kind)
+            if earlier_job is not None and earlier_job.key == key:
+                return earlier_job
+            if earlier_job is not None:
+                earlier_job.cancel()
             job = Job(kind, key)
             self._pool.submit(_run, job, work, then)
             self._jobs[kind] = job
             self._begun += 1
-            self._open = [*(one for one in self._open if one.active), job]
+            self._open = [
+                *(open_job for open_job in self._open if open_job.active),
+                job,
+            ]
             return job
 
     def of(self, kind: str) -> Job | None:
@@ -144,9 +147,9 @@ class Jobs:
     def forget(self, kind: str) -> None:
         """Forget the job of a kind, so that it can be started again."""
         with self._lock:
-            found = self._jobs.pop(kind, None)
-            if found is not None:
-                found.cancel()
+            job = self._jobs.pop(kind, None)
+            if job is not None:
+                job.cancel()
 
     def make_way(self, *stay: str) -> None:
         """Forget what waits or runs of other kinds; its page begins it anew."""

@@ -158,8 +158,8 @@ def remove_dead(path: Path) -> None:
 def _remove(path: Path, ours: tuple[int, int]) -> None:
     """Remove a socket if it is still the one we made."""
     with suppress(OSError):
-        found = path.lstat()
-        if (found.st_dev, found.st_ino) == ours:
+        status = path.lstat()
+        if (status.st_dev, status.st_ino) == ours:
             path.unlink()
 
 
@@ -261,7 +261,10 @@ class _Server(uvicorn.Server):
             yield
             return
         numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {each: signal.signal(each, self.handle_exit) for each in numbers}
+        before = {
+            signal_number: signal.signal(signal_number, self.handle_exit)
+            for signal_number in numbers
+        }
         try:
             yield
         finally:
@@ -294,11 +297,11 @@ class _Server(uvicorn.Server):
         """End connections that do not say what they want."""
         now = time.monotonic()
         waiting = {
-            each: self._waiting.get(each, now)
-            for each in self.server_state.connections
-            if isinstance(each, Connection) and each.is_asking()
+            connection: self._waiting.get(connection, now)
+            for connection in self.server_state.connections
+            if isinstance(connection, Connection) and connection.is_asking()
         }
-        for each, since in waiting.items():
+        for connection, since in waiting.items():
             if now - since > _PATIENCE:
-                each.transport.abort()
+                connection.transport.abort()
         self._waiting = waiting

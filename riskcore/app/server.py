@@ -219,7 +219,7 @@ class Server:
         whole = file in (f"{name}.html", "refused.html")
         said = self._said.pop(csrf, "") if whole else ""
         back = f"{name}?{request.url.query}" if request.url.query else name
-        found: str = template.render(
+        page_text: str = template.render(
             csrf=csrf,
             t=texts,
             p=texts.get(name, {}),
@@ -240,7 +240,7 @@ class Server:
             app_version=__version__,
             **values,
         )
-        return found
+        return page_text
 
     def _missing(self, request: Request) -> Response:
         """Answer that there is no such page."""
@@ -266,8 +266,8 @@ def _static(name: str) -> bytes:
 @cache
 def _templates() -> Any:
     """Return the templates of the app and of reports."""
-    found = environment("riskcore.app", "riskcore.report")
-    found.filters["lines"] = lambda text: Markup(
+    templates = environment("riskcore.app", "riskcore.report")
+    templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())
     )
-    return found
+    return templates

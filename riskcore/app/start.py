@@ -15,18 +15,18 @@ from riskcore.protection.rules import Release
 
 
 def open_workbench(
-    given: Path, reading: Reading | None = None, *, new: bool = False
+    file: Path, reading: Reading | None = None, *, new: bool = False
 ) -> Workbench:
     """Return the workbench of a survey file or a file of rules.
 
     The session of the same file goes on; rules that were changed meanwhile become its
     newest version, and so do the first rules of a ``new`` beginning.
     """
-    release = _release(given, reading)
+    release = _release(file, reading)
     _ = release.source().names  # refuses what is not a survey file
-    path = session_file(given)
+    path = session_file(file)
     history = History() if path is None else History.open(path)
-    is_rules = given.suffix == ".toml"
+    is_rules = file.suffix == ".toml"
     if history.versions:
         _go_on(history, release, new=new, is_rules=is_rules)
     bench = Workbench(release, history)
@@ -52,31 +52,29 @@ def _go_on(history: History, release: Release, *, new: bool, is_rules: bool) -> 
         history.add(text, said("history", "read_otherwise"))
 
 
-def _release(given: Path, reading: Reading | None) -> Release:
+def _release(file: Path, reading: Reading | None) -> Release:
     """Return the first rules: those of a file of rules, or of a survey file."""
     usual = reading is None or reading == Reading(missing_codes={})
-    if given.suffix == ".toml":
+    if file.suffix == ".toml":
         if not usual:
             raise ValueError(
-                f"{given}: the table [data] says how the survey file is read; leave "
+                f"{file}: the table [data] says how the survey file is read; leave "
                 "the options out"
             )
-        return Release.read(given)
-    if not given.exists():
-        raise FileNotFoundError(f"{given}: there is no such file")
-    data: dict[str, object] = {"file": given.name}
+        return Release.read(file)
+    if not file.exists():
+        raise FileNotFoundError(f"{file}: there is no such file")
+    data: dict[str, object] = {"file": file.name}
     if reading is not None and not usual:
-        rules = Release.of(
-            given.name, ["x"], k=FIRST_K, reading=_beside(reading, given)
-        )
+        rules = Release.of(file.name, ["x"], k=FIRST_K, reading=_beside(reading, file))
         data = dict(rules.tables["data"])
     tables = {"format": 1, "data": data, "safe": {"k": FIRST_K}}
-    return Release.parse(toml_of(tables), given.parent / "release.toml")
+    return Release.parse(toml_of(tables), file.parent / "release.toml")
 
 
-def _beside(reading: Reading, given: Path) -> Reading:
+def _beside(reading: Reading, file: Path) -> Reading:
     """Return how to read a file, with a path relative to the file's folder."""
     if reading.metadata is None:
         return reading
-    path = os.path.relpath(str(reading.metadata), given.parent)
+    path = os.path.relpath(str(reading.metadata), file.parent)
     return replace(reading, metadata=Path(path))

@@ -14,8 +14,8 @@ from riskcore.common.words import printable
 def load_texts() -> dict[str, dict[str, str]]:
     """Return all texts, by page and name."""
     path = resources("riskcore.app").joinpath("texts.toml")
-    found: dict[str, dict[str, str]] = tomllib.loads(path.read_text("utf-8"))
-    return found
+    texts: dict[str, dict[str, str]] = tomllib.loads(path.read_text("utf-8"))
+    return texts
 
 
 def said(page: str, name: str, **values: Any) -> str:

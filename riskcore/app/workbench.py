@@ -116,10 +116,10 @@ class Workbench:
     def release_of(self, version: Version) -> Release:
         """Return the rules of a version."""
         text = version.text
-        found: Release = self.keep(
+        release: Release = self.keep(
             "release", text, lambda: Release.parse(text, self.path)
         )
-        return found
+        return release
 
     @property
     def tables(self) -> Tables:
@@ -209,8 +209,8 @@ class Workbench:
         for role in (*_COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
                 return role
-        given: str | None = tables.get("roles", {}).get(name)
-        return "sensitive" if given == ORDERED else given
+        stated_role: str | None = tables.get("roles", {}).get(name)
+        return "sensitive" if stated_role == ORDERED else stated_role
 
     @property
     def undecided(self) -> list[str]:
@@ -229,14 +229,16 @@ class Workbench:
         """Give columns roles, or take them away with None."""
         with self.lock:
             columns: dict[str, Any] = {}
-            given = self.table("columns")
+            old_columns = self.table("columns")
             sets = self.release.key_sets or [[]]
             for name, role in roles.items():
-                sets = [[key for key in one if key != name] for one in sets]
+                sets = [[key for key in entry if key != name] for entry in sets]
                 if role == "key":
-                    sets[0] = [one for one in self.names if one in {*sets[0], name}]
+                    sets[0] = [
+                        entry for entry in self.names if entry in {*sets[0], name}
+                    ]
                 for other in _COLUMN_ROLES:
-                    if columns.get(other, given.get(other)) == name:
+                    if columns.get(other, old_columns.get(other)) == name:
                         columns[other] = None
                 if role in _COLUMN_ROLES:
                     columns[role] = name
@@ -255,8 +257,10 @@ class Workbench:
             sets = [*self.release.key_sets, []]
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
-            given = self.table("columns")
-            columns = {one: None for one in _COLUMN_ROLES if given.get(one) in new}
+            old_columns = self.table("columns")
+            columns = {
+                role: None for role in _COLUMN_ROLES if old_columns.get(role) in new
+            }
             self._change_sets(words, sets, columns, dict.fromkeys(new))
 
     def _change_sets(
@@ -267,10 +271,12 @@ class Workbench:
         roles: Mapping[str, str | None],
     ) -> None:
         """Change the sets of keys with other roles; a set without keys is left out."""
-        goals = self._goals_left([bool(one) for one in sets])
-        sets = [one for one in sets if one]
+        goals = self._goals_left([bool(key_set) for key_set in sets])
+        sets = [key_set for key_set in sets if key_set]
         keys = (sets[0] if len(sets) == 1 else sets) or None
-        gone = [name for name in self.keys if not any(name in one for one in sets)]
+        gone = [
+            name for name in self.keys if not any(name in key_set for key_set in sets)
+        ]
         strata = self.table("safe").get("strata", [])
         left = [name for name in strata if name not in roles]
         safe = {**goals, **({"strata": left or None} if left != strata else {})}
@@ -284,23 +290,25 @@ class Workbench:
 
     def _goals_left(self, stays: Sequence[bool]) -> dict[str, Any]:
         """Return the change of k of each set of keys if some of the sets go."""
-        given = self.table("safe").get("k")
-        if not isinstance(given, list) or any(stays[len(given) :]):
+        goals = self.table("safe").get("k")
+        if not isinstance(goals, list) or any(stays[len(goals) :]):
             return {}
-        left = [k for k, one in zip(given, stays, strict=False) if one]
-        if left == given:
+        left = [k for k, stay in zip(goals, stays, strict=False) if stay]
+        if left == goals:
             return {}
-        return {"k": left if len(left) > 1 else max(left or given)}
+        return {"k": left if len(left) > 1 else max(left or goals)}
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
         suppress, changes = self.table("suppress"), dict[str, Any]()
         for rule in ("cost", "related", "household_keys"):
-            given = suppress.get(rule)
-            if isinstance(given, Mapping | list) and {*given} & {*gone}:
-                left = [name for name in given if name not in gone]
-                named = isinstance(given, Mapping)
-                changes[rule] = ({k: given[k] for k in left} if named else left) or None
+            content = suppress.get(rule)
+            if isinstance(content, Mapping | list) and {*content} & {*gone}:
+                left = [name for name in content if name not in gone]
+                named = isinstance(content, Mapping)
+                changes[rule] = (
+                    {k: content[k] for k in left} if named else left
+                ) or None
         return {"suppress": changes} if changes else {}
 
     # --- what follows from the rules ---
@@ -359,8 +367,8 @@ class Workbench:
             job = self.jobs.start("describe", None, self._describe)
         if job.state == "failed":
             raise RefusedError(job.error)
-        found: Description | None = job.result
-        return found
+        file_description: Description | None = job.result
+        return file_description
 
     def _describe(self, say: Lines) -> Description:
         say("reading the file")
@@ -372,11 +380,14 @@ class Workbench:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
 
         def make() -> list[str]:
-            found = doubtful_codes(map(self.coded_column, self.keys))
-            return [one.replace(_HOW_MISSING, said("columns", "how")) for one in found]
+            remarks = doubtful_codes(map(self.coded_column, self.keys))
+            return [
+                remark.replace(_HOW_MISSING, said("columns", "how"))
+                for remark in remarks
+            ]
 
-        found: list[str] = self.keep("doubts", tuple(self.keys), make)
-        return found
+        remarks: list[str] = self.keep("doubts", tuple(self.keys), make)
+        return remarks
 
     @property
     def lacking(self) -> str:
@@ -433,12 +444,12 @@ class Workbench:
         def make() -> State:
             aims = prepared.aims(rules.settings)
             pairs = zip(stages, aims, strict=True)
-            unsafe = [one.cells.count_of(aim.unsafe(one)) for one, aim in pairs]
-            expected = [one.expected_reidentifications for one in stages]
+            unsafe = [stage.cells.count_of(aim.unsafe(stage)) for stage, aim in pairs]
+            expected = [stage.expected_reidentifications for stage in stages]
             return State(rules.settings, prepared, aims, unsafe, expected)
 
-        found: State = self.keep("states", self.planned(rules.tables), make)
-        return found
+        state: State = self.keep("states", self.planned(rules.tables), make)
+        return state
 
     def _prepared(self, rules: Rules) -> Prepared:
         """Return the records before suppression of rules."""
@@ -455,8 +466,8 @@ class Workbench:
             self.keep("original", others, lambda: made.original)
             return made
 
-        found: Prepared = self.keep("prepared", key, make)
-        return found
+        prepared: Prepared = self.keep("prepared", key, make)
+        return prepared
 
     def _key_of_prepared(self, tables: Tables, *without: str) -> str:
         """Return what the records before suppression rest on: no goals."""
@@ -479,10 +490,10 @@ class Workbench:
         key, number = self.planned(rules.tables), self.history.current.number
 
         def work(say: Lines) -> Protected:
-            found: Protected = self.keep_slow(
+            protected: Protected = self.keep_slow(
                 "plans", key, lambda: self.protect(rules, say)
             )
-            return found
+            return protected
 
         def compare(job: Job) -> None:
             comparison(self, job, number)
@@ -505,8 +516,8 @@ class Workbench:
         """Return the file protected by some rules; this takes long."""
         key = self.planned(rules.tables)
         if key in self._kept.get("plans", ()):
-            found: Protected = self._kept["plans"][key]
-            return found
+            protected: Protected = self._kept["plans"][key]
+            return protected
         say("assessing")
         prepared = self._prepared(rules)
         drawn = self._key_of_prepared(rules.tables) if rules.settings.is_random else key
@@ -528,10 +539,10 @@ class Workbench:
             return None
         made = result
         key = self.key_of("output", "check", of=rules.tables)
-        found: Protected = self.keep(
+        protected: Protected = self.keep(
             "protected", key, lambda: made.under(rules.settings)
         )
-        return found
+        return protected
 
     def _examined(self, rules: Rules) -> str:
         """Return what the leaks of some rules rest on: reasons hide none of them."""
@@ -553,10 +564,10 @@ class Workbench:
             if plan.result is None:
                 raise RefusedError("the suppression was canceled")
             bare: Protected = plan.result.under(replace(rules.settings, accept={}))
-            found = bare.preview(steps=say, **rules.release.layout)
+            examination = bare.preview(steps=say, **rules.release.layout)
             say("asking the model beside the weights")
             _ = bare.doubts
-            return found
+            return examination
 
         return self.jobs.start("leaks", self._examined(rules), work)
 
@@ -565,8 +576,8 @@ class Workbench:
         job = self.leaks()
         if job.state == "failed":
             raise RefusedError(job.error)
-        found: Examination | None = job.result
-        return found and found.under(self.settings())
+        leaks: Examination | None = job.result
+        return leaks and leaks.under(self.settings())
 
     # --- the verdict ---
 
@@ -603,10 +614,10 @@ class Workbench:
         if leaks is None or leaks.key != self._examined(rules):
             leaks = None
         key = (self.key_of("check", of=rules.tables), leaks and leaks.state)
-        found: tuple[str, str] = self.keep(
+        verdict: tuple[str, str] = self.keep(
             "verdict", key, lambda: self._verdict(plan, leaks, rules)
         )
-        return found
+        return verdict
 
     def _verdict(self, plan: Job, leaks: Job | None, rules: Rules) -> tuple[str, str]:
         """Return the verdict on a file with its leaks, if they are known."""
@@ -619,10 +630,10 @@ class Workbench:
                 return "open", said("verdict", "examining")
             if leaks.result is None:
                 return "open", said("verdict", "ended")
-        found = protected.judge(leaks.result if leaks else None)
-        doubts = protected.doubts if found.safe else ()
-        words = " ".join([found.headline, *map(printable, doubts)])
-        return "safe" if found.safe else "unsafe", words
+        verdict = protected.judge(leaks.result if leaks else None)
+        doubts = protected.doubts if verdict.safe else ()
+        words = " ".join([verdict.headline, *map(printable, doubts)])
+        return "safe" if verdict.safe else "unsafe", words
 
 
 def new_secret() -> str:

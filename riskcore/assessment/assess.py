@@ -267,27 +267,31 @@ def assess(
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
-        found = assess_coded(data, coded, keys, *how)
-        found = replace(found, **_about_weights(found, weight, coded, fraction))
-        return _with_numbers(found, coded, keys, numbers) if numbers else found
+        assessment = assess_coded(data, coded, keys, *how)
+        assessment = replace(
+            assessment, **_about_weights(assessment, weight, coded, fraction)
+        )
+        return (
+            _with_numbers(assessment, coded, keys, numbers) if numbers else assessment
+        )
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, fraction)
 
 
 def _with_numbers(
-    found: Assessment,
+    assessment: Assessment,
     coded: CodedRecords,
     keys: Sequence[Hashable],
     numbers: Sequence[CodedColumn],
 ) -> Assessment:
     """Return an assessment with the risk of numbers."""
-    cells = found.cells
+    cells = assessment.cells
     matches = exact_matches(
-        coded, numbers, keys, cells.missing, cells.alpha, found.method
+        coded, numbers, keys, cells.missing, cells.alpha, assessment.method
     )
-    risk = NumericRisk(tuple(one.name for one in numbers), matches)
-    return replace(found, numeric=risk)
+    risk = NumericRisk(tuple(column.name for column in numbers), matches)
+    return replace(assessment, numeric=risk)
 
 
 class Counting(NamedTuple):
@@ -349,10 +353,10 @@ def check_population(population: Any, method: str) -> None:
 
 
 def checked_tolerance(
-    given: Any, keys: Iterable[Hashable], population: Any
+    values: Any, keys: Iterable[Hashable], population: Any
 ) -> dict[Hashable, Tolerance]:
     """Return the tolerance of each key; refuse it if the population takes none."""
-    tolerance = tolerances(given, keys)
+    tolerance = tolerances(values, keys)
     taken = _by_weights(population) or _named(population, LATENT_CLASS)
     if tolerance and not taken:
         raise ValueError(
@@ -368,16 +372,16 @@ def check_fitted(
     """Refuse clusters and strata that no fit would use."""
     if cluster is None and not strata:
         return
-    given = "strata" if cluster is None else "cluster"
+    argument = "strata" if cluster is None else "cluster"
     if _named(population, WEIGHTS):
         raise ValueError(
-            f"{given}: by the weights alone it changes nothing; give another "
+            f"{argument}: by the weights alone it changes nothing; give another "
             "population, such as 'auto' (--population auto), or leave it out"
         )
     if not isinstance(population, str):
         raise ValueError(
-            f"{given}: the population is given, and nothing is fitted; for a model of "
-            f"riskcore.models give {given} to its fit"
+            f"{argument}: the population is given, and nothing is fitted; for a model "
+            f"of riskcore.models give {argument} to its fit"
         )
 
 
@@ -398,17 +402,19 @@ def assess_households(
     coded_rows = coded_rows.sampled(fraction)
     if coded.design is not None:
         coded_rows = replace(coded_rows, design=coded.design.some(members.first))
-    found = assess_coded(rows, coded_rows, keys, *how)
-    known = {each.name: getattr(found, each.name) for each in fields(found)}
+    assessment = assess_coded(rows, coded_rows, keys, *how)
+    values = {
+        field.name: getattr(assessment, field.name) for field in fields(assessment)
+    }
     return HouseholdAssessment(
-        **known | _about_weights(found, weight, coded_rows, fraction),
+        **values | _about_weights(assessment, weight, coded_rows, fraction),
         members=members,
         given=data,
     )
 
 
 def _about_weights(
-    found: Assessment,
+    assessment: Assessment,
     weight: Hashable | None,
     coded: CodedRecords | Counted,
     fraction: float | None,
@@ -416,7 +422,7 @@ def _about_weights(
     """Return what an assessment tells of its weights."""
     figures = None
     if weight is not None:
-        total = (found.cells_by_weights or found.cells).totals.population
+        total = (assessment.cells_by_weights or assessment.cells).totals.population
         counted = coded if isinstance(coded, Counted) else coded.counted
         if isinstance(counted, Counted):
             figures = WeightFigures.on_engine(counted.weighed, total)

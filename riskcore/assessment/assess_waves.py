@@ -51,16 +51,16 @@ def waves_of(asked: Mapping[str, Any], household: Hashable | None) -> Waves | No
                 raise ValueError(f"{name} (--{option}) needs person and wave")
         return None
     if person is None or wave is None:
-        given, lacking = ("wave", "person") if person is None else ("person", "wave")
+        role, lacking = ("wave", "person") if person is None else ("person", "wave")
         raise ValueError(
-            f"{given}={asked[given]!r} needs {lacking}, too: a panel has a record for "
+            f"{role}={asked[role]!r} needs {lacking}, too: a panel has a record for "
             "each person and wave"
         )
-    known = asked["known_waves"]
-    if known is not None:
-        known = arguments.whole_from("known_waves", known, 1, 64)
+    known_waves = asked["known_waves"]
+    if known_waves is not None:
+        known_waves = arguments.whole_from("known_waves", known_waves, 1, 64)
     _refuse_together(asked, household)
-    return Waves(person, wave, known, asked.get("wave_choice", "average"))
+    return Waves(person, wave, known_waves, asked.get("wave_choice", "average"))
 
 
 def _refuse_together(asked: Mapping[str, Any], household: Hashable | None) -> None:
@@ -127,7 +127,7 @@ def assess_waves(
     _warn_below(panel)
     method: Method = asked["method"]
     risks = risks_of(coded, panel, missing, method, progress)
-    found = WaveAssessment(
+    assessment = WaveAssessment(
         data,
         tuple(keys),
         coded,
@@ -138,10 +138,12 @@ def assess_waves(
         waves.choice,
     )
     design = None if cluster is None else SampleDesign.of(data, cluster, strata)
-    found = replace(found, design=design, beside=population == BOTH)
-    if population == LATENT_CLASS or (population == AUTO and found.weights_tell_little):
-        return replace(found, by_model=found.fitted(progress))
-    return found
+    assessment = replace(assessment, design=design, beside=population == BOTH)
+    if population == LATENT_CLASS or (
+        population == AUTO and assessment.weights_tell_little
+    ):
+        return replace(assessment, by_model=assessment.fitted(progress))
+    return assessment
 
 
 def _refuse_population(population: Any) -> None:

@@ -264,8 +264,10 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     def figures(self) -> dict[str, Any]:
         """The figures of the file as plain values, for reports."""
         failure = "" if self.beside is None else self.beside.failure
-        found, mine = self.by_model, self.expected_reidentifications
-        agrees = found is None or not apart(found.expected_reidentifications, mine)
+        by_model, mine = self.by_model, self.expected_reidentifications
+        agrees = by_model is None or not apart(
+            by_model.expected_reidentifications, mine
+        )
         if agrees and not failure:
             return self.counts
         return {**self.counts, "by_model": self._beside_figures(failure)}
@@ -273,17 +275,17 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     def _beside_figures(self, failure: str) -> dict[str, Any]:
         """Return the figures of the model beside the weights, None where unknown."""
         told = {"model": LATENT_CLASS, "failure": failure, **dict.fromkeys(_BESIDE)}
-        found = self.by_model
-        if found is None:
+        by_model = self.by_model
+        if by_model is None:
             return told
         told |= {
-            "model_fit": found.counts["population_model_fit"],
-            "expected_reidentifications": found.expected_reidentifications,
-            "population_uniques": found.expected_population_uniques,
+            "model_fit": by_model.counts["population_model_fit"],
+            "expected_reidentifications": by_model.expected_reidentifications,
+            "population_uniques": by_model.expected_population_uniques,
         }
-        if not found.cells.shared:
-            expected = found.expected_reidentifications_interval()
-            uniques = found.expected_population_uniques_interval()
+        if not by_model.cells.shared:
+            expected = by_model.expected_reidentifications_interval()
+            uniques = by_model.expected_population_uniques_interval()
             told["expected_reidentifications_interval"] = list(expected)
             told["population_uniques_interval"] = list(uniques)
         return told
@@ -291,14 +293,14 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     @cached_property
     def counts(self) -> dict[str, Any]:
         """The figures without those of a model beside the weights."""
-        found = figures.of_file(
+        file_figures = figures.of_file(
             self.cells, self.distribution, self.households, self.method
         )
         if self.model is None:
-            return found
+            return file_figures
         from riskcore.assessment.population import model_figures
 
-        return found | model_figures(
+        return file_figures | model_figures(
             self.model, self.by_weights, self.expected_population_uniques
         )
 
@@ -422,13 +424,13 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of the given cells as columns."""
         cells = self.cells
-        found = spread(
+        results = spread(
             cell,
             cells.sample_frequency,
             cells.population_frequency,
             self.cell_risk,
         )
-        columns = dict(zip(RECORD_COLUMNS, found, strict=False))
+        columns = dict(zip(RECORD_COLUMNS, results, strict=False))
         if self.unique is not None:
             columns[UNIQUE_COLUMN] = self.unique[cell]
         return columns
@@ -682,14 +684,14 @@ class HouseholdAssessment(Assessment[DataT_co]):
         ValueError
             If the number of values is not the number of households.
         """
-        each = np.asarray(values)
+        household_values = np.asarray(values)
         households = len(self.members.first)
-        if each.shape != (households,):
+        if household_values.shape != (households,):
             raise ValueError(
-                f"values: shape {each.shape}, need one for each of "
+                f"values: shape {household_values.shape}, need one for each of "
                 f"{counted(households, 'household')}"
             )
-        of_records: NDArray[Any] = each[self.members.of]
+        of_records: NDArray[Any] = household_values[self.members.of]
         return of_records
 
     @cached_property
@@ -756,10 +758,10 @@ class HeldAssessment(Assessment[DataT_co]):
 
         def risk(f: Risks, F: Risks) -> Risks:
             nonlocal cells_above
-            found = risk_of(method, f, F)
+            risks = risk_of(method, f, F)
             if above is not None:
-                cells_above += int(np.count_nonzero(found > above))
-            return found
+                cells_above += int(np.count_nonzero(risks > above))
+            return risks
 
         cells, distribution = tally(counted, missing, risk, warn_below)
         return cls(

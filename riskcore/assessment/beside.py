@@ -40,9 +40,9 @@ def weights_tell_little(cells: Cells) -> bool:
     )
 
 
-def apart(one: float, other: float) -> bool:
+def apart(estimate: float, other: float) -> bool:
     """Return whether two estimates differ by a quarter or more."""
-    low, high = sorted((one, other))
+    low, high = sorted((estimate, other))
     return high >= APART * low and high > 0.0
 
 
@@ -97,11 +97,11 @@ class Beside:
 
 def which_to_believe(figures: dict[str, Any]) -> str:
     """Return in a sentence which figure to believe where the two differ."""
-    found = figures["by_model"]
-    if found["failure"]:
+    by_model = figures["by_model"]
+    if by_model["failure"]:
         return (
-            f"neither: the model has no estimate ({found['failure']}), and the weights "
-            "may say far too little"
+            f"neither: the model has no estimate ({by_model['failure']}), and the "
+            "weights may say far too little"
         )
     return (
         f"the model: {figures['sample_uniques']:,} records are alone in their cell, "

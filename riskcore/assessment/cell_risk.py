@@ -61,8 +61,8 @@ def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
             # Missing keys count by chance; franconi has no branch there: the risk is 0.
             f = np.where(f < 2.0, 1.0, f)
         F = np.maximum(F, f)
-        found: Risks = getattr(published_forms, method)(f, f / F)
-        return found
+        risks: Risks = getattr(published_forms, method)(f, f / F)
+        return risks
     risk = np.empty(len(f))
 
     def compute(start: int, stop: int) -> None:

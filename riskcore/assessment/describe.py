@@ -138,13 +138,15 @@ class Description(OnASheet):
     @property
     def unexamined(self) -> tuple[Hashable, ...]:
         """The columns that were given no role."""
-        return tuple(one.name for one in self.columns if one.role is None)
+        return tuple(column.name for column in self.columns if column.role is None)
 
     @property
     def proposed_roles(self) -> dict[Hashable, Role]:
         """The proposed role of each column for which there is a proposal."""
         return {
-            one.name: one.proposed.role for one in self.columns if one.proposed.role
+            column.name: column.proposed.role
+            for column in self.columns
+            if column.proposed.role
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -164,7 +166,7 @@ class Description(OnASheet):
         """
         return {
             "records": self.records,
-            "columns": [one.to_dict() for one in self.columns],
+            "columns": [column.to_dict() for column in self.columns],
         }
 
     def _sheet(self) -> Sheet:
@@ -255,11 +257,11 @@ def describe(
             f"roles={arguments.shown(roles)}: need a mapping of columns to roles"
         )
     weight = source.weight if weight is None else weight
-    given = roles_of(names, weight, household, roles or {})
-    source.check(given)
+    roles_by_column = roles_of(names, weight, household, roles or {})
+    source.check(roles_by_column)
     say("looking at the columns")
-    found = profiles_of(source, source.names, household)
-    return described(found, given, _derived(source, household))
+    profiles = profiles_of(source, source.names, household)
+    return described(profiles, roles_by_column, _derived(source, household))
 
 
 def profiles_of(
@@ -284,8 +286,8 @@ def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Deriv
     """Return what columns are of one other column, by name; nothing on an engine."""
     if source.engine is not None:
         return {}
-    found = derived(source.data, household)
-    return {one.column: one for one in reversed(found)}
+    relations = derived(source.data, household)
+    return {relation.column: relation for relation in reversed(relations)}
 
 
 def described(
@@ -296,18 +298,21 @@ def described(
     """Return the description of columns with given roles."""
     columns = tuple(
         DescribedColumn(
-            one, roles.get(one.name), propose(one), derived_by.get(one.name)
+            column_profile,
+            roles.get(column_profile.name),
+            propose(column_profile),
+            derived_by.get(column_profile.name),
         )
-        for one in profiles
+        for column_profile in profiles
     )
     return Description(columns[0].profile.records, columns)
 
 
-def _row(one: DescribedColumn) -> tuple[str, ...]:
-    of, proposed = one.profile, one.proposed
-    role = one.role or (f"{proposed.role}?" if proposed.role else "-")
-    why = "given" if one.role else one.reason
-    if one.role is None and singles_out(of) and not why:
+def _row(column: DescribedColumn) -> tuple[str, ...]:
+    of, proposed = column.profile, column.proposed
+    role = column.role or (f"{proposed.role}?" if proposed.role else "-")
+    why = "given" if column.role else column.reason
+    if column.role is None and singles_out(of) and not why:
         why = own_values(of)
     return (
         on_one_line(of.name),

@@ -185,7 +185,7 @@ def _joined(
     )
     parts, at, room = [], start, 4 * size + levels
     while at < stop:
-        found = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+        buffers = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
         done = np.array([at, 0], np.int64)
         gather_values(
             start,
@@ -199,11 +199,11 @@ def _joined(
             levels,
             alpha,
             room,
-            *found,
+            *buffers,
             done,
         )
         at, number = done.tolist()
-        parts.append((found[0][:number], found[1][:number], found[2][:number]))
+        parts.append((buffers[0][:number], buffers[1][:number], buffers[2][:number]))
         room *= 2
     return parts
 
@@ -380,7 +380,7 @@ def gather_values(
     alpha: float,
     room: int,
     at: Any,
-    found: Any,
+    values: Any,
     numbers: Any,
     done: Any,
 ) -> None:
@@ -415,7 +415,7 @@ def gather_values(
             sums[levels + v] = 0.0
             if total > 0.0:
                 at[to] = i
-                found[to] = v
+                values[to] = v
                 numbers[to] = total
                 to += 1
         i += 1

@@ -247,7 +247,9 @@ def _constant(c: Any) -> Fraction:
 
 
 def _refuse_missing(columns: Sequence[CodedColumn], n: int) -> None:
-    faults = [f"{each.name!r} in {each.missing}" for each in columns if each.missing]
+    faults = [
+        f"{column.name!r} in {column.missing}" for column in columns if column.missing
+    ]
     if faults:
         raise ValueError(
             f"missing values of sensitive variables: {', '.join(faults)} of {n} "
@@ -270,8 +272,8 @@ def _measured(
             f"ordered: {column.name!r} has missing values, which have no place in the "
             "order; missing_sensitive='ignore' leaves them out"
         )
-    found = distributions(cells, column.codes, levels)
-    l = diverse(found, rules.c)  # noqa: E741
+    cell_distributions = distributions(cells, column.codes, levels)
+    l = diverse(cell_distributions, rules.c)  # noqa: E741
     measure = ordered_distance if distance == "ordered" else equal_distance
     return SensitiveVariable(
         column.name,
@@ -279,7 +281,7 @@ def _measured(
         l.distinct,
         l.entropy,
         l.recursive,
-        measure(found),
+        measure(cell_distributions),
         distance,
         levels,
         column.missing,
@@ -496,11 +498,11 @@ class Diversity(OnASheet, OfData[DataT_co]):
 
     def __getitem__(self, name: Hashable) -> SensitiveVariable:
         """Return one sensitive variable."""
-        for each in self.variables:
-            if each.name == name:
-                return each
-        known = ", ".join(repr(each.name) for each in self.variables)
-        raise NoSuchNameError(f"{name!r} is not a sensitive variable; they are {known}")
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        names = ", ".join(repr(variable.name) for variable in self.variables)
+        raise NoSuchNameError(f"{name!r} is not a sensitive variable; they are {names}")
 
     def fails(
         self,
@@ -589,9 +591,9 @@ class Diversity(OnASheet, OfData[DataT_co]):
             If the data already have a column of one of these names, ignoring case.
         """
         results = {
-            name: values[each.cells.inverse]
-            for each in self.variables
-            for name, values in _columns(each).items()
+            name: values[variable.cells.inverse]
+            for variable in self.variables
+            for name, values in _columns(variable).items()
         }
         return with_results(self.data, results)
 
@@ -606,7 +608,7 @@ class Diversity(OnASheet, OfData[DataT_co]):
             "missing_values": list(self.cells.missing_values),
             "missing_sensitive": self.missing_sensitive,
             "c": self.c,
-            "variables": [each.summary() for each in self.variables],
+            "variables": [variable.summary() for variable in self.variables],
         }
 
     def _sheet(self) -> Sheet:
@@ -620,15 +622,17 @@ class Diversity(OnASheet, OfData[DataT_co]):
             rule = {"category": "a category of their own"}
             said = rule.get(self.cells.missing, f"match any value ({self._rule})")
             facts.append(("missing key values", f"{absent:,}, {said}"))
-        return Sheet("Diversity", facts, [self._part_of(one) for one in self.variables])
+        return Sheet(
+            "Diversity", facts, [self._part_of(variable) for variable in self.variables]
+        )
 
     @property
     def _rule(self) -> str:
         alpha = f", alpha {self.cells.alpha:g}" if self.cells.alpha != 1 else ""
         return f"{self.cells.missing}{alpha}"
 
-    def _part_of(self, each: SensitiveVariable) -> Part:
-        of = each.summary()
+    def _part_of(self, variable: SensitiveVariable) -> Part:
+        of = variable.summary()
         facts = [
             ("values in the file", f"{of['values']:,}"),
             ("smallest distinct l", _shown(of["distinct_l"])),
@@ -647,25 +651,30 @@ class Diversity(OnASheet, OfData[DataT_co]):
             (str(row["distinct_l"]), f"{row['cells']:,}", f"{row['records']:,}")
             for row in of["by_distinct_l"]
         ]
-        return Part(shortened(each.name, 4 * _LONGEST), facts, rows, ">")
+        return Part(shortened(variable.name, 4 * _LONGEST), facts, rows, ">")
 
     def __repr__(self) -> str:
-        each = (
+        parts = (
             f"{printable(str(v['name']))}: distinct l {v['distinct_l']}, closeness "
             f"{math.nan if v['closeness'] is None else v['closeness']:.4g}"
-            for v in (one.summary() for one in self.variables)
+            for v in (variable.summary() for variable in self.variables)
         )
         keys = printable(" x ".join(map(str, self.cells.keys)))
         return (
             f"<Diversity: {counted(self.cells.n, 'record')} in "
             f"{counted(len(self.cells), 'cell')} of "
-            f"{keys}; {'; '.join(each)}>"
+            f"{keys}; {'; '.join(parts)}>"
         )
 
 
-def _columns(each: SensitiveVariable) -> dict[str, NDArray[Any]]:
-    measures = (each.distinct_l, each.entropy_l, each.recursive_l, each.closeness)
-    names = (f"{each.name}_{column}" for column in RECORD_COLUMNS)
+def _columns(variable: SensitiveVariable) -> dict[str, NDArray[Any]]:
+    measures = (
+        variable.distinct_l,
+        variable.entropy_l,
+        variable.recursive_l,
+        variable.closeness,
+    )
+    names = (f"{variable.name}_{column}" for column in RECORD_COLUMNS)
     return dict(zip(names, measures, strict=True))
 
 

@@ -35,17 +35,17 @@ class Diverse(NamedTuple):
     recursive: Numbers  # the largest l with r_1 < c (r_l + ... + r_m), or 0
 
 
-def diverse(found: Distributions, c: Fraction) -> Diverse:
+def diverse(distributions: Distributions, c: Fraction) -> Diverse:
     """Return the l-diversity of each cell: distinct, entropy and recursive."""
-    K = len(found.begin) - 1
+    K = len(distributions.begin) - 1
     entropy, recursive = np.empty(K), np.empty(K, np.int64)
-    distinct = np.diff(found.begin)
+    distinct = np.diff(distributions.begin)
     most = int(distinct.max())
 
     def measure(start: int, stop: int) -> None:
         measure_cells(
-            found.begin,
-            found.number,
+            distributions.begin,
+            distributions.number,
             start,
             stop,
             float(c.numerator),
@@ -59,22 +59,22 @@ def diverse(found: Distributions, c: Fraction) -> Diverse:
     return Diverse(distinct, entropy, recursive)
 
 
-def equal_distance(found: Distributions) -> Reals:
+def equal_distance(distributions: Distributions) -> Reals:
     """Return the total variation distance of each cell from the file.
 
     This is the earth mover's distance if any two values have the distance 1.
     """
-    distance = np.empty(len(found.begin) - 1)
+    distance = np.empty(len(distributions.begin) - 1)
 
     def measure(start: int, stop: int) -> None:
         equal_distances(
-            found.begin,
-            found.value,
-            found.number,
+            distributions.begin,
+            distributions.value,
+            distributions.number,
             start,
             stop,
-            found.total,
-            float(found.total.sum()),
+            distributions.total,
+            float(distributions.total.sum()),
             distance,
         )
 
@@ -82,21 +82,21 @@ def equal_distance(found: Distributions) -> Reals:
     return distance
 
 
-def ordered_distance(found: Distributions) -> Reals:
+def ordered_distance(distributions: Distributions) -> Reals:
     """Return the earth mover's distance of each cell from the file, for ordered values.
 
     The distance of two values is proportional to the difference of their ranks; the
     first and the last value of the file have the distance 1.
     """
-    distance = np.empty(len(found.begin) - 1)
-    up_to = np.cumsum(found.total)
+    distance = np.empty(len(distributions.begin) - 1)
+    up_to = np.cumsum(distributions.total)
     sums = np.concatenate([[0.0], np.cumsum(up_to)])
 
     def measure(start: int, stop: int) -> None:
         ordered_distances(
-            found.begin,
-            found.value,
-            found.number,
+            distributions.begin,
+            distributions.value,
+            distributions.number,
             start,
             stop,
             up_to,
@@ -134,9 +134,9 @@ def sort_down(number: Any, n: int) -> None:
 @kernel
 def less_products(a: float, b: float, c: float, d: float) -> bool:
     """Return whether a b < c d, exactly."""
-    one, one_low = two_product(a, b)
+    product, one_low = two_product(a, b)
     other, other_low = two_product(c, d)
-    return one < other or (one == other and one_low < other_low)
+    return product < other or (product == other and one_low < other_low)
 
 
 @native("int64*, float64*, int64, int64, float64, float64, float64*, float64*, int64*")

@@ -104,27 +104,27 @@ class NumericRisk:
         return {
             "columns": [str(name) for name in self.columns],
             "records": len(self.matches[0].individual_risk),
-            "matches": [one.to_dict() for one in self.matches],
+            "matches": [match.to_dict() for match in self.matches],
         }
 
     def __repr__(self) -> str:
-        known = self.matches[len(self.columns) if len(self.columns) > 1 else 0]
+        match = self.matches[len(self.columns) if len(self.columns) > 1 else 0]
         names = ", ".join(printable(str(name)) for name in self.columns)
         return (
-            f"<NumericRisk: {names}; {known.sample_uniques:,} of "
-            f"{counted(len(known.individual_risk), 'record')} unique, "
-            f"{known.expected_reidentifications:.6g} expected re-identifications>"
+            f"<NumericRisk: {names}; {match.sample_uniques:,} of "
+            f"{counted(len(match.individual_risk), 'record')} unique, "
+            f"{match.expected_reidentifications:.6g} expected re-identifications>"
         )
 
 
 def part_of_numbers(figures: dict[str, Any]) -> Part:
     """Return the table of the figures of `NumericRisk.to_dict`."""
     rows = [["known exactly", "sample uniques", "expected re-identifications", "rate"]]
-    for one in figures["matches"]:
-        names = ", ".join(map(label, one["columns"]))
-        expected = f"{one['expected_reidentifications']:,.6g}"
-        rate = f"{100 * one['reidentification_rate']:.4g} %"
-        rows.append([names, f"{one['sample_uniques']:,}", expected, rate])
+    for match in figures["matches"]:
+        names = ", ".join(map(label, match["columns"]))
+        expected = f"{match['expected_reidentifications']:,.6g}"
+        rate = f"{100 * match['reidentification_rate']:.4g} %"
+        rows.append([names, f"{match['sample_uniques']:,}", expected, rate])
     return Part("Risk if numbers are known", rows=rows, sides="<>")
 
 
@@ -133,10 +133,10 @@ def code_numbers(records: Records, names: Sequence[Hashable]) -> list[CodedColum
     numbers = Records({name: exact_numbers(records, name) for name in names}, records.n)
     coded = [code_column(numbers, name) for name in names]
     return [
-        replace(one, labels=np.append(one.labels, np.nan), missing=0)
-        if one.missing
-        else one
-        for one in coded
+        replace(column, labels=np.append(column.labels, np.nan), missing=0)
+        if column.missing
+        else column
+        for column in coded
     ]
 
 
@@ -152,12 +152,12 @@ def exact_matches(
 
     The rule for missing values is that of the keys.
     """
-    names = [one.name for one in numbers]
+    names = [entry.name for entry in numbers]
     sets = [[name] for name in names]
     sets += [names] if len(names) > 1 else []
     sets += [[*keys, *names]] if keys else []
-    coded = coded.with_columns({one.name: one for one in numbers})
-    return tuple(_matches(coded, one, missing, alpha, method) for one in sets)
+    coded = coded.with_columns({entry.name: entry for entry in numbers})
+    return tuple(_matches(coded, entry, missing, alpha, method) for entry in sets)
 
 
 def _matches(

@@ -138,13 +138,13 @@ class KeyGoals:
 
 def check_k(k: Any, what: str = "k") -> int:
     """Return k if it is valid, otherwise raise."""
-    found = arguments.whole(what, k)
-    if not 2 <= found <= _LARGEST_K:
+    number = arguments.whole(what, k)
+    if not 2 <= number <= _LARGEST_K:
         raise ValueError(
-            f"{what}={arguments.shown(found)}: need a whole number from 2 (every file "
+            f"{what}={arguments.shown(number)}: need a whole number from 2 (every file "
             f"has k = 1) to 2^{_LARGEST_K.bit_length() - 1} (no file has more records)"
         )
-    return found
+    return number
 
 
 def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
@@ -176,23 +176,23 @@ def _k_of(sets: Sequence[Names], k: KOfSets | None) -> list[int | None]:
             )
         return [None if goal is None else check_k(goal) for goal in k]
     if not isinstance(k, Mapping):
-        one = None if k is None else check_k(k)
-        return [one] * len(sets)
+        entry = None if k is None else check_k(k)
+        return [entry] * len(sets)
     named = {}
     for keys, goal in k.items():
         columns = (keys,) if isinstance(keys, str) else keys
         named[frozenset(arguments.names("k", columns))] = check_k(
             goal, f"k of {' x '.join(map(str, columns))}"
         )
-    known = list(map(frozenset, sets))
+    frozen_sets = list(map(frozenset, sets))
     for keys in named:
-        if keys not in known:
-            listed = ", ".join(" x ".join(map(str, one)) for one in sets)
+        if keys not in frozen_sets:
+            listed = ", ".join(" x ".join(map(str, entry)) for entry in sets)
             raise ValueError(
                 f"k: {' x '.join(sorted(map(str, keys)))} is not a set of keys; the "
                 f"sets are {listed}"
             )
-    return [named.get(keys) for keys in known]
+    return [named.get(keys) for keys in frozen_sets]
 
 
 def _all_subsets(
@@ -212,22 +212,29 @@ def _all_subsets(
             f"subsets={m}: gives {count:,} sets of keys, each counted separately; "
             f"give fewer keys or another number, for at most {MOST_SETS} sets"
         )
-    found: dict[frozenset[Hashable], tuple[Names, int | None]] = {}
+    goals_by_subset: dict[frozenset[Hashable], tuple[Names, int | None]] = {}
     for keys, k in zip(sets, asked, strict=True):
         for some in combinations(keys, m):
             name = frozenset(some)
-            first, before = found.get(name, (some, None))
-            found[name] = (first, max(filter(None, (k, before)), default=None))
-    return [keys for keys, _ in found.values()], [k for _, k in found.values()]
+            first, before = goals_by_subset.get(name, (some, None))
+            goals_by_subset[name] = (
+                first,
+                max(filter(None, (k, before)), default=None),
+            )
+    return [keys for keys, _ in goals_by_subset.values()], [
+        k for _, k in goals_by_subset.values()
+    ]
 
 
 def key_sets(keys: Iterable[Any]) -> tuple[Names, ...]:
     """Return the sets of keys: one set, or several if lists of names are given."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         key_names(keys)
-    given = list(keys)
-    several = bool(given) and all(isinstance(one, list) for one in given)
-    sets = tuple(tuple(key_names(one)) for one in (given if several else [given]))
+    entries = list(keys)
+    several = bool(entries) and all(isinstance(entry, list) for entry in entries)
+    sets = tuple(
+        tuple(key_names(entry)) for entry in (entries if several else [entries])
+    )
     if len(set(map(frozenset, sets))) < len(sets):
         raise ValueError("keys: the same set of keys appears twice")
     return sets

@@ -117,11 +117,15 @@ class SensitiveGoal:
         number: Numbers = np.bincount(both.inverse, records).astype(np.float64)
         begin = np.searchsorted(both.codes[0], np.arange(K + 1))
         total = np.bincount(value, records, levels).astype(np.float64)
-        found = Distributions(begin, both.codes[1].astype(np.int64), number, total)
+        distributions = Distributions(
+            begin, both.codes[1].astype(np.int64), number, total
+        )
         if self.rule == "l":
-            figures = getattr(diverse(found, _C), self.kind)
+            figures = getattr(diverse(distributions, _C), self.kind)
         else:
-            figures = (ordered_distance if self.ordered else equal_distance)(found)
+            figures = (ordered_distance if self.ordered else equal_distance)(
+                distributions
+            )
         without = 0.0 if self.rule == "l" else 1.0
         return np.where(np.diff(begin) == 0, without, figures.astype(np.float64))
 

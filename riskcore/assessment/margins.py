@@ -81,16 +81,18 @@ class Margins:
         """Return who fits cells by the keys that are kept."""
         whole, f, F = np.zeros(len(cells), np.int64), *np.zeros((2, len(cells)))
         for keys, at in self._each(kept, cells):
-            found, combination = self._margin(keys)
-            whole[at], f[at], F[at] = found.at(combination[cells[at]])
+            margin_fits, combination = self._margin(keys)
+            whole[at], f[at], F[at] = margin_fits.at(combination[cells[at]])
         return Fits(whole, f if self.cells.shared else whole, F)
 
     def measured(self, goal: MarginGoal, kept: int, cells: Positions) -> Floats:
         """Return the figures of a goal for cells by the keys that are kept."""
         figures = np.empty(len(cells))
         for keys, at in self._each(kept, cells):
-            found, combination = self._margin(keys)
-            figures[at] = goal.measured(combination, found.F)[combination[cells[at]]]
+            margin_fits, combination = self._margin(keys)
+            figures[at] = goal.measured(combination, margin_fits.F)[
+                combination[cells[at]]
+            ]
         return figures
 
     def present(self, cells: Positions) -> KeyMasks:
@@ -131,14 +133,14 @@ class Margins:
                     for i, column in enumerate(self.cells.codes)
                 ]
             ]
-        found = self._risk(fits.f.astype(np.float64), fits.F, *more)
-        undefined = np.count_nonzero(np.isnan(found))
+        risks = self._risk(fits.f.astype(np.float64), fits.F, *more)
+        undefined = np.count_nonzero(np.isnan(risks))
         if undefined:
             names = [key for i, key in enumerate(self.cells.keys) if kept >> i & 1]
             raise ValueError(f"keys {names}: {undefined} combinations have risk nan")
         if self._k is not None:
-            found = np.where(fits.whole < self._k, np.inf, found)
-        risk[asked] = np.where(failed[asked], np.inf, found)
+            risks = np.where(fits.whole < self._k, np.inf, risks)
+        risk[asked] = np.where(failed[asked], np.inf, risks)
         return risk[at]
 
     def _margin(self, kept: int) -> tuple[Fits, Positions]:
@@ -179,7 +181,7 @@ class Margins:
         keep: so f never falls when a key is blanked.
         """
         cells = self.cells
-        found: list[tuple[int, Positions, Floats]] = []
+        chances: list[tuple[int, Positions, Floats]] = []
         has = self.present(np.arange(len(cells)))
         complete = np.flatnonzero(has == self.all_keys)
         for kind in np.unique(has[has < self.all_keys]).tolist():
@@ -192,7 +194,7 @@ class Margins:
             ]
             group = np.zeros(len(both), np.int32)
             if kind:
-                group = count(codes, [int(one.max()) + 1 for one in codes]).inverse
+                group = count(codes, [int(code.max()) + 1 for code in codes]).inverse
             of, lacking = group[: len(complete)], group[len(complete) :]
             size = int(group.max()) + 1
             records = cells.records[complete]
@@ -203,5 +205,5 @@ class Margins:
                 share * np.bincount(lacking, own[some], size)[of]
                 for own in (cells.records, cells.weight_sum)
             ]
-            found.append((self.all_keys ^ kind, complete[hit], np.array(adds)))
-        return found
+            chances.append((self.all_keys ^ kind, complete[hit], np.array(adds)))
+        return chances

@@ -65,8 +65,8 @@ def minimal_uniques(
 ) -> MinimalUniques:
     """Find the minimal sets of keys on which records are unique."""
     if len(frequency) == 1:  # a single record is unique on any key
-        each = range(len(codes) if frequency[0] == 1 else 0)
-        words = np.array([1 << key for key in each], np.uint64)
+        unique_keys = range(len(codes) if frequency[0] == 1 else 0)
+        words = np.array([1 << key for key in unique_keys], np.uint64)
         return MinimalUniques(np.zeros(len(words), np.int32), words)
     # Keys of many levels first: they leave few records in groups. A key with one value
     # is in no minimal set.
@@ -76,10 +76,10 @@ def minimal_uniques(
     search = Search(columns, [levels[key] for key in order], frequency, max_size)
     search.refuse_endless()
     search.run(progress)
-    cell, found = search.found()
-    keys = np.zeros_like(found)
+    cell, bit_sets = search.found()
+    keys = np.zeros_like(bit_sets)
     for bit, key in enumerate(order):
-        keys |= ((found >> np.uint64(bit)) & np.uint64(1)) << np.uint64(key)
+        keys |= ((bit_sets >> np.uint64(bit)) & np.uint64(1)) << np.uint64(key)
     by_cell = np.lexsort((keys, cell))
     return MinimalUniques(cell[by_cell], keys[by_cell])
 
@@ -402,10 +402,10 @@ def note_minimal(
     at = sizes[2]
     for i in range(number):
         cell = single[i]
-        known = last[cell]
-        while known >= 0 and (found_keys[known] & keys) != found_keys[known]:
-            known = before[known]
-        if known < 0:
+        position = last[cell]
+        while position >= 0 and (found_keys[position] & keys) != found_keys[position]:
+            position = before[position]
+        if position < 0:
             found_keys[at] = keys
             found_cell[at] = cell
             before[at] = last[cell]

@@ -92,12 +92,12 @@ def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
 
     The third result is the cells, with F replaced where the model knows it.
     """
-    known = model.prior(cells)
-    if known.population is not None:
-        given = ~np.isnan(known.population)
-        F = np.where(given, known.population, cells.population_frequency)
+    cell_prior = model.prior(cells)
+    if cell_prior.population is not None:
+        mask = ~np.isnan(cell_prior.population)
+        F = np.where(mask, cell_prior.population, cells.population_frequency)
         cells = replace(cells, population_frequency=F)
-    return risk_by(known), known.unique_probability(), cells
+    return risk_by(cell_prior), cell_prior.unique_probability(), cells
 
 
 def risk_of_margins(
@@ -111,40 +111,42 @@ def risk_of_margins(
     return risk_by(model.prior(CellTable.of_margins(cells, codes, f, F)))
 
 
-def risk_by(known: CellPrior) -> Risks:
+def risk_by(cell_prior: CellPrior) -> Risks:
     """Return E[1/F] of each cell from the distribution of its F."""
-    f = known.records
+    f = cell_prior.records
     risk = np.empty(len(f))
 
     def compute(start: int, stop: int) -> None:
         part = slice(start, stop)
-        if known.mu is not None:
-            prior.individual_risk_poisson(f[part], known.mu[part], out=risk[part])
-        elif known.shape is not None and known.p is not None:
+        if cell_prior.mu is not None:
+            prior.individual_risk_poisson(f[part], cell_prior.mu[part], out=risk[part])
+        elif cell_prior.shape is not None and cell_prior.p is not None:
             prior.individual_risk_with_prior(
-                f[part], known.shape[part], known.p[part], out=risk[part]
+                f[part], cell_prior.shape[part], cell_prior.p[part], out=risk[part]
             )
 
     threads = 1 if len(f) < THREADED else usual_threads()
     in_parts(threads, compute, parts_of(len(f), threads))
-    if known.population is not None:
-        given = ~np.isnan(known.population)
-        risk[given] = 1.0 / known.population[given]
+    if cell_prior.population is not None:
+        mask = ~np.isnan(cell_prior.population)
+        risk[mask] = 1.0 / cell_prior.population[mask]
     return risk
 
 
-def deviation_by(known: CellPrior) -> Risks:
+def deviation_by(cell_prior: CellPrior) -> Risks:
     """Return the standard deviation of 1/F of each cell; 0 where F is known."""
-    f, risk = known.records, risk_by(known)
-    if known.mu is not None:
-        second = prior.individual_risk_second_moment_poisson(f, known.mu)
-    elif known.shape is not None:
-        second = prior.individual_risk_second_moment_with_prior(f, known.shape, known.p)
+    f, risk = cell_prior.records, risk_by(cell_prior)
+    if cell_prior.mu is not None:
+        second = prior.individual_risk_second_moment_poisson(f, cell_prior.mu)
+    elif cell_prior.shape is not None:
+        second = prior.individual_risk_second_moment_with_prior(
+            f, cell_prior.shape, cell_prior.p
+        )
     else:
         second = risk * risk
     deviation: Risks = np.sqrt(np.maximum(second - risk * risk, 0.0))
-    if known.population is not None:
-        deviation[~np.isnan(known.population)] = 0.0
+    if cell_prior.population is not None:
+        deviation[~np.isnan(cell_prior.population)] = 0.0
     return deviation
 
 
@@ -171,10 +173,10 @@ def sum_over_patterns(
     """
     reach = arguments.normal_reach(level)
     f = table.records.astype(np.float64)
-    each = released / f
+    shares = released / f
     if model is not None:
         total, low, high = model.interval(
-            table, lambda known: risk_by(known) * each, level
+            table, lambda cell_prior: risk_by(cell_prior) * shares, level
         )
         deviation = deviation_by(model.prior(table)) * released
     else:
@@ -222,9 +224,11 @@ def model_figures(
     ``by_weights`` is the distribution of the risk by weights alone, ``uniques`` the
     expected population uniques among the sample uniques.
     """
-    known = {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
+    population = (
+        {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
+    )
     return {
-        **known,
+        **population,
         "population_model": model.label,
         "population_model_fit": model.fit_in_words,
         "population_uniques": uniques,

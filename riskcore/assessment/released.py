@@ -124,21 +124,21 @@ class ReleasedAssessment(Assessment):
 
     def _by(self, model: CellModel) -> ReleasedAssessment:
         """Return the same records by a model of the population."""
-        known, cells = model.prior(self.table), self.cells
-        if known.population is not None:
-            given = ~np.isnan(known.population)
-            F = np.where(given, known.population, cells.population_frequency)
+        cell_prior, cells = model.prior(self.table), self.cells
+        if cell_prior.population is not None:
+            mask = ~np.isnan(cell_prior.population)
+            F = np.where(mask, cell_prior.population, cells.population_frequency)
             cells = replace(cells, population_frequency=F)
-        found = replace(
+        assessment = replace(
             self,
             cells=cells,
-            computed_risk=risk_by(known),
+            computed_risk=risk_by(cell_prior),
             model=model,
-            unique=known.unique_probability(),
+            unique=cell_prior.unique_probability(),
             cells_by_weights=self.cells,
             beside=None,
         )
-        return found._with_households(self)
+        return assessment._with_households(self)
 
     def _with_households(self, like: Assessment) -> ReleasedAssessment:
         """Return the records with the risks of the households of others."""
@@ -209,8 +209,8 @@ def assess_released(
         kept = margins.all_keys ^ sum(1 << i for i in gone)
         for whole, part in zip(fits, margins.fits(kept, cell[at]), strict=True):
             whole[at] = part
-        for goal, each in zip(goals, figures, strict=True):
-            each[at] = margins.measured(goal, kept, cell[at])
+        for goal, goal_figures in zip(goals, figures, strict=True):
+            goal_figures[at] = margins.measured(goal, kept, cell[at])
         for i in gone:
             codes[i][at] = ANY
     measured = tuple(map(Measured, goals, figures))
@@ -219,9 +219,11 @@ def assess_released(
         whole=fits.whole,
         sample_frequency=fits.f,
         population_frequency=fits.F,
-        failed=np.logical_or.reduce([cells.failed, *(one.failed for one in measured)]),
+        failed=np.logical_or.reduce(
+            [cells.failed, *(measure.failed for measure in measured)]
+        ),
     )
-    found = ReleasedAssessment(
+    assessment = ReleasedAssessment(
         original.data if data is None else data,
         cells,
         risk_of(original.method, fits.f.astype(np.float64), fits.F),
@@ -233,8 +235,8 @@ def assess_released(
         measured=measured,
     )
     if original.model is not None:
-        return found._by(original.model)._with_households(original)
-    return found._with_households(original)
+        return assessment._by(original.model)._with_households(original)
+    return assessment._with_households(original)
 
 
 def _members(kind: int, keys: list[int]) -> list[int]:
@@ -257,7 +259,9 @@ def _patterns(
         codes.append(code)
         categories.append(labels)
         lacking.append(before.count_of(code == blank))
-    counts = count(codes, [len(one) for one in categories], before.record_weights)
+    counts = count(
+        codes, [len(key_labels) for key_labels in categories], before.record_weights
+    )
     if before.counted is not None:
         counts = counts.of_groups(before.counted.records)
     if isinstance(before.counted, Groups):

@@ -103,7 +103,7 @@ def _tolerance(cells: Cells) -> Plain:
     if cells.windows is None:
         return {}
     pairs = cells.windows.tolerance.items()
-    return {"tolerance": {str(key): str(one) for key, one in pairs}}
+    return {"tolerance": {str(key): str(tolerance) for key, tolerance in pairs}}
 
 
 def of_model(figures: Plain) -> list[str]:
@@ -147,18 +147,18 @@ def missing_rule(figures: Plain) -> str | None:
 
     A protection makes keys missing by itself, and has no number of them.
     """
-    rule, found = figures["missing"], figures.get("incomplete_records")
-    if rule == "refuse" or (found is not None and not any_missing(figures)):
+    rule, number = figures["missing"], figures.get("incomplete_records")
+    if rule == "refuse" or (number is not None and not any_missing(figures)):
         return None
     # The figures of a protection have no alpha: it counts every match in full.
-    given = rule == "wildcard" and "alpha" in figures
-    alpha = f", alpha {figures['alpha']:.8g}" if given else ""
+    has_alpha = rule == "wildcard" and "alpha" in figures
+    alpha = f", alpha {figures['alpha']:.8g}" if has_alpha else ""
     named = MISSING_NAMES[rule] + alpha
-    return f"in {counted(found, 'record')}; they {named}" if found else named
+    return f"in {counted(number, 'record')}; they {named}" if number else named
 
 
 def _tolerances(tolerance: Mapping[str, str], *_: Any) -> str:
-    return ", ".join(f"{label(key)} {one}" for key, one in tolerance.items())
+    return ", ".join(f"{label(key)} {text}" for key, text in tolerance.items())
 
 
 def any_missing(figures: Plain) -> bool:
@@ -168,8 +168,8 @@ def any_missing(figures: Plain) -> bool:
 
 def missing_counts(counts: Mapping[str, int]) -> str | None:
     """Return the number of missing values of each key that has some."""
-    found = (f"{label(key)} {count:,}" for key, count in counts.items() if count)
-    return ", ".join(found) or None
+    phrases = (f"{label(key)} {count:,}" for key, count in counts.items() if count)
+    return ", ".join(phrases) or None
 
 
 def _households_counted(file: Plain) -> str:
@@ -180,12 +180,12 @@ def _households_counted(file: Plain) -> str:
 
 def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
     """Return the labels of the keys that have a label."""
-    found = (
-        f"{label(key)}: {label(one['label'])}"
-        for key, one in labels.items()
-        if one["label"]
+    phrases = (
+        f"{label(key)}: {label(entry['label'])}"
+        for key, entry in labels.items()
+        if entry["label"]
     )
-    return ", ".join(found) or None
+    return ", ".join(phrases) or None
 
 
 def _count(value: int, _: Plain, __: Writing) -> str:
@@ -196,7 +196,7 @@ def _below(units: str) -> Form:
     """Return the form of the counts of records or cells with small f."""
 
     def written(counts: list[dict[str, int]], _: Plain, __: Writing) -> str:
-        return " / ".join(f"{one[units]:,}" for one in counts)
+        return " / ".join(f"{count[units]:,}" for count in counts)
 
     return written
 
@@ -232,8 +232,8 @@ def _sampling_fraction(share: float, figures: Plain, _: Writing) -> str:
     if figures["weights"] is None:
         return f"{percent(share)}: each record counts for {1 / share:,.6g} people"
     by_weights = figures["weights"]["sampling_fraction"]
-    known = "" if by_weights is None else f", {100 * by_weights:.3g} % by the weights"
-    return f"{percent(share)} as given{known}"
+    remark = "" if by_weights is None else f", {100 * by_weights:.3g} % by the weights"
+    return f"{percent(share)} as given{remark}"
 
 
 def _model(name: str, figures: Plain, place: Writing) -> str:
@@ -304,10 +304,10 @@ class Figure:
 
     def value(self, figures: Plain) -> Any:
         """Return the value, or None if the file does not have this figure."""
-        found: Any = figures
+        node: Any = figures
         for part in self.name.split("."):
-            found = None if found is None else found.get(part)
-        return found
+            node = None if node is None else node.get(part)
+        return node
 
     def written(
         self, values: list[Any], stages: list[Plain], way: Writing
@@ -471,14 +471,14 @@ FIGURES = (
 
 def name_of(name: str, place: Place) -> str:
     """Return the name of a figure at a place."""
-    (found,) = (one.names[place] for one in FIGURES if one.name == name)
-    return found
+    (figure_name,) = (figure.names[place] for figure in FIGURES if figure.name == name)
+    return figure_name
 
 
 def text_of(name: str, figures: Plain, place: Place) -> str:
     """Return the value of a figure as a place shows it; empty if it is unknown."""
-    (found,) = (one for one in FIGURES if one.name == name)
-    return found.written([found.value(figures)], [figures], place)[0]
+    (figure,) = (candidate for candidate in FIGURES if candidate.name == name)
+    return figure.written([figure.value(figures)], [figures], place)[0]
 
 
 # The figures of a cell among the riskiest: in text, and on the page.

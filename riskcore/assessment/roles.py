@@ -94,7 +94,7 @@ _BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\bID)(?=[a-z])|[\W\d_]+")
 def words_of(column: ColumnProfile) -> frozenset[str]:
     """Return the words of the name and the label of a column, in lower case."""
     text = f"{column.name} {column.label or ''}"
-    return frozenset(one.lower() for one in _BREAK.split(text) if one)
+    return frozenset(word.lower() for word in _BREAK.split(text) if word)
 
 
 def singles_out(column: ColumnProfile) -> bool:
@@ -133,7 +133,7 @@ def propose(column: ColumnProfile) -> Proposal:
     if _looks_like_numbers(column):
         reason = "text like numbers: was the right decimal mark given for the file?"
         return Proposal(None, reason)
-    named = words & _WEIGHT or any(one.endswith("wgt") for one in words)
+    named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     if named and column.is_number and column.distinct and _positive(column):
         return Proposal("weight", "its name")
     if column.distinct <= 1:
@@ -144,7 +144,7 @@ def propose(column: ColumnProfile) -> Proposal:
 def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     """Return what kind of variable a column seems to be."""
     many = has_many_values(column)
-    if column.type != "number" and any(one.endswith("code") for one in words):
+    if column.type != "number" and any(word.endswith("code") for word in words):
         return Proposal("key", "its name")
     own = column.single >= UNIQUE_SHARE * column.records
     if words & _KEY and not (column.is_number and many and own):
@@ -160,7 +160,8 @@ def _looks_like_numbers(column: ColumnProfile) -> bool:
     """Return whether the first and the last text are numbers with another mark."""
     extremes = column.smallest, column.largest
     return column.type == "text" and all(
-        isinstance(one, str) and _OF_ANOTHER_MARK.fullmatch(one) for one in extremes
+        isinstance(extreme, str) and _OF_ANOTHER_MARK.fullmatch(extreme)
+        for extreme in extremes
     )
 
 
@@ -201,7 +202,7 @@ def _unique(column: ColumnProfile) -> Proposal | None:
 def _names_identifier(words: frozenset[str]) -> bool:
     """Return whether words name an identifier of persons or units."""
     return bool(words & _IDENTIFIER) or any(
-        one.endswith(("id", "name")) for one in words - _NO_IDENTIFIER
+        word.endswith(("id", "name")) for word in words - _NO_IDENTIFIER
     )
 
 
@@ -256,10 +257,10 @@ def roles_of(
     taken |= {household: "household"} if household is not None else {}
     for name, role in roles.items():
         if role not in GIVEN_ROLES:
-            known = ", ".join(map(repr, GIVEN_ROLES))
+            role_names = ", ".join(map(repr, GIVEN_ROLES))
             raise ValueError(
                 f"roles: {role!r} of column {name!r} is not a role that can be given; "
-                f"give {known}, or name it as a key, the weight or the household"
+                f"give {role_names}, or name it as a key, the weight or the household"
             )
         if name in taken:
             raise ValueError(

@@ -154,7 +154,7 @@ def suda(
             )
     report = progress
     report("trying sets of keys")
-    found = minimal_uniques(
+    uniques = minimal_uniques(
         list(cells.codes),
         [len(labels) for labels in cells.categories],
         cells.sample_frequency.astype(np.int64),
@@ -163,7 +163,7 @@ def suda(
             f"trying {whole:,.4g} sets of keys, {done / whole:.1%} done"
         ),
     )
-    return SpecialUniques(data, cells, found, min(M, m), fraction)
+    return SpecialUniques(data, cells, uniques, min(M, m), fraction)
 
 
 def score_of_sizes(m: int, M: int) -> list[float]:
@@ -206,8 +206,8 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
     @cached_property
     def _score_of_set(self) -> Reals:
         """The score of each minimal unique, shape (Q,)."""
-        each = score_of_sizes(len(self.cells.keys), self.max_size)
-        return np.array([0.0, *each])[self.found.size]
+        scores = score_of_sizes(len(self.cells.keys), self.max_size)
+        return np.array([0.0, *scores])[self.found.size]
 
     @cached_property
     def score(self) -> Reals:
@@ -452,13 +452,13 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
             ("keys in the set", "minimal uniques", "records with this smallest size")
         ]
         sizes += [
-            (str(one["size"]), f"{one['minimal_uniques']:,}", f"{one['records']:,}")
-            for one in of["sizes"]
+            (str(row["size"]), f"{row['minimal_uniques']:,}", f"{row['records']:,}")
+            for row in of["sizes"]
         ]
         shares = [("key", "share of scores", "values that contribute most")]
         shares += [
-            (on_one_line(one["key"]), _percent(one["share"]), self._most(j, of))
-            for j, one in enumerate(of["contributions"])
+            (on_one_line(row["key"]), _percent(row["share"]), self._most(j, of))
+            for j, row in enumerate(of["contributions"])
         ]
         return Sheet(
             "Special uniques",

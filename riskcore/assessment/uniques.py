@@ -144,8 +144,10 @@ class UniquesEstimates(WithReport):
     @property
     def best(self) -> str | None:
         """The model with the smallest AIC, among the models with a likelihood."""
-        fitted = [one for one in self.estimates if math.isfinite(one.aic)]
-        return min(fitted, key=lambda one: one.aic).model if fitted else None
+        fitted = [
+            estimate for estimate in self.estimates if math.isfinite(estimate.aic)
+        ]
+        return min(fitted, key=lambda estimate: estimate.aic).model if fitted else None
 
     @property
     def advice(self) -> str:
@@ -159,9 +161,9 @@ class UniquesEstimates(WithReport):
         if self.best is None:
             return ""
         taus = {
-            one.model: one.tau
-            for one in self.estimates
-            if one.model in (*_RANGE, *_CELL_FITS) and math.isfinite(one.tau)
+            estimate.model: estimate.tau
+            for estimate in self.estimates
+            if estimate.model in (*_RANGE, *_CELL_FITS) and math.isfinite(estimate.tau)
         }
         beyond = "it judges the sample, not the population, and may be far off"
         if not taus.keys() >= set(_RANGE):
@@ -197,12 +199,14 @@ class UniquesEstimates(WithReport):
         """
         arguments.whole_from("most", most, 1, 2**20)
         observed = [float(self.sizes[j]) for j in range(1, most + 1)]
-        found = {"observed": np.array(observed)}
-        for one in self.estimates:
-            if one.converged and one.model in _FITS:
-                model = _FITS[one.model](self.sizes, self.cells)
-                found[one.model] = model.expected_sizes(self.sizes.n, most)
-        return found
+        sizes_by_model = {"observed": np.array(observed)}
+        for estimate in self.estimates:
+            if estimate.converged and estimate.model in _FITS:
+                model = _FITS[estimate.model](self.sizes, self.cells)
+                sizes_by_model[estimate.model] = model.expected_sizes(
+                    self.sizes.n, most
+                )
+        return sizes_by_model
 
     @property
     def disagreement(self) -> float:
@@ -215,7 +219,9 @@ class UniquesEstimates(WithReport):
     @property
     def range(self) -> tuple[float, float] | None:
         """The smallest and the largest tau; None with fewer than two estimates."""
-        taus = [one.tau for one in self.estimates if math.isfinite(one.tau)]
+        taus = [
+            estimate.tau for estimate in self.estimates if math.isfinite(estimate.tau)
+        ]
         return (min(taus), max(taus)) if len(taus) > 1 else None
 
     def summary(self) -> Summary:
@@ -241,15 +247,20 @@ class UniquesEstimates(WithReport):
     def _repr_html_(self) -> str:
         rows = [
             (
-                one.model,
-                "no estimate" if math.isnan(one.tau) else html.readable(one.tau),
-                _ends(one.low, one.high),
-                _ends(one.wide_low, one.wide_high),
-                html.known(one.aic, ",.1f"),
+                estimate.model,
+                "no estimate"
+                if math.isnan(estimate.tau)
+                else html.readable(estimate.tau),
+                _ends(estimate.low, estimate.high),
+                _ends(estimate.wide_low, estimate.wide_high),
+                html.known(estimate.aic, ",.1f"),
             )
-            for one in self.estimates
+            for estimate in self.estimates
         ]
-        marks = [(one.model, one.tau, one.low, one.high) for one in self.estimates]
+        marks = [
+            (estimate.model, estimate.tau, estimate.low, estimate.high)
+            for estimate in self.estimates
+        ]
         note = (
             f"{counted(self.sizes[1], 'sample unique')} of "
             f"{counted(self.sizes.n, 'record')}, "
@@ -285,7 +296,7 @@ class UniquesEstimates(WithReport):
             "advice": self.advice,
             "disagreement": _plain(self.disagreement),
             "range": self.range,
-            "estimates": [_plain(asdict(one)) for one in self.estimates],
+            "estimates": [_plain(asdict(estimate)) for estimate in self.estimates],
         }
 
 
@@ -334,13 +345,13 @@ def estimate_simulated(
     """
     arguments.number_in("level", level, "(0, 1)")
     both = uniques(population, sampled).both
-    F, f = (np.asarray(each, np.int64) for each in (population, sampled))
+    F, f = (np.asarray(frequencies, np.int64) for frequencies in (population, sampled))
     if cells is not None:
         arguments.whole("cells", cells)
     sizes = SizeIndices.from_frequencies(f)
     N, K = int(F.sum()), len(F) if cells is None else cells
-    found = fit_all(sizes, N, K, level, progress or silent)
-    return UniquesEstimates(sizes, N, K, level, tuple(found), truth=both)
+    estimates = fit_all(sizes, N, K, level, progress or silent)
+    return UniquesEstimates(sizes, N, K, level, tuple(estimates), truth=both)
 
 
 def estimate_uniques(
@@ -428,9 +439,9 @@ def estimate_uniques(
             f"missing={missing!r}: the models need each record in one cell; use "
             "'refuse' or 'category'"
         )
-    for name, given in (("population", population), ("cells", cells)):
-        if given is not None:
-            arguments.whole(name, given)
+    for name, number in (("population", population), ("cells", cells)):
+        if number is not None:
+            arguments.whole(name, number)
     arguments.number_in("level", level, "(0, 1)")
     _check_cell_models(cell_models, cluster)
     report = progress or silent
@@ -450,10 +461,10 @@ def estimate_uniques(
             f"the weights add to {N:.4g} people, but the sample has {sizes.n}; need at "
             "least as many people, and at most 2^53; or give the population"
         )
-    found = fit_all(sizes, N, K, level, report)
-    found += _lancaster(tabulated, N, shrinkages, report)
+    estimates = fit_all(sizes, N, K, level, report)
+    estimates += _lancaster(tabulated, N, shrinkages, report)
     if tabulated.weighted:
-        found.append(_by_weights(tabulated))
+        estimates.append(_by_weights(tabulated))
     table = _as_sampled(tabulated, N, by_weights=population is None)
     if design is not None:
         table = table.clustered(tabulated.inverse, design)
@@ -461,8 +472,8 @@ def estimate_uniques(
         report(f"fitting the {name} model to {counted(len(table), 'cell')}")
         model = _CELL_FITS[name](table)
         report(f"interval of the {name} model, by {GROUPS} fits without some records")
-        found.append(_of_cells(name, model, level))
-    return UniquesEstimates(sizes, N, K, level, tuple(found))
+        estimates.append(_of_cells(name, model, level))
+    return UniquesEstimates(sizes, N, K, level, tuple(estimates))
 
 
 def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:
@@ -530,7 +541,9 @@ def _of_model(
     wide_low, wide_high = model.wide_tau_interval(sizes, N, level)
     return Estimate(
         model=name,
-        parameters={each: float(getattr(model, each)) for each in model.names},
+        parameters={
+            parameter: float(getattr(model, parameter)) for parameter in model.names
+        },
         standard_errors=dict(model.standard_errors),
         converged=model.converged,
         reason=model.reason,
@@ -553,8 +566,8 @@ def _lancaster(
     if product > MOST_CELLS:
         why = f"{product} cells, but at most {MOST_CELLS} can be summed"
         return [
-            _without_likelihood(_lancaster_name(one), math.nan, why)
-            for one in shrinkages
+            _without_likelihood(_lancaster_name(shrinkage), math.nan, why)
+            for shrinkage in shrinkages
         ]
     progress("fitting Lancaster's model")
     levels = [len(labels) for labels in cells.categories]
@@ -563,8 +576,8 @@ def _lancaster(
     uniques = [column[unique] for column in cells.codes]
     taus = np.atleast_1d(model.tau(uniques, N, list(shrinkages)))
     return [
-        _without_likelihood(_lancaster_name(one), float(tau))
-        for one, tau in zip(shrinkages, taus, strict=True)
+        _without_likelihood(_lancaster_name(shrinkage), float(tau))
+        for shrinkage, tau in zip(shrinkages, taus, strict=True)
     ]
 
 
@@ -602,9 +615,9 @@ def _ends(low: float, high: float) -> str:
 def _plain(value: Any) -> Any:
     """Return a value that JSON can hold."""
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_plain(entry) for entry in value]
     if not isinstance(value, float) or math.isfinite(value):
         return value
     return None if math.isnan(value) else "infinite"

@@ -77,20 +77,21 @@ def choices_of(panel: Panel) -> Numbers:
 
 def refuse_too_many(panel: Panel) -> None:
     """Refuse a number of known waves with too many choices to walk through."""
-    known = panel.known
-    if known is None:
+    known_waves = panel.known
+    if known_waves is None:
         return
     waves = len(panel.waves)
-    if known > waves:
+    if known_waves > waves:
         raise ValueError(
-            f"known_waves={known}: the file has {waves} waves; leave it out for all"
+            f"known_waves={known_waves}: the file has {waves} waves; leave it out for "
+            "all"
         )
     kinds = np.unique(panel.taken).tolist()
-    each = sum(math.comb(kind.bit_count(), known) for kind in kinds)
-    most = min(each, math.comb(waves, known))
+    choices = sum(math.comb(kind.bit_count(), known_waves) for kind in kinds)
+    most = min(choices, math.comb(waves, known_waves))
     if most > MOST_CHOICES:
         raise ValueError(
-            f"known_waves={known}: {most:,} choices of {waves} waves, more than "
+            f"known_waves={known_waves}: {most:,} choices of {waves} waves, more than "
             f"{MOST_CHOICES:,}; give fewer known waves, or leave it out for all"
         )
 
@@ -152,28 +153,28 @@ class _Walk:
             self.progress(f"wave {wave + 1} of {self.waves}")
             self._visit(everyone, 0, 0, wave)
 
-    def _visit(self, groups: Groups, chosen: int, known: int, wave: int) -> None:
+    def _visit(self, groups: Groups, chosen: int, known_waves: int, wave: int) -> None:
         """Visit the choice that adds a wave, and those below it."""
-        chosen, known = chosen | 1 << wave, known + 1
-        enough = known + self.waves - 1 - wave >= self.known
+        chosen, known_waves = chosen | 1 << wave, known_waves + 1
+        enough = known_waves + self.waves - 1 - wave >= self.known
         if not enough and chosen not in self.begins:
             return
-        groups = self._refined(groups, known, wave)
+        groups = self._refined(groups, known_waves, wave)
         if not len(groups.persons):
             return
-        if known == self.known or chosen in self.short:
-            self._assess(groups, known)
-        if known < self.known:
+        if known_waves == self.known or chosen in self.short:
+            self._assess(groups, known_waves)
+        if known_waves < self.known:
             for later in range(wave + 1, self.waves):
-                self._visit(groups, chosen, known, later)
+                self._visit(groups, chosen, known_waves, later)
 
-    def _refined(self, groups: Groups, known: int, wave: int) -> Groups:
+    def _refined(self, groups: Groups, known_waves: int, wave: int) -> Groups:
         """Return the groups, split by the keys of a wave, without single persons."""
         code = self.panel.code[wave]
 
         def split(first: int, last: int, slot: NDArray[np.int32]) -> Groups:
             members = int(groups.begin[last] - groups.begin[first])
-            found = np.empty(members, np.int32)
+            kept_persons = np.empty(members, np.int32)
             starts, counts = np.empty(members // 2 + 1, np.int64), np.zeros(1, np.int64)
             refine(
                 code,
@@ -186,22 +187,22 @@ class _Walk:
                 self.panel.taken,
                 self.need,
                 wave,
-                known,
+                known_waves,
                 self.waves,
                 self.choose,
                 self.unique,
-                found,
+                kept_persons,
                 starts,
                 counts,
             )
             begin = starts[: counts[0] + 1]
-            return Groups(begin, found[: begin[-1]])
+            return Groups(begin, kept_persons[: begin[-1]])
 
         parts = groups.parts()
         slots = self.slots[: len(parts)]
         return _joined(in_parts(len(parts), split, parts, slots))
 
-    def _assess(self, groups: Groups, known: int) -> None:
+    def _assess(self, groups: Groups, known_waves: int) -> None:
         """Add the risks of a choice to its persons."""
         f, F = np.empty(len(groups.begin) - 1), np.empty(len(groups.begin) - 1)
         parts = groups.parts()
@@ -221,7 +222,7 @@ class _Walk:
                 groups.persons,
                 risk,
                 self.need,
-                known,
+                known_waves,
                 first,
                 last,
                 self.highs,
@@ -236,14 +237,14 @@ class _Walk:
 
 def _joined(parts: Iterable[Groups]) -> Groups:
     """Return the groups of several parts together."""
-    found = list(parts)
-    if len(found) == 1:
-        return found[0]
+    pieces = list(parts)
+    if len(pieces) == 1:
+        return pieces[0]
     begins, past = [np.zeros(1, np.int64)], 0
-    for one in found:
-        begins.append(one.begin[1:] + past)
-        past += len(one.persons)
-    return Groups(np.concatenate(begins), np.concatenate([g.persons for g in found]))
+    for piece in pieces:
+        begins.append(piece.begin[1:] + past)
+        past += len(piece.persons)
+    return Groups(np.concatenate(begins), np.concatenate([g.persons for g in pieces]))
 
 
 def _binomials(most: int) -> list[list[int]]:

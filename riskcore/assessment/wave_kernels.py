@@ -16,7 +16,7 @@ SHORT = 24  # members of a group that are sorted by insertion
 
 @kernel
 def _sorted_few(
-    code: Any, persons: Any, first: int, last: int, found: Any, at: int
+    code: Any, persons: Any, first: int, last: int, sorted_persons: Any, at: int
 ) -> int:
     """Write the members with a record, sorted by code; return where they end.
 
@@ -28,10 +28,10 @@ def _sorted_few(
         key = code[person]
         if key != 0:
             j = stop
-            while j > at and code[found[j - 1]] > key:
-                found[j] = found[j - 1]
+            while j > at and code[sorted_persons[j - 1]] > key:
+                sorted_persons[j] = sorted_persons[j - 1]
                 j -= 1
-            found[j] = person
+            sorted_persons[j] = person
             stop += 1
     return stop
 
@@ -44,7 +44,7 @@ def _sorted_many(
     last: int,
     slot: Any,
     size: Any,
-    found: Any,
+    sorted_persons: Any,
     at: int,
 ) -> int:
     """Write the members with a record by code; return where they end.
@@ -70,10 +70,10 @@ def _sorted_many(
         key = code[persons[i]]
         if key != 0:
             g = slot[key]
-            found[size[g]] = persons[i]
+            sorted_persons[size[g]] = persons[i]
             size[g] += 1
     for i in range(at, stop):
-        slot[code[found[i]]] = 0
+        slot[code[sorted_persons[i]]] = 0
     return stop
 
 
@@ -92,20 +92,20 @@ def refine(
     taken: Any,
     need: Any,
     wave: int,
-    known: int,
+    known_waves: int,
     waves: int,
     choose: Any,
     unique: Any,
-    found: Any,
+    kept_persons: Any,
     starts: Any,
     counts: Any,
 ) -> None:
     """Split groups of persons by their codes in one more wave.
 
-    Groups of several persons are kept: their members in ``found``, where they begin in
-    ``starts``, the number of groups in ``counts[0]``. A person who is alone is alone in
-    every choice of waves that goes on from here; the number of their choices is added
-    to ``unique``. Persons without a record in the wave drop out.
+    Groups of several persons are kept: their members in ``kept_persons``, where they
+    begin in ``starts``, the number of groups in ``counts[0]``. A person who is alone is
+    alone in every choice of waves that goes on from here; the number of their choices is
+    added to ``unique``. Persons without a record in the wave drop out.
     """
     groups = 0
     at = 0
@@ -113,18 +113,20 @@ def refine(
     for group in range(first, last):
         here, there = begin[group], begin[group + 1]
         if there - here <= SHORT:
-            stop = _sorted_few(code, persons, here, there, found, at)
+            stop = _sorted_few(code, persons, here, there, kept_persons, at)
         else:
-            stop = _sorted_many(code, persons, here, there, slot, size, found, at)
+            stop = _sorted_many(
+                code, persons, here, there, slot, size, kept_persons, at
+            )
         i = at
         while i < stop:
-            key = code[found[i]]
+            key = code[kept_persons[i]]
             j = i + 1
-            while j < stop and code[found[j]] == key:
+            while j < stop and code[kept_persons[j]] == key:
                 j += 1
             if j - i == 1:
-                person = found[i]
-                more = need[person] - known
+                person = kept_persons[i]
+                more = need[person] - known_waves
                 if more >= 0:
                     after: Any = taken[person] >> later if wave < 63 else np.uint64(0)
                     left = np.int64(count_bits(after))
@@ -133,7 +135,7 @@ def refine(
                 starts[groups] = at
                 groups += 1
                 for member in range(i, j):
-                    found[at] = found[member]
+                    kept_persons[at] = kept_persons[member]
                     at += 1
             i = j
     starts[groups] = at
@@ -163,7 +165,7 @@ def add_risks(
     persons: Any,
     risk: Any,
     need: Any,
-    known: int,
+    known_waves: int,
     first: int,
     last: int,
     highs: Any,
@@ -171,7 +173,7 @@ def add_risks(
     largest: Any,
     least: Any,
 ) -> None:
-    """Add the risk of each group to its members who need exactly ``known`` waves.
+    """Add the risk of each group to its members who need ``known_waves`` waves.
 
     ``least[0]`` becomes the size of the smallest group with such a member, if it is
     smaller.
@@ -181,7 +183,7 @@ def add_risks(
         r = risk[group]
         for i in range(begin[group], begin[group + 1]):
             person = persons[i]
-            if need[person] == known:
+            if need[person] == known_waves:
                 highs[person], error = two_sum(highs[person], r)
                 lows[person] += error
                 if r > largest[person]:

@@ -105,7 +105,9 @@ def risks_of(
 
 def any_value(coded: CodedRecords, missing: str) -> bool:
     """Return whether there are missing keys that match any value."""
-    return missing in WILDCARDS and any(one.missing for one in coded.columns.values())
+    return missing in WILDCARDS and any(
+        column.missing for column in coded.columns.values()
+    )
 
 
 class Matched(NamedTuple):
@@ -151,12 +153,12 @@ def wave_matches(
     persons = len(panel)
     unique, least = np.zeros(persons, np.int64), persons
     sums, largest = np.zeros(persons), np.zeros(persons)
-    for found in each_matched(records, panel, missing, method, progress):
-        its = found.persons
-        unique[its] += found.f == 1.0
-        sums[its] += found.risk
-        largest[its] = np.maximum(largest[its], found.risk)
-        least = min(least, int(found.f.min()))
+    for matches in each_matched(records, panel, missing, method, progress):
+        its = matches.persons
+        unique[its] += matches.f == 1.0
+        sums[its] += matches.risk
+        largest[its] = np.maximum(largest[its], matches.risk)
+        least = min(least, int(matches.f.min()))
     choices = choices_of(panel)
     average = np.minimum(sums / choices, 1.0)
     return WaveRisks(choices, unique, average, largest, least)

@@ -147,8 +147,8 @@ def _chosen(panel: Panel, *, every: bool) -> Iterator[Choice]:
     """Yield the choices that are fitted, in a random order that is always the same."""
     kinds = choices_taken(panel)
     if every or len(kinds) <= FITTED:
-        found = (choice_of(panel, kind) for kind in kinds)
-        yield from (choice for choice in found if choice is not None)
+        choices = (choice_of(panel, kind) for kind in kinds)
+        yield from (choice for choice in choices if choice is not None)
         return
     rng, seen, fitted = np.random.default_rng(_SEED), np.zeros(len(panel), np.bool_), 0
     for at in rng.permutation(len(kinds)).tolist():
@@ -239,13 +239,13 @@ class Intervals(NamedTuple):
     uniques: tuple[float, float]
 
 
-def intervals(found: Iterable[Fit], level: float) -> Intervals:
+def intervals(choice_fits: Iterable[Fit], level: float) -> Intervals:
     """Return intervals of sums over persons of their mean over choices.
 
     They are means of those of each choice, as if the errors of the choices were the
     same: they are of the same persons, and this is the careful side.
     """
-    ends = np.array([_ends(fit, level) for fit in found if fit.model is not None])
+    ends = np.array([_ends(fit, level) for fit in choice_fits if fit.model is not None])
     if not len(ends):
         return Intervals((math.nan, math.nan), (math.nan, math.nan))
     risks, low, high, uniques, least, most = ends.sum(axis=0).tolist()
@@ -264,7 +264,7 @@ def _ends(fit: Fit, level: float) -> list[float]:
     total, low, high = fit.model.interval(None, risk_by, level, deviation=deviation_by)
     tau, (least, most) = fit.model.tau(), fit.model.tau_interval(None, level)
     share = np.count_nonzero(fit.choice.concerned) / len(fit.choice.candidates)
-    return [share * each for each in (total, low, high, tau, least, most)]
+    return [share * figure for figure in (total, low, high, tau, least, most)]
 
 
 class History(NamedTuple):
@@ -280,12 +280,14 @@ def history_of(keys: Sequence[CodedColumn], rows: Sequence[Numbers]) -> History:
     Keys that never change have no codes in later waves; nor has a key that is the same
     for all.
     """
-    found: list[Numbers] = []
+    code_columns: list[Numbers] = []
     for column in keys:
-        found.append(column.codes[rows[0]].astype(np.int64))
+        code_columns.append(column.codes[rows[0]].astype(np.int64))
         for before, after in itertools.pairwise(rows):
-            found.append(_change(column, before, after))
-    numbered = [np.unique(one, return_inverse=True) for one in found]
+            code_columns.append(_change(column, before, after))
+    numbered = [
+        np.unique(code_column, return_inverse=True) for code_column in code_columns
+    ]
     kept = [(len(levels), codes) for levels, codes in numbered if len(levels) > 1]
     if not kept:
         return History([numbered[0][1]], [1])
@@ -317,9 +319,9 @@ def whole_numbers(labels: NDArray[Any]) -> tuple[Numbers, NDArray[np.bool_]]:
     Text of whole numbers is taken for them: the keys of a text file are text. If two
     labels are one number, such as 1 and 01, none is.
     """
-    found = [_whole(label) for label in labels.tolist()] + [None]
-    whole = np.array([value is not None for value in found])
-    numbers = np.array([value or 0 for value in found], np.int64)
+    values = [_whole(label) for label in labels.tolist()] + [None]
+    whole = np.array([value is not None for value in values])
+    numbers = np.array([value or 0 for value in values], np.int64)
     if len(np.unique(numbers[whole])) < np.count_nonzero(whole):
         whole[:] = False
     return numbers, whole

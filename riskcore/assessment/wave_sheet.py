@@ -41,7 +41,7 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
     unique = figures["persons_unique"]
     names = [on_one_line(name) for name in figures["waves"]]
     least, most = figures["choices_of_a_person"]
-    known = figures["known_waves"]
+    known_waves = figures["known_waves"]
     how = "a random choice" if figures["wave_choice"] == "average" else "the worst"
     return [
         ("records", f"{figures['records']:,}"),
@@ -50,7 +50,9 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("waves", f"{len(names)}: {names[0]} to {names[-1]}"),
         (
             "waves known to an intruder",
-            "all of a person" if known is None else f"{known} of a person, {how}",
+            "all of a person"
+            if known_waves is None
+            else f"{known_waves} of a person, {how}",
         ),
         (
             "choices of a person",
@@ -80,19 +82,19 @@ def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
     """Return what a sheet says of a model beside the weights."""
     if not figures.get("weights_tell_little"):
         return []
-    found = figures.get("by_model")
-    if found is None:
+    by_model = figures.get("by_model")
+    if by_model is None:
         return [("advice", _ADVICE)]
-    if found["failure"]:
-        said = f"neither: the model has no estimate ({found['failure']}), and the "
+    if by_model["failure"]:
+        said = f"neither: the model has no estimate ({by_model['failure']}), and the "
         return [("  which to believe", f"{said}weights may say far too little")]
     alone = figures["persons_unique"]["in_the_average_choice"] / figures["persons"]
     return [
         (
             "  by the latent-class model",
-            f"{found['expected_reidentifications']:,.6g}",
+            f"{by_model['expected_reidentifications']:,.6g}",
         ),
-        ("  population uniques by it", f"{found['population_uniques']:,.6g}"),
+        ("  population uniques by it", f"{by_model['population_uniques']:,.6g}"),
         (
             "  which to believe",
             f"the model: {100 * alone:.3g} % of the persons are alone with their "
@@ -126,13 +128,13 @@ def _target(target: dict[str, Any]) -> Part:
         if "rate" in target
         else f"at most {counted(target['unsafe'], 'unsafe person')}"
     )
-    found = "no threshold is reached"
+    outcome = "no threshold is reached"
     if target["threshold"] is not None:
-        found = (
+        outcome = (
             f"risk threshold {target['threshold']:.8g}; persons at or above it: "
             f"{target['persons']:,}"
         )
-    return Part(sentences=[f"For {goal}: {found}"], indents=(2, 2))
+    return Part(sentences=[f"For {goal}: {outcome}"], indents=(2, 2))
 
 
 def _by_waves(rows: Sequence[dict[str, Any]]) -> Part:

@@ -140,8 +140,8 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
     @property
     def _risk(self) -> Risks:
         """Individual risk of each person of the panel."""
-        found = self.risks if self.by_model is None else self.by_model
-        return found.average if self.wave_choice == "average" else found.largest
+        risks = self.risks if self.by_model is None else self.by_model
+        return risks.average if self.wave_choice == "average" else risks.largest
 
     @property
     def person_risk(self) -> Risks:
@@ -230,8 +230,8 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
         if level not in self._known_intervals:
             from riskcore.assessment.wave_model import fits, intervals
 
-            found = fits(self.coded, self.panel, self.design, silent)
-            self._known_intervals[level] = intervals(found, level)
+            choice_fits = fits(self.coded, self.panel, self.design, silent)
+            self._known_intervals[level] = intervals(choice_fits, level)
         return self._known_intervals[level]
 
     @cached_property
@@ -251,8 +251,8 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
         ValueError
             If the data already have a column of one of these names, ignoring case.
         """
-        found = (self.individual_risk, self.unique_share)
-        columns = dict(zip(RECORD_COLUMNS, found, strict=True))
+        results = (self.individual_risk, self.unique_share)
+        columns = dict(zip(RECORD_COLUMNS, results, strict=True))
         if self.by_model is not None:
             columns[UNIQUE_COLUMN] = self.population_unique_probability
         return with_results(self.data, columns)
@@ -273,15 +273,15 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             If a number of known waves has too many choices.
         """
         rows = []
-        for known in range(1, len(self.waves) + 1):
-            panel = replace(self.panel, known=known)
+        for known_waves in range(1, len(self.waves) + 1):
+            panel = replace(self.panel, known=known_waves)
             refuse_too_many(panel)
             risks = risks_of(self.coded, panel, self.missing, self.method, silent)
             average = self.wave_choice == "average"
             total = math.fsum((risks.average if average else risks.largest).tolist())
             rows.append(
                 {
-                    "known_waves": known,
+                    "known_waves": known_waves,
                     "expected_reidentifications": total,
                     "reidentification_rate": total / self.persons,
                     "persons_unique": math.fsum(
@@ -320,7 +320,7 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
         """
         risks = self.risks
         goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
-        found: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "records": self.n,
             "persons": self.persons,
             "keys": [str(key) for key in self.keys],
@@ -348,20 +348,20 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
         for name, goal in goals.items():
             if goal is not None:
                 threshold = self.risk_threshold(**{name: goal})
-                found[f"for_{name}"] = {
+                figures[f"for_{name}"] = {
                     name: goal,
                     "threshold": threshold if math.isfinite(threshold) else None,
                     "persons": self.unsafe_count(threshold),
                 }
         if self.by_model is not None:
-            return found | self._model_figures(self.by_model)
-        found["weights_tell_little"] = self.weights_tell_little
+            return figures | self._model_figures(self.by_model)
+        figures["weights_tell_little"] = self.weights_tell_little
         at_once = self.any_value or self._quickly_fitted  # or it has no estimate
         if self.beside and self.weights_tell_little and at_once:
-            found["by_model"] = self._beside_figures
+            figures["by_model"] = self._beside_figures
         if not self.any_value and self.persons << len(self.waves) <= _TABLED:
-            found["by_known_waves"] = self.by_known_waves()
-        return found
+            figures["by_known_waves"] = self.by_known_waves()
+        return figures
 
     @property
     def _quickly_fitted(self) -> bool:
@@ -490,7 +490,9 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
         return sheet_of(self.to_dict())
 
     def __repr__(self) -> str:
-        known = "all" if self.known_waves is None else f"{self.known_waves:,}"
+        known_waves = "all" if self.known_waves is None else f"{self.known_waves:,}"
         waves = counted(len(self.waves), "wave")
         persons = counted(self.persons, "person")
-        return self._in_one_line(f"WaveAssessment: {persons} in {waves}, {known} known")
+        return self._in_one_line(
+            f"WaveAssessment: {persons} in {waves}, {known_waves} known"
+        )

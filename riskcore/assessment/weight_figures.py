@@ -70,9 +70,9 @@ class WeightFigures:
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain values for JSON; None for what is infinite."""
         more = {"ratio": self.ratio, "sampling_fraction": self.sampling_fraction}
-        found = {**asdict(self), **more}
+        figures = {**asdict(self), **more}
         return {
-            k: v if v is not None and v < math.inf else None for k, v in found.items()
+            k: v if v is not None and v < math.inf else None for k, v in figures.items()
         }
 
 
@@ -114,31 +114,31 @@ def weight_remarks(
     """
     if weights is None:
         return _without_weights(sampling_fraction)
-    found = []
+    remarks = []
     if weights.smallest < 1:
-        found.append(
+        remarks.append(
             f"{counted(weights.below_one, 'weight')} "
             f"{'is' if weights.below_one == 1 else 'are'} below 1, the smallest "
             f"{weights.smallest:.6g}: a record stands for itself at least."
         )
     if abs(weights.total / weights.records - 1) < _SCALED:
-        found.append(
+        remarks.append(
             "The weights add up to the number of records: if they were scaled to a "
             "mean of 1, the risk is far too high; use weights that add up to the "
             "population."
         )
     if weights.ratio >= _RATIO or (weights.design_effect or 0) >= _DESIGN_EFFECT:
-        found.append(
+        remarks.append(
             f"The weights differ a lot, {weights_text(weights.to_dict())}: check the "
             "smallest and the largest."
         )
     implied = weights.sampling_fraction
     if sampling_fraction and abs(implied / sampling_fraction - 1) > _APART:
-        found.append(
+        remarks.append(
             f"By the weights {100 * implied:.3g} % of the population were sampled, by "
             f"the sampling fraction {100 * sampling_fraction:.3g} %."
         )
-    return found
+    return remarks
 
 
 def _without_weights(sampling_fraction: float | None) -> list[str]:

@@ -161,10 +161,10 @@ class _Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Store the values, unless the option was given before."""
-        given = parser.given if isinstance(parser, _Parser) else set()
-        if option_string is not None and self.dest in given:
+        destinations = parser.given if isinstance(parser, _Parser) else set()
+        if option_string is not None and self.dest in destinations:
             raise argparse.ArgumentError(self, "given twice; give all values at once")
-        given.add(self.dest)
+        destinations.add(self.dest)
         setattr(namespace, self.dest, values)
 
 
@@ -198,19 +198,19 @@ class _Command(_Parser):
             if text == "--":
                 break
             name = text.partition("=")[0]
-            known = self._option_string_actions
-            if name.startswith("--") and " " not in text and name not in known:
-                self.error(f"no option {name}{_perhaps(name, list(known))}")
+            options = self._option_string_actions
+            if name.startswith("--") and " " not in text and name not in options:
+                self.error(f"no option {name}{_perhaps(name, list(options))}")
         return super().parse_known_args(args, namespace)
 
 
-def _perhaps(name: str, known: Sequence[str]) -> str:
+def _perhaps(name: str, options: Sequence[str]) -> str:
     """Return a hint at the options that may have been meant."""
-    close = [one for one in known if one.startswith(name)]
+    close = [option for option in options if option.startswith(name)]
     if not close:
-        words = [one.removeprefix("--") for one in known]
-        found = difflib.get_close_matches(name[2:_LONGEST_OPTION], words)
-        close = [f"--{one}" for one in found]
+        words = [option.removeprefix("--") for option in options]
+        matches = difflib.get_close_matches(name[2:_LONGEST_OPTION], words)
+        close = [f"--{option}" for option in matches]
     return f"; did you mean {' or '.join(close[:_CLOSE])}?" if close else ""
 
 

@@ -110,8 +110,8 @@ def run(options: argparse.Namespace) -> int:
 def _given(options: argparse.Namespace) -> Path:
     """Return the file that was given, or the rules of this folder."""
     if options.file is not None:
-        given: Path = options.file
-        return given
+        path: Path = options.file
+        return path
     if not _RULES.exists():
         raise ValueError("give FILE, a survey file or a file of rules")
     return _RULES

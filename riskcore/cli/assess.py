@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> None:
             lacking = ": --report-public never lists combinations of key values"
         raise ValueError(f"--report-top needs --report{lacking}")
     check_reports(options)
-    reports = [one for one in (options.report, options.report_public) if one]
+    reports = [report for report in (options.report, options.report_public) if report]
     if reports:
         for path in reports:
             replace.refuse_existing(path, options.overwrite)
@@ -223,7 +223,7 @@ def _run_panel(
     if options.report_public or options.report_top:
         option = "--report-top" if options.report_top else "--report-public"
         raise ValueError(f"{option}: not for a panel (--person, --wave); leave it out")
-    found: Any = assess(
+    assessment: Any = assess(
         source,
         options.keys,
         weight,
@@ -231,14 +231,14 @@ def _run_panel(
         progress=progress,
         **asked,
     )
-    figures = found.to_dict(
+    figures = assessment.to_dict(
         thresholds=options.threshold, rate=options.rate, unsafe=options.unsafe
     )
     if options.output is not None:
         progress(f"writing {options.output}")
     files = {
-        options.output: lambda: found.records,
-        options.report: lambda: report_text(options, found),
+        options.output: lambda: assessment.records,
+        options.report: lambda: report_text(options, assessment),
     }
     write_files(options, inputs(options, source), files)
     progress.done()
@@ -275,11 +275,11 @@ def _in_batches(
         return None
     if options.report or options.report_public:
         return None
-    found = source.in_batches([options.keys], weight)
-    if found is None or options.output is None:
-        return found
+    engine = source.in_batches([options.keys], weight)
+    if engine is None or options.output is None:
+        return engine
     target = formats.written_as(options.output)
-    return found if target.streams(found.file.schema) else None
+    return engine if target.streams(engine.file.schema) else None
 
 
 def _not_examined(
@@ -289,7 +289,7 @@ def _not_examined(
     from riskcore.assessment.describe import describe
 
     try:
-        found = describe(
+        description = describe(
             source,
             options.keys,
             weight,
@@ -301,7 +301,7 @@ def _not_examined(
         # Such as a letter that is not UTF-8, or a column that only the metadata have.
         tell(f"warning: the columns without a role were not looked at: {error}")
         return []
-    return [one.to_dict() for one in found.columns if one.role is None]
+    return [column.to_dict() for column in description.columns if column.role is None]
 
 
 def _report(
@@ -321,7 +321,7 @@ def _report(
         unsafe=options.unsafe,
         top=options.report_top,
         roles=role_facts(weight, options.household),
-        not_examined=[one["column"] for one in figures.get("not_examined", ())],
+        not_examined=[column["column"] for column in figures.get("not_examined", ())],
         provenance=provenance(options),
     )
 

@@ -154,7 +154,7 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         refuse_taken(released.names, RECORD_COLUMNS)
         released = released.with_all_columns()
-    found = audit(
+    answer = audit(
         original,
         released,
         options.keys,
@@ -167,9 +167,9 @@ def run(options: argparse.Namespace) -> None:
     progress("writing the answer")
     public = options.report_public
     files = {
-        options.output: lambda: found.released_records,
-        options.report: lambda: _page(found, options),
-        public: lambda: _public_page(found),
+        options.output: lambda: answer.released_records,
+        options.report: lambda: _page(answer, options),
+        public: lambda: _public_page(answer),
     }
     write_files(options, inputs(options, original), files, public=[public])
     progress.done()
@@ -177,30 +177,30 @@ def run(options: argparse.Namespace) -> None:
         names = {"original": str(options.file), "released": str(options.released)}
         if options.earlier is not None:
             names["earlier"] = str(options.earlier)
-        print_json({**names, **found.to_dict()})
+        print_json({**names, **answer.to_dict()})
         return
-    given = f"{options.file}, {options.released}"
+    file_names = f"{options.file}, {options.released}"
     if options.earlier is not None:
-        given += f" with {options.earlier}"
-    print(found.text(f"riskcore {__version__}: {given}"))
+        file_names += f" with {options.earlier}"
+    print(answer.text(f"riskcore {__version__}: {file_names}"))
     written = {"table of claims": options.output, "report": options.report}
     print_files({**written, "report for publication": public})
 
 
-def _page(found: Any, options: argparse.Namespace) -> str:
+def _page(audit: Any, options: argparse.Namespace) -> str:
     """Return the report for internal use."""
     from riskcore.report.audit_page import audit_page
 
     return audit_page(
-        found,
+        audit,
         title=f"{options.released.name}: audit",
         top=options.report_top,
         provenance=provenance(options),
     )
 
 
-def _public_page(found: Any) -> str:
+def _public_page(audit: Any) -> str:
     """Return the report for publication."""
     from riskcore.report.audit_page import public_audit_page
 
-    return public_audit_page(found, title="Audit of the released file")
+    return public_audit_page(audit, title="Audit of the released file")

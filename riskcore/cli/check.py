@@ -181,14 +181,14 @@ def _add_original(parser: argparse.ArgumentParser) -> None:
 
 def _options() -> dict[str, str]:
     """Return the options of the settings, and the setting of each."""
-    known = settings_of(CheckSettings)
-    return {option_of(name, setting): name for name, setting in known.items()}
+    settings = settings_of(CheckSettings)
+    return {option_of(name, setting): name for name, setting in settings.items()}
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     progress = Progress(quiet=options.quiet)
-    given = [
+    setting_names = [
         name
         for option, name in _options().items()
         if getattr(options, option) is not None
@@ -202,15 +202,15 @@ def run(options: argparse.Namespace) -> int:
     if options.file is None:
         raise ValueError("give FILE, the file to be released")
     if options.print_rules:
-        return print_rules(rules_of_check(options, given))
-    rules = arguments_of(options, CheckSettings, given) if given else {}
+        return print_rules(rules_of_check(options, setting_names))
+    rules = arguments_of(options, CheckSettings, setting_names) if setting_names else {}
     others = _sources(options, release)
     source = source_of(options, progress, others.pop("file").reading)
     check_files(options, source, {"--report-public": options.report_public})
-    found = _found(options, release, source, {**others, **rules}, progress)
+    checked = _found(options, release, source, {**others, **rules}, progress)
     files = {
-        options.report: lambda: report_text(options, found),
-        options.report_public: lambda: _rules_page(found),
+        options.report: lambda: report_text(options, checked),
+        options.report_public: lambda: _rules_page(checked),
     }
     public = options.report_public
     write_files(options, inputs(options, source), files, public=[public])
@@ -218,13 +218,13 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         names = {"file": str(options.file)}
         names |= {name: str(path) for name, path in _beside(options).items()}
-        print_json({**names, **found.to_dict()})
+        print_json({**names, **checked.to_dict()})
     else:
         beside = "".join(f", {name} {path}" for name, path in _beside(options).items())
         print(printable(f"riskcore {__version__}: {options.file}{beside}"))
-        print(found.text())
+        print(checked.text())
         print_files({"report for publication": public, "report": options.report})
-    return 0 if found.passed else 1
+    return 0 if checked.passed else 1
 
 
 def _beside(options: argparse.Namespace) -> dict[str, Any]:
@@ -239,14 +239,14 @@ def _found(
     options: argparse.Namespace,
     release: Release | None,
     source: Any,
-    given: dict[str, Any],
+    arguments: dict[str, Any],
     progress: Progress,
 ) -> Any:
     """Return the rules of a file of rules, of a record or of the options, checked."""
     from riskcore.protection.check import check
 
     if release is not None:
-        return release.check(source, progress=progress, **given)
+        return release.check(source, progress=progress, **arguments)
     return check(
         source,
         options.keys,
@@ -254,7 +254,7 @@ def _found(
         options.household,
         record=options.of_record,
         progress=progress,
-        **given,
+        **arguments,
     )
 
 
@@ -286,21 +286,21 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     from riskcore.protection.release.record import read_record, reading_of
 
     beside = _beside(options)
-    found = Source.several({"file": options.file, **beside}, reading(options))
+    sources = Source.several({"file": options.file, **beside}, reading(options))
     if options.of_record is not None:
         recorded = reading_of(read_record(options.of_record))
     elif release is not None:
         recorded = release._reading()
     else:
-        return found
+        return sources
     how = reading_over(options, recorded)
     if how == recorded:
-        found["file"] = released_source(options.file, recorded)
-    return {**found, **Source.several(beside, how)}
+        sources["file"] = released_source(options.file, recorded)
+    return {**sources, **Source.several(beside, how)}
 
 
-def _rules_page(found: Any) -> str:
+def _rules_page(checked: Any) -> str:
     """Return the report for publication."""
     from riskcore.report.sheet_page import public_rules_page
 
-    return public_rules_page(found)
+    return public_rules_page(checked)

@@ -163,11 +163,13 @@ def run(options: argparse.Namespace) -> None:
     settings = _settings(options, before)
     progress = Progress(quiet=options.quiet)
     original, safe = (
-        replace(one, progress=progress.parts(f"reading {one.path}"))
-        for one in Source.several({"a": options.file, "b": options.safe}, how).values()
+        replace(source, progress=progress.parts(f"reading {source.path}"))
+        for source in Source.several(
+            {"a": options.file, "b": options.safe}, how
+        ).values()
     )
     check_files(options, original)
-    found = compare(
+    comparison = compare(
         original,
         safe,
         columns=options.columns,
@@ -180,15 +182,15 @@ def run(options: argparse.Namespace) -> None:
         **settings,
     )
     title = f"{options.file.name} and {options.safe.name}: utility"
-    files = {options.report: lambda: comparison_page(found, title=title)}
+    files = {options.report: lambda: comparison_page(comparison, title=title)}
     write_files(options, inputs(options, original), files)
     progress.done()
     if options.json:
         names = {"original": str(options.file), "safe": str(options.safe)}
-        print_json({**names, **found.to_dict()})
+        print_json({**names, **comparison.to_dict()})
         return
     title = f"riskcore {__version__}: {options.file} and {options.safe}"
-    print(utility_text.comparison_text(found.to_dict(), title))
+    print(utility_text.comparison_text(comparison.to_dict(), title))
     print_files({"report": options.report})
 
 
@@ -217,12 +219,12 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
             raise ValueError("give --keys, or --record with the private record")
         rules = value_of(options, "recodings", _RECODINGS)
         return {"keys": options.keys, "weight": options.weight, "recodings": rules}
-    given = [
+    stated_options = [
         f"--{name}" for name in ("keys", "weight", "recode") if getattr(options, name)
     ]
-    if given:
+    if stated_options:
         raise ValueError(
-            f"--record already gives {', '.join(given)}: leave out that option"
+            f"--record already gives {', '.join(stated_options)}: leave out that option"
         )
     settings, weight = before.settings, before.settings.weight
     if weight in before.dropped:
@@ -230,7 +232,7 @@ def _settings(options: argparse.Namespace, before: Any) -> dict[str, Any]:
         warn(said, UserWarning)
         weight = None
     return {
-        "keys": [one for one in settings.variables if one not in before.dropped],
+        "keys": [key for key in settings.variables if key not in before.dropped],
         "weight": weight,
         "recodings": settings.recodings,
     }

@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_files(options, source, {"--rules": options.rules})
-    found = describe(
+    description = describe(
         source,
         options.keys,
         options.weight,
@@ -105,13 +105,13 @@ def run(options: argparse.Namespace) -> None:
         progress=progress,
     )
     made = {
-        options.report: lambda: report_text(options, found),
-        options.rules: lambda: proposed_rules(source, found, options.rules),
+        options.report: lambda: report_text(options, description),
+        options.rules: lambda: proposed_rules(source, description, options.rules),
     }
     write_files(options, inputs(options, source), made)
     progress.done()
     if options.json:
-        print_json({"file": str(options.file), **found.to_dict()})
+        print_json({"file": str(options.file), **description.to_dict()})
         return
-    print(found.text(f"riskcore {__version__}: {options.file}"))
+    print(description.text(f"riskcore {__version__}: {options.file}"))
     print_files({"report": options.report, "file of rules": options.rules})

@@ -121,19 +121,19 @@ def run(options: argparse.Namespace) -> None:
         needed = [*source.names, *needed]
     data, _ = source.read(needed)
     progress("measuring cells")
-    found = diversity(
+    measures = diversity(
         data,
         options.keys,
         options.sensitive,
         c=options.c,
         **shared,
     )
-    figures = found.summary()
+    figures = measures.summary()
     parts: list[Part] = []
     lines: list[str] = []
     if options.l is not None or options.t is not None:
         asked = {"l": options.l, "t": options.t}
-        rows = found.failing(options.top, **asked)
+        rows = measures.failing(options.top, **asked)
         definition, least = (
             ("distinct", None) if options.l is None else l_parts(options.l)
         )
@@ -141,18 +141,18 @@ def run(options: argparse.Namespace) -> None:
             "l": least,
             "kind": definition,
             "t": options.t,
-            "cells": int(found.fails(**asked).sum()),
-            "records": found.failing_records(**asked),
+            "cells": int(measures.fails(**asked).sum()),
+            "records": measures.failing_records(**asked),
             "failing": [{str(name): _plain(v) for name, v in r.items()} for r in rows],
         }
         lines = _goal(figures["goal"], rows).lines()
         if options.report is not None:
-            shown = found.failing(options.report_top, **asked)
+            shown = measures.failing(options.report_top, **asked)
             parts = [_goal(figures["goal"], shown)]
-    write_results(options, source, found, progress, parts)
+    write_results(options, source, measures, progress, parts)
     progress.done()
     print_results(
-        options, figures, lambda title: "\n".join([found.text(title), *lines])
+        options, figures, lambda title: "\n".join([measures.text(title), *lines])
     )
 
 

@@ -62,9 +62,9 @@ def in_options(message: str) -> str:
     return _NAMES.sub(_as_options, _ARGUMENT.sub(_as_option, said))
 
 
-def _as_option(found: re.Match[str]) -> str:
+def _as_option(match: re.Match[str]) -> str:
     """Return the option of a setting, with its value as it is typed."""
-    name, value = found.groups()
+    name, value = match.groups()
     if not value or (name in _SWITCHES and value in ("True", "False")):
         return _OPTIONS[name]
     word = re.sub(r"\A\{(\w+): '(\w+)'\}\Z", r"\1=\2", value).strip("'")
@@ -72,9 +72,9 @@ def _as_option(found: re.Match[str]) -> str:
     return f"{_OPTIONS[name]} {shown}"
 
 
-def _as_options(found: re.Match[str]) -> str:
+def _as_options(match: re.Match[str]) -> str:
     """Return the options of the first names of a message, and of those with `_`."""
-    begins = found.start() == 0 and found[1] is not None
-    if not (begins or "_" in found[0]):
-        return found[0]
-    return re.sub(_NAME, lambda name: _OPTIONS[name[0]], found[0])
+    begins = match.start() == 0 and match[1] is not None
+    if not (begins or "_" in match[0]):
+        return match[0]
+    return re.sub(_NAME, lambda name: _OPTIONS[name[0]], match[0])

@@ -101,7 +101,7 @@ def reading_over(options: argparse.Namespace, recorded: Reading) -> Reading:
 
     default = vars(Reading(missing_codes={}))
     chosen = vars(reading(options)).items()
-    return replace(recorded, **{x: one for x, one in chosen if one != default[x]})
+    return replace(recorded, **{x: value for x, value in chosen if value != default[x]})
 
 
 def source_of(

@@ -50,19 +50,19 @@ def sources_of(
     """Return the microdata files that a command reads; ``source`` is the first."""
     from riskcore.data.source import Source
 
-    found = [] if source is None else [source]
+    sources = [] if source is None else [source]
     if source is None and getattr(options, "file", None) is not None:
-        found.append(Source.of(options.file, reading(options)))
+        sources.append(Source.of(options.file, reading(options)))
     for other in ("safe", "released", "original", "holdout", "earlier"):
         path = getattr(options, other, None)
         if path is not None:
             # Another file is read with the metadata beside it.
             how = replace(reading(options), metadata=None, sheet=None)
-            found.append(Source.of(path, how))
+            sources.append(Source.of(path, how))
     register = getattr(options, "population", None)
     if isinstance(register, Path):
-        found.append(Source.of(register))
-    return found
+        sources.append(Source.of(register))
+    return sources
 
 
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
@@ -71,8 +71,12 @@ def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Pa
     A private record is not among them: only its owner can read the record, but the
     file made with its secret is for publication. See `refuse_inputs`.
     """
-    found = [path for one in sources_of(options, source) for path in one.paths]
-    return found + rule_files(options)
+    paths = [
+        path
+        for source_file in sources_of(options, source)
+        for path in source_file.paths
+    ]
+    return paths + rule_files(options)
 
 
 def rule_files(options: argparse.Namespace) -> list[Path]:
@@ -92,8 +96,8 @@ def refuse_inputs(
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_sources
 
-    given = {name: getattr(options, name, None) for name in sorted(WRITTEN)}
-    files = {name: [Path(path)] for name, path in given.items() if path is not None}
+    outputs = {name: getattr(options, name, None) for name in sorted(WRITTEN)}
+    files = {name: [Path(path)] for name, path in outputs.items() if path is not None}
     targets = [path for paths in (files | dict(made or {})).values() for path in paths]
     if not targets:
         return
@@ -101,6 +105,6 @@ def refuse_inputs(
     private = [getattr(options, name, None) for name in ("of_record", "rules")]
     read += [Path(path) for path in private if path is not None]
     refuse_sources(targets, read)
-    for one in sources_of(options, source):
-        if one.path is not None:
-            formats.refuse_within(targets, one.path)
+    for source_file in sources_of(options, source):
+        if source_file.path is not None:
+            formats.refuse_within(targets, source_file.path)

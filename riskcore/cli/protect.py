@@ -326,8 +326,8 @@ def _accepted_in_vain(
     accept: Iterable[Any], leaks: Iterable[dict[str, Any]]
 ) -> Iterator[str]:
     """Yield that there was nothing to accept in some columns."""
-    leaky = {ORDER if one["column"] is None else one["column"] for one in leaks}
-    leaky |= {name for one in leaky for name in one.split(" + ")}
+    leaky = {ORDER if leak["column"] is None else leak["column"] for leak in leaks}
+    leaky |= {name for leak in leaky for name in leak.split(" + ")}
     for name in accept:
         if name != ANY and str(name) not in leaky:
             yield f"{str(name)!r} has no leak: there was nothing to accept."

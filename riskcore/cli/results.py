@@ -116,7 +116,7 @@ def write_files(
 def write_results(
     options: argparse.Namespace,
     source: Any,
-    found: Any,
+    result: Any,
     progress: Progress,
     parts: Sequence[Part] = (),
 ) -> None:
@@ -127,24 +127,24 @@ def write_results(
     if options.output is not None:
         progress(f"writing {options.output}")
     made = {
-        options.output: lambda: found.records,
-        options.report: lambda: report_text(options, found, parts),
+        options.output: lambda: result.records,
+        options.report: lambda: report_text(options, result, parts),
     }
     write_files(options, inputs(options, source), made)
 
 
 def report_text(
-    options: argparse.Namespace, found: Any, parts: Sequence[Part] = ()
+    options: argparse.Namespace, result: Any, parts: Sequence[Part] = ()
 ) -> str:
     """Return the page of the internal report of a result."""
     from riskcore.report.sheet_charts import part_charts
     from riskcore.report.sheet_page import sheet_page
 
-    sheet = found._sheet()
+    sheet = result._sheet()
     return sheet_page(
         replace(sheet, parts=[*sheet.parts, *parts]),
         title=f"{options.file.name}: {sheet.name.lower()}",
-        charts=part_charts(found),
+        charts=part_charts(result),
         provenance=provenance(options),
     )
 

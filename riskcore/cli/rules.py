@@ -42,22 +42,24 @@ def files_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return the values of options that ``[output]`` has a name for, by this name."""
     from riskcore.protection.settings.rules_table import TABLES
 
-    known = TABLES["output"]
-    assert isinstance(known, Mapping)
-    found = {
-        name: getattr(options, option_of(name, one), None)
-        for name, one in known.items()
+    settings = TABLES["output"]
+    assert isinstance(settings, Mapping)
+    values = {
+        name: getattr(options, option_of(name, setting), None)
+        for name, setting in settings.items()
     }
-    return {**found, "file": options.output}
+    return {**values, "file": options.output}
 
 
-def rules_of_check(options: argparse.Namespace, given: Iterable[str]) -> Release:
+def rules_of_check(
+    options: argparse.Namespace, setting_names: Iterable[str]
+) -> Release:
     """Return the rules that the options of ``check`` say."""
     for name in ("of_record", "original"):
         if getattr(options, name) is not None:
             option = name.removeprefix("of_")
             raise ValueError(f"--print-rules prints options; leave out --{option}")
-    names = [*given]
+    names = [*setting_names]
     rules = arguments_of(options, CheckSettings, names) if names else {}
     return rules_of(options, rules, {"file": options.file}, data=False)
 
@@ -82,5 +84,5 @@ def rules_of(
         reading=reading(options),
         output={**(files_of(options) if data else {}), **output},
         check={name: settings[name] for name in checks & settings.keys()},
-        **{name: one for name, one in settings.items() if name not in checks},
+        **{name: value for name, value in settings.items() if name not in checks},
     )

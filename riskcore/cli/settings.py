@@ -27,10 +27,10 @@ def add_settings(
 
     ``without`` are tables whose settings are left out.
     """
-    known = settings_of(table)
+    settings = settings_of(table)
     left_out = {name for other in without for name in settings_of(other)}
-    for name in names or [name for name in known if name not in left_out]:
-        add_setting(command, name, known[name])
+    for name in names or [name for name in settings if name not in left_out]:
+        add_setting(command, name, settings[name])
 
 
 def add_setting(command: Any, name: str, setting: Setting) -> None:
@@ -52,9 +52,10 @@ def arguments_of(
 
     ``columns`` are those of the file, which tell where a name ends.
     """
-    known = settings_of(table)
+    settings = settings_of(table)
     return {
-        name: value_of(options, name, known[name], columns) for name in names or known
+        name: value_of(options, name, settings[name], columns)
+        for name in names or settings
     }
 
 

@@ -36,7 +36,7 @@ def shell_lines(words: Sequence[str]) -> str:
         if word.startswith("--") and len(word) > 2:
             options.append([])
         options[-1].append(word)
-    lines = [shell_line(one) for one in options]
+    lines = [shell_line(option) for option in options]
     return " \\\n    ".join(_cut(line) for line in lines)
 
 

@@ -149,10 +149,10 @@ def _check(options: argparse.Namespace) -> None:
     needs = _NEEDS[options.kind]
     every = {name for names in _NEEDS.values() for name in names}
     for name in sorted(every):
-        given = getattr(options, name) is not None
-        if name in needs and not given:
+        is_set = getattr(options, name) is not None
+        if name in needs and not is_set:
             raise ValueError(f"{options.kind} needs --{name}")
-        if name not in needs and given:
+        if name not in needs and is_set:
             raise ValueError(f"{options.kind} does not use --{name}")
     if options.kind in _SURVEYS:
         if options.sample is not None:
@@ -233,5 +233,5 @@ def _uniques(F: Any, f: Any, options: argparse.Namespace) -> str:
     from riskcore.report.text import uniques_text
 
     # For pitman, cells is None: no cells are possible beyond those of the population.
-    found = estimate_simulated(F, f, cells=options.cells)
-    return uniques_text(found.to_dict(), f"riskcore {__version__}: {options.kind}")
+    estimates = estimate_simulated(F, f, cells=options.cells)
+    return uniques_text(estimates.to_dict(), f"riskcore {__version__}: {options.kind}")

@@ -108,7 +108,7 @@ def run(options: argparse.Namespace) -> None:
     if options.output is not None:
         needed = [*source.names, *needed]
     data, _ = source.read(needed, options.weight)
-    found = suda(
+    special_uniques = suda(
         data,
         options.keys,
         options.max_size,
@@ -117,15 +117,19 @@ def run(options: argparse.Namespace) -> None:
         missing=options.missing,
         progress=progress,
     )
-    parts = [_highest(found.riskiest(options.report_top))] * (options.report_top > 0)
-    write_results(options, source, found, progress, parts)
+    parts = [_highest(special_uniques.riskiest(options.report_top))] * (
+        options.report_top > 0
+    )
+    write_results(options, source, special_uniques, progress, parts)
     progress.done()
-    riskiest = found.riskiest(options.top)
-    figures = found.summary()
+    riskiest = special_uniques.riskiest(options.top)
+    figures = special_uniques.summary()
     if options.top:
         figures["riskiest"] = [_plain(row) for row in riskiest]
     top = _highest(riskiest).lines() if riskiest else []
-    print_results(options, figures, lambda title: "\n".join([found.text(title), *top]))
+    print_results(
+        options, figures, lambda title: "\n".join([special_uniques.text(title), *top])
+    )
 
 
 def _highest(riskiest: list[dict[Any, Any]]) -> Part:

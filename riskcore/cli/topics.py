@@ -48,24 +48,26 @@ class HelpByTopic(argparse.Action):
         """Print the help and end."""
         topics = self.topics(parser)
         if values is not None and values not in topics:
-            known = ", ".join(topics)
-            raise argparse.ArgumentError(self, f"no topic {values!r}; give {known}")
+            names = ", ".join(topics)
+            raise argparse.ArgumentError(self, f"no topic {values!r}; give {names}")
         text = self.overview(parser) if values is None else topics[values]
         parser._print_message(text, sys.stdout)
         parser.exit()
 
     def topics(self, parser: argparse.ArgumentParser) -> dict[str, str]:
         """Return the help of each topic."""
-        found = {}
+        help_texts = {}
         for name, actions in _groups(parser).items():
             formatter = parser._get_formatter()
             formatter.start_section(name)
             formatter.add_arguments(actions)
             formatter.end_section()
             formatter.add_text(self._texts.get(name))
-            found[name] = formatter.format_help()
+            help_texts[name] = formatter.format_help()
         others = {name: f"{text}\n" for name, text in self._texts.items()}
-        return found | {name: others[name] for name in others if name not in found}
+        return help_texts | {
+            name: others[name] for name in others if name not in help_texts
+        }
 
     def overview(self, parser: argparse.ArgumentParser) -> str:
         """Return the main options, and the options of each topic by name."""
@@ -80,7 +82,9 @@ class HelpByTopic(argparse.Action):
         formatter.end_section()
         lines = [f"topics, each with riskcore {parser.prog.split()[-1]} --help TOPIC:"]
         for name in self.topics(parser):
-            options = [one.option_strings[-1] for one in _groups(parser).get(name, ())]
+            options = [
+                option.option_strings[-1] for option in _groups(parser).get(name, ())
+            ]
             said = " ".join(options)
             lines += textwrap.wrap(
                 said,

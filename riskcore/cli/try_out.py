@@ -178,7 +178,8 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress, _reading(options, release))
     candidates = {
-        name: _settings(options, name, one, source.names) for name, one in words.items()
+        name: _settings(options, name, entry, source.names)
+        for name, entry in words.items()
     }
     check_files(options, source)
     if release is not None:
@@ -186,7 +187,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         keys = options.keys if len(options.keys) > 1 else options.keys[0]
         asked = arguments_of(options, WriteSettings, _LAYOUT)
-        layout = {name: one for name, one in asked.items() if one or one == []}
+        layout = {name: entry for name, entry in asked.items() if entry or entry == []}
         tried = try_out(source, keys, candidates, layout=layout, progress=progress)
     title = f"{options.file.name}: protections tried"
     files = {options.report: lambda: trials_page(tried, title=title)}
@@ -205,7 +206,7 @@ def run(options: argparse.Namespace) -> int:
         print_files({"report": options.report})
         if options.script is not None:
             print(f"\n{shell_lines(again)}")
-    return 0 if any(one.safe for one in tried.trials) else 1
+    return 0 if any(entry.safe for entry in tried.trials) else 1
 
 
 def _candidate(text: str) -> tuple[str, str]:
@@ -226,8 +227,8 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.rules import Release
 
-    given = ("keys", "weight", "candidate", "costs", "script", "output")
-    for name in (*given, *_OF_ALL, *_LAYOUT):
+    stated_names = ("keys", "weight", "candidate", "costs", "script", "output")
+    for name in (*stated_names, *_OF_ALL, *_LAYOUT):
         if getattr(options, name):
             raise ValueError(f"--rules states what to try: leave out --{name}")
     release = Release.read(options.rules)
@@ -253,11 +254,11 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
         raise ValueError("give --candidate")
     words, common = {}, []
     for option in _OF_ALL:
-        pairs = ["=".join(one) for one in getattr(options, option)]
+        pairs = ["=".join(entry) for entry in getattr(options, option)]
         common += [f"--{option}", *pairs] if pairs else []
-    for name, one in gathered("--candidate", options.candidate).items():
+    for name, entry in gathered("--candidate", options.candidate).items():
         try:
-            words[name] = [*common, *shlex.split(one)]
+            words[name] = [*common, *shlex.split(entry)]
         except ValueError as error:
             raise ValueError(f"candidate {name}: {error}") from None
     return _with_costs(words) if options.costs else words
@@ -307,12 +308,12 @@ def _settings(
         parsed = command.parse_args([str(options.file), *words])
     except ValueError as error:
         raise ValueError(f"candidate {name}: {error}") from None
-    given = {
+    changes = {
         key
         for key, value in vars(parsed).items()
         if key not in ("run", "file") and value != command.get_default(key)
     }
-    if foreign := sorted(given - _OF_CANDIDATES):
+    if foreign := sorted(changes - _OF_CANDIDATES):
         option = f"--{foreign[0].replace('_', '-')}"
         raise ValueError(
             f"candidate {name}: {option} is not an option of candidates; give keys, "
@@ -344,8 +345,8 @@ def _rules(
 def _command(options: argparse.Namespace, words: list[str], output: str) -> list[str]:
     """Return the words of the command that makes the safe file of a candidate."""
     line = ["riskcore", "protect", str(options.file)]
-    for one in options.keys:
-        line += ["--keys", *one]
+    for keys in options.keys:
+        line += ["--keys", *keys]
     if options.weight is not None:
         line += ["--weight", options.weight]
     for name, setting in settings_of(ReadSettings).items():

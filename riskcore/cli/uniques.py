@@ -138,11 +138,11 @@ def run(options: argparse.Namespace) -> None:
 
     check_files(options, None)
     progress = Progress(quiet=options.quiet)
-    found = _of_sizes(options) if options.sizes else _of_file(options, progress)
+    estimates = _of_sizes(options) if options.sizes else _of_file(options, progress)
     name = "" if options.file is None else f"{options.file.name}: population uniques"
     files = {
         options.report: lambda: uniques_page(
-            found,
+            estimates,
             title=name or "Population uniques",
             provenance=provenance(options),
         ),
@@ -150,10 +150,10 @@ def run(options: argparse.Namespace) -> None:
     write_files(options, inputs(options), files)
     progress.done()
     if options.json:
-        print_json(found.to_dict())
+        print_json(estimates.to_dict())
         return
     name = "size indices" if options.file is None else str(options.file)
-    print(text.uniques_text(found.to_dict(), f"riskcore {__version__}: {name}"))
+    print(text.uniques_text(estimates.to_dict(), f"riskcore {__version__}: {name}"))
     print_files({"report": options.report})
 
 
@@ -191,12 +191,12 @@ def _of_sizes(options: argparse.Namespace) -> Any:
         raise ValueError("give --sizes, or FILE and --keys, not both")
     if options.weight is not None or options.missing != "refuse":
         raise ValueError("--sizes cannot be combined with --weight or --missing")
-    given = {
+    key_options = {
         "--cell-models": options.cell_models,
         "--cluster": options.cluster,
         "--strata": options.strata,
     }
-    for name, value in given.items():
+    for name, value in key_options.items():
         if value is not None:
             raise ValueError(f"{name} needs keys, so give FILE in place of --sizes")
     if options.population is None or options.cells is None:

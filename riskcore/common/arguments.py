@@ -38,10 +38,10 @@ def names(argument: str, value: Any) -> list[Any]:
         raise TypeError(f"{argument} is a list of column names: write [{value!r}]")
     if not isinstance(value, Iterable):
         raise TypeError(f"{argument} is a list of column names, not {shown(value)}")
-    found = list(value)
-    for one in found:
-        column_name(argument, one)
-    return found
+    column_names = list(value)
+    for name in column_names:
+        column_name(argument, name)
+    return column_names
 
 
 def column_name(argument: str, value: Any) -> None:
@@ -90,17 +90,17 @@ def number_in(
     Traceback (most recent call last):
     ValueError: beta=-1: need a number >= 0
     """
-    found = number(argument, value)
+    point = number(argument, value)
     low, high = interval[1:-1].split(", ")
-    inside = float(low) < found < float(high)
-    inside |= interval.startswith("[") and found == float(low)
-    inside |= interval.endswith("]") and found == float(high)
+    inside = float(low) < point < float(high)
+    inside |= interval.startswith("[") and point == float(low)
+    inside |= interval.endswith("]") and point == float(high)
     if not inside:
         within = f"in {interval}"
         if high == "inf":
             within = f"{'>=' if interval.startswith('[') else '>'} {low}"
         raise ValueError(f"{argument}={shown(value)}: need {what} {within}")
-    return found
+    return point
 
 
 def normal_reach(level: float) -> float:
@@ -122,11 +122,11 @@ def whole_from(
     Traceback (most recent call last):
     ValueError: N=0: need a whole number from 1 to 2^53
     """
-    found = whole(argument, value)
-    if not low <= found <= high:
+    integer = whole(argument, value)
+    if not low <= integer <= high:
         ends = f"from {_end(low)} to {_end(high)}"
         raise ValueError(f"{argument}={shown(value)}: need {what} {ends}")
-    return found
+    return integer
 
 
 def _end(bound: int) -> str:
@@ -173,17 +173,17 @@ def numbers(
 ) -> NDArray[Any]:
     """Return numbers as an array that keeps their type."""
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:  # NumPy's message has no name
         raise ValueError(
             f"{argument}: need {what}, got rows of several lengths"
         ) from None
-    if given.dtype.kind not in kinds:
-        raise TypeError(f"{argument}: need {what}, got {given.dtype}")
-    if dimensions is not None and given.ndim != dimensions:
+    if array.dtype.kind not in kinds:
+        raise TypeError(f"{argument}: need {what}, got {array.dtype}")
+    if dimensions is not None and array.ndim != dimensions:
         need = "one dimension" if dimensions == 1 else f"{dimensions} dimensions"
-        raise ValueError(f"{argument}: need {need}, got shape {given.shape}")
-    return given
+        raise ValueError(f"{argument}: need {need}, got shape {array.shape}")
+    return array
 
 
 def refuse(argument: str, bad: Any, need: str) -> None:

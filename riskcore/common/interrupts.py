@@ -27,5 +27,5 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for each in pressed:
-        signal.raise_signal(each)
+    for signal_number in pressed:
+        signal.raise_signal(signal_number)

@@ -66,9 +66,9 @@ def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
         folded.setdefault(_folded(name), []).append(name)
     close = dict.fromkeys(
         name
-        for one in lacking[:_CLOSE]
-        for found in difflib.get_close_matches(_folded(one), folded)
-        for name in folded[found]
+        for missing_name in lacking[:_CLOSE]
+        for match in difflib.get_close_matches(_folded(missing_name), folded)
+        for name in folded[match]
     )
     meant = " or ".join(map(_shown, islice(close, _CLOSE)))
     return f" did you mean {meant}?" if meant else ""

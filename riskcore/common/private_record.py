@@ -117,9 +117,9 @@ def member(content: Mapping[str, Any], name: str, kind: Any, where: str = "") ->
 def names_of(output: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """Return a list of names in what a record says of the output."""
     names = member(output, name, list, "output")
-    for one in names:
-        if not isinstance(one, str):
-            raise ValueError(f"output.{name}: {reprlib.repr(one)} is not a name")
+    for entry in names:
+        if not isinstance(entry, str):
+            raise ValueError(f"output.{name}: {reprlib.repr(entry)} is not a name")
     return tuple(names)
 
 

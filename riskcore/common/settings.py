@@ -369,8 +369,8 @@ def split_by_columns(
     option: str, pairs: Iterable[tuple[str, str]], columns: Iterable[Any]
 ) -> list[tuple[str, str]]:
     """Return pairs split again behind columns whose names may hold an equals sign."""
-    known = set(map(str, columns))
-    return [_split(option, "=".join(names), known) for names in pairs]
+    column_names = set(map(str, columns))
+    return [_split(option, "=".join(names), column_names) for names in pairs]
 
 
 def _split(option: str, text: str, known: set[str]) -> tuple[str, str]:
@@ -398,21 +398,21 @@ def settings_of(table: type) -> Mapping[str, Setting]:
     return {name: annotation.__metadata__[0] for name, annotation in types}
 
 
-def complete(table: type[Table], given: Table) -> Table:
+def complete(table: type[Table], options: Table) -> Table:
     """Return all settings, with defaults for missing ones; refuse invalid settings."""
     settings = settings_of(table)  # type: ignore[arg-type]
-    values: Mapping[str, Any] = given  # type: ignore[assignment]
+    values: Mapping[str, Any] = options  # type: ignore[assignment]
     for name in values:
         if name not in settings:
             raise TypeError(_unexpected(name, settings))
-    found = {name: values.get(name, s.default) for name, s in settings.items()}
+    all_settings = {name: values.get(name, s.default) for name, s in settings.items()}
     for name, setting in settings.items():
-        setting.check(name, found[name])
-    return found  # type: ignore[return-value]
+        setting.check(name, all_settings[name])
+    return all_settings  # type: ignore[return-value]
 
 
-def _unexpected(name: str, known: Iterable[str]) -> str:
-    close = get_close_matches(name, known, 1)
+def _unexpected(name: str, known_names: Iterable[str]) -> str:
+    close = get_close_matches(name, known_names, 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"unexpected keyword argument {name!r}{hint}"
 

@@ -105,7 +105,7 @@ class Sheet:
 
 
 def _indented(sentences: Sequence[str], indent: int) -> list[str]:
-    return [" " * indent + printable(one) for one in sentences]
+    return [" " * indent + printable(sentence) for sentence in sentences]
 
 
 class OnASheet(WithReport):

@@ -57,10 +57,10 @@ def parsed(text: str, name: str) -> dict[str, Any]:
         raise RulesError(f"{name}: nested too deeply") from None
     except tomllib.TOMLDecodeError as error:
         said = str(error)
-        found = _SAID_AT.search(said)
-        place = [] if found is None else [one for one in found.groups() if one]
+        match = _SAID_AT.search(said)
+        place = [] if match is None else [group for group in match.groups() if group]
         where = _at(name, *(place or [text.count("\n") + 1]))
-        said = said if found is None else said[: found.start()]
+        said = said if match is None else said[: match.start()]
         raise RulesError(f"{where}: not TOML: {said}") from None
 
 
@@ -91,15 +91,15 @@ def position(text: str, place: Place) -> str:
     at, names = 0, 0  # the position of the key, and how many names lead to it
     table, begin = Place(), 0
     for line in text.splitlines(keepends=True):
-        if found := _KEYS.match(line):
-            path = _names(found["keys"])
-            outer = 0 if found["table"] else len(table)
-            table, path = (path, path) if found["table"] else (table, table + path)
+        if match := _KEYS.match(line):
+            path = _names(match["keys"])
+            outer = 0 if match["table"] else len(table)
+            table, path = (path, path) if match["table"] else (table, table + path)
             common = min(len(path), len(place))
             if common > names and path[:common] == place[:common]:
-                starts = [one.start() for one in re.finditer(_KEY, found["keys"])]
+                starts = [key.start() for key in re.finditer(_KEY, match["keys"])]
                 which = max(common - outer, 1) - 1
-                at, names = begin + found.start("keys") + starts[which], common
+                at, names = begin + match.start("keys") + starts[which], common
         begin += len(line)
     value: Any = parsed(text, "")
     for number, name in enumerate(place):
@@ -115,10 +115,10 @@ def position(text: str, place: Place) -> str:
 
 def _names(keys: str) -> Place:
     """Return the names of a dotted key."""
-    found: Any = tomllib.loads(f"{keys} = 0")
+    value: Any = tomllib.loads(f"{keys} = 0")
     names = []
-    while isinstance(found, dict):
-        [(name, found)] = found.items()
+    while isinstance(value, dict):
+        [(name, value)] = value.items()
         names.append(name)
     return tuple(names)
 
@@ -128,10 +128,10 @@ def _behind(text: str, at: int, words: Any) -> int:
     if isinstance(words, dict | list):
         return at
     said = words if isinstance(words, str) else _written(words)
-    found = re.compile(rf"[\"']?(?<![\w-]){re.escape(said)}(?![\w-])").search(
+    match = re.compile(rf"[\"']?(?<![\w-]){re.escape(said)}(?![\w-])").search(
         text, at + 1
     )
-    return at if found is None else found.start()
+    return at if match is None else match.start()
 
 
 def toml_of(tables: Mapping[str, Any]) -> str:

@@ -93,7 +93,9 @@ class Coefficient:
         both estimates are significant. "estimate" means that one of the files alone
         has a finite estimate.
         """
-        signs = [_sign(one) for one in (self.interval_before, self.interval_after)]
+        signs = [
+            _sign(interval) for interval in (self.interval_before, self.interval_after)
+        ]
         if signs[0] == signs[1]:
             return ""
         if None in signs:
@@ -165,20 +167,22 @@ class ModelComparison:
     def slopes(self) -> tuple[Coefficient, ...]:
         """The coefficients but the intercept that a file has an estimate of."""
         return tuple(
-            one
-            for one in self.coefficients[1:]
-            if one.before is not None or one.after is not None
+            coefficient
+            for coefficient in self.coefficients[1:]
+            if coefficient.before is not None or coefficient.after is not None
         )
 
     @property
     def changed(self) -> tuple[Coefficient, ...]:
         """The slopes whose sign or significance changes."""
-        return tuple(one for one in self.slopes if one.change)
+        return tuple(slope for slope in self.slopes if slope.change)
 
     @property
     def disjoint(self) -> tuple[Coefficient, ...]:
         """The other slopes whose intervals are disjoint."""
-        return tuple(one for one in self.slopes if one.disjoint and not one.change)
+        return tuple(
+            slope for slope in self.slopes if slope.disjoint and not slope.change
+        )
 
     @property
     def status(self) -> Status:
@@ -221,14 +225,14 @@ class ModelComparison:
         """
         rows = [
             {
-                **asdict(one),
-                "interval_before": _list(one.interval_before),
-                "interval_after": _list(one.interval_after),
-                "overlap": one.overlap,
-                "difference": one.difference,
-                "change": one.change,
+                **asdict(coefficient),
+                "interval_before": _list(coefficient.interval_before),
+                "interval_after": _list(coefficient.interval_after),
+                "overlap": coefficient.overlap,
+                "difference": coefficient.difference,
+                "change": coefficient.change,
             }
-            for one in self.coefficients
+            for coefficient in self.coefficients
         ]
         return {
             **asdict(self),
@@ -248,11 +252,15 @@ def _all_keep(m: int) -> str:
 
 def _least(coefficients: Sequence[Coefficient]) -> str:
     """Return how much the intervals overlap, in words."""
-    found = [(one.overlap, one.term) for one in coefficients if one.overlap is not None]
-    if not found:
+    overlaps = [
+        (coefficient.overlap, coefficient.term)
+        for coefficient in coefficients
+        if coefficient.overlap is not None
+    ]
+    if not overlaps:
         return ""
-    least, term = min(found, key=lambda pair: pair[0])
-    if len(found) == 1:
+    least, term = min(overlaps, key=lambda pair: pair[0])
+    if len(overlaps) == 1:
         return f", its intervals overlap by {100 * least:.3g} %"
     if least == 1:
         return ", and no interval moves"
@@ -261,12 +269,12 @@ def _least(coefficients: Sequence[Coefficient]) -> str:
 
 
 def _named(coefficients: Sequence[Coefficient]) -> str:
-    return some([one.term for one in coefficients])
+    return some([coefficient.term for coefficient in coefficients])
 
 
 def some(names: Sequence[str]) -> str:
     """Return the first names and the number of the others."""
-    first = [shortened(one, _LONGEST_NAME) for one in names[:_NAMED]]
+    first = [shortened(name, _LONGEST_NAME) for name in names[:_NAMED]]
     more = len(names) - len(first)
     return listed([*first, f"{more} more"] if more else first)
 
@@ -345,12 +353,12 @@ class TableComparison:
     @property
     def outside(self) -> tuple[TableCell, ...]:
         """The cells whose share leaves the interval that it had before."""
-        return tuple(one for one in self.cells if one.outside)
+        return tuple(cell for cell in self.cells if cell.outside)
 
     @property
     def largest(self) -> TableCell | None:
         """The cell whose share changes most."""
-        return max(self.cells, key=lambda one: abs(one.change), default=None)
+        return max(self.cells, key=lambda cell: abs(cell.change), default=None)
 
     @property
     def status(self) -> Status:
@@ -379,7 +387,8 @@ class TableComparison:
             return f"{said}; no share changes"
         cell = zip(self.columns, largest.categories, strict=True)
         where = ", ".join(
-            shortened(category_of(name, one), _LONGEST_NAME) for name, one in cell
+            shortened(category_of(name, category), _LONGEST_NAME)
+            for name, category in cell
         )
         return (
             f"{said}; the largest change is {100 * largest.change:+.3g} percentage "
@@ -397,12 +406,12 @@ class TableComparison:
         """
         cells = [
             {
-                **asdict(one),
-                "categories": list(map(code, one.categories)),
-                "change": one.change,
-                "outside": one.outside,
+                **asdict(cell),
+                "categories": list(map(code, cell.categories)),
+                "change": cell.change,
+                "outside": cell.outside,
             }
-            for one in self.cells
+            for cell in self.cells
         ]
         return {
             **asdict(self),

@@ -171,8 +171,8 @@ def compare(
     arguments.column_name("id", id)
     if safe_reading is not None:
         safe = Source.of(safe, safe_reading)
-    given = {"original": original, "safe file": safe}
-    sources = tuple(Source.several(given, reading).values())
+    inputs = {"original": original, "safe file": safe}
+    sources = tuple(Source.several(inputs, reading).values())
     rules = _rules(recodings, sources[0])
     weight = sources[0].weight if weight is None else weight
     check_columns(names, weight, numbers, strata_names, id)
@@ -180,7 +180,7 @@ def compare(
     files: list[File] = []
     ids = []
     for source, what in zip(sources, ("original", "safe file"), strict=True):
-        source.check([one for one in needed if one is not None])
+        source.check([column for column in needed if column is not None])
         say(f"reading the {what}")
         data, _ = source.read(needed, weight, numbers)
         engine = engine_of(data)
@@ -199,7 +199,7 @@ def compare(
             ids.append(code_column(Records.of(data), id))
     if id is not None:
         files[1] = files[1].take(_matching(*ids))
-    found = compare_files(
+    comparison = compare_files(
         files[0],
         files[1],
         names,
@@ -214,13 +214,13 @@ def compare(
     )
     say("repeating models and tables")
     used = Columns((files[0], files[1]), names, rules, sources[0].labels)
-    return with_studies(found, used, *studied)
+    return with_studies(comparison, used, *studied)
 
 
 def refuse_single(engine: Any, **needs: Any) -> None:
     """Refuse arguments that need single records, of data on an engine."""
-    for what, given in needs.items():
-        if given is not None and given != ():
+    for what, value in needs.items():
+        if value is not None and value != ():
             raise engine.refuse_single(what)
 
 
@@ -228,12 +228,12 @@ def _rules(
     recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None, source: Source
 ) -> dict[Any, Recoding]:
     """Return the recodings; those given as paths are read."""
-    given: Any = {} if recodings is None else recodings
-    if not isinstance(given, Mapping):
-        shown = arguments.shown(given)
+    mapping: Any = {} if recodings is None else recodings
+    if not isinstance(mapping, Mapping):
+        shown = arguments.shown(mapping)
         raise TypeError(f"recodings={shown}: need a mapping by column")
     rules = {}
-    for name, rule in given.items():
+    for name, rule in mapping.items():
         if isinstance(rule, PATHS):
             rule = recoding_of(rule, source.variables.get(name))
         if not isinstance(rule, Recoding):
@@ -254,8 +254,8 @@ def check_columns(
 ) -> None:
     """Refuse columns with two roles."""
     check_names(keys, {"weight": weight}, ())
-    for what, given in (("columns", numbers), ("strata", strata)):
-        twice = [one for i, one in enumerate(given) if one in given[:i]]
+    for what, names in (("columns", numbers), ("strata", strata)):
+        twice = [column for i, column in enumerate(names) if column in names[:i]]
         if twice:
             raise ValueError(f"{what}: {twice[0]!r} appears twice")
     for name in numbers:
@@ -308,7 +308,8 @@ def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
                 f"the {what} have the id of another record"
             )
     if len(original.labels) != len(safe.labels) or not all(
-        one == other for one, other in zip(original.labels, safe.labels, strict=True)
+        label == other
+        for label, other in zip(original.labels, safe.labels, strict=True)
     ):
         raise ValueError(
             f"id {original.name!r}: the ids of the files differ; if the safe file has "

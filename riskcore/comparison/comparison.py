@@ -129,8 +129,10 @@ class KeyComparison:
         if self.information_lost is None:
             return None
         # Averaged over all records, as the information lost is.
-        known = self.original.entropy * (1 - self.original.missing_share)
-        return min(self.information_lost / known, 1.0) if known > 0 else 0.0
+        mean_entropy = self.original.entropy * (1 - self.original.missing_share)
+        return (
+            min(self.information_lost / mean_entropy, 1.0) if mean_entropy > 0 else 0.0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,8 @@ class Moments:
             return cls(0, len(values), None, None, None)
         x, w = values[present], weight[present]
         mean, variance = measures.mean_and_variance(x, w)
-        found = measures.quantiles(x, w, QUANTILES)
-        return cls(n, len(values) - n, mean, variance, found)
+        quantiles = measures.quantiles(x, w, QUANTILES)
+        return cls(n, len(values) - n, mean, variance, quantiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +311,13 @@ class Comparison(WithReport):
     @property
     def verdicts(self) -> tuple[str, ...]:
         """A sentence for each model and table: whether its conclusions change."""
-        models = (f"{one.formula}: {one.verdict}" for one in self.models)
-        tables = (f"table {one.name}: {one.verdict}" for one in self.tables)
+        models = (
+            f"{comparison.formula}: {comparison.verdict}" for comparison in self.models
+        )
+        tables = (
+            f"table {comparison.name}: {comparison.verdict}"
+            for comparison in self.tables
+        )
         return *models, *tables
 
     def key(self, name: Hashable) -> KeyComparison:
@@ -329,18 +336,18 @@ class Comparison(WithReport):
         KeyError
             If ``name`` is not a key.
         """
-        for one in self.keys:
-            if one.key == name:
-                return one
-        known = ", ".join(repr(one.key) for one in self.keys)
+        for comparison in self.keys:
+            if comparison.key == name:
+                return comparison
+        names = ", ".join(repr(comparison.key) for comparison in self.keys)
         raise NoSuchNameError(
-            f"{name!r} is not a key of the comparison; keys are {known}"
+            f"{name!r} is not a key of the comparison; keys are {names}"
         )
 
     @property
     def compared_pairs(self) -> tuple[PairComparison, ...]:
         """The pairs of keys whose tables have the same categories in both files."""
-        return tuple(one for one in self.pairs if one.total_variation is not None)
+        return tuple(pair for pair in self.pairs if pair.total_variation is not None)
 
     @property
     def mean_total_variation(self) -> float | None:
@@ -364,8 +371,10 @@ class Comparison(WithReport):
         """
         if self.records_before != self.records_after:
             return ()
-        found = [each for one in self.keys for each in losses_of(one.key, one.table)]
-        return tuple(sorted(found, key=lambda one: -one.lost))
+        category_losses = [
+            loss for entry in self.keys for loss in losses_of(entry.key, entry.table)
+        ]
+        return tuple(sorted(category_losses, key=lambda entry: -entry.lost))
 
     @property
     def largest_loss(self) -> CategoryLoss | None:
@@ -376,7 +385,7 @@ class Comparison(WithReport):
     @property
     def largest_change(self) -> CategoryLoss | None:
         """The category whose share of the known values changed most."""
-        return max(self.losses, key=lambda one: abs(one.change), default=None)
+        return max(self.losses, key=lambda loss: abs(loss.change), default=None)
 
     @property
     def mean_total_variation_of_values(self) -> float | None:
@@ -400,7 +409,7 @@ class Comparison(WithReport):
             By total variation; ties in the order of the keys.
         """
         ranked = sorted(
-            self.compared_pairs, key=lambda one: -(one.total_variation or 0)
+            self.compared_pairs, key=lambda pair: -(pair.total_variation or 0)
         )
         if count == 1:
             return ranked[0] if ranked else None
@@ -409,7 +418,7 @@ class Comparison(WithReport):
     @property
     def newly_missing(self) -> int | None:
         """The number of key values that are newly missing, over all keys."""
-        counts = [one.suppressed for one in self.keys]
+        counts = [comparison.suppressed for comparison in self.keys]
         return None if None in counts else sum(filter(None, counts))
 
     def to_dict(self) -> dict[str, Any]:
@@ -422,52 +431,55 @@ class Comparison(WithReport):
         """
         return {
             "verdicts": list(self.verdicts),
-            "models": [one.to_dict() for one in self.models],
-            "tables": [one.to_dict() for one in self.tables],
+            "models": [entry.to_dict() for entry in self.models],
+            "tables": [entry.to_dict() for entry in self.tables],
             "records": {"before": self.records_before, "after": self.records_after},
             "weight": None if self.weight is None else str(self.weight),
             "aligned": self.aligned,
-            "keys": [_key_plain(one) for one in self.keys],
+            "keys": [_key_plain(entry) for entry in self.keys],
             "pairs": [
-                {**asdict(one), "keys": list(map(str, one.keys))} for one in self.pairs
+                {**asdict(entry), "keys": list(map(str, entry.keys))}
+                for entry in self.pairs
             ],
             "mean_total_variation": self.mean_total_variation,
             "share_lost": self.share_lost,
             "losses": {
                 "mean_total_variation_of_values": self.mean_total_variation_of_values,
                 "largest_change": loss_plain(self.largest_change),
-                "categories": [loss_plain(one) for one in self.losses if one.lost > 0],
+                "categories": [
+                    loss_plain(entry) for entry in self.losses if entry.lost > 0
+                ],
             },
             "quantiles": list(QUANTILES),
             "numbers": [
                 {
-                    "column": str(one.column),
-                    "before": _moments_plain(one.before),
-                    "after": _moments_plain(one.after),
+                    "column": str(entry.column),
+                    "before": _moments_plain(entry.before),
+                    "after": _moments_plain(entry.after),
                 }
-                for one in self.numbers
+                for entry in self.numbers
             ],
             "correlations": [
-                {**asdict(one), "columns": list(map(str, one.columns))}
-                for one in self.correlations
+                {**asdict(entry), "columns": list(map(str, entry.columns))}
+                for entry in self.correlations
             ],
             "strata": {
                 "columns": list(map(str, self.strata_columns)),
                 "rows": [
                     {
-                        "stratum": [code(value) for value in one.stratum],
-                        "records_before": one.records_before,
-                        "records_after": one.records_after,
+                        "stratum": [code(value) for value in entry.stratum],
+                        "records_before": entry.records_before,
+                        "records_after": entry.records_after,
                         "suppressed": {
-                            str(k): one.suppressed(k) for k in one.missing_after
+                            str(k): entry.suppressed(k) for k in entry.missing_after
                         },
-                        "rate": {str(k): one.rate(k) for k in one.missing_after},
+                        "rate": {str(k): entry.rate(k) for k in entry.missing_after},
                     }
-                    for one in self.strata
+                    for entry in self.strata
                 ],
             },
             "propensity": asdict(self.propensity),
-            "labels": {str(name): one for name, one in self.labels.items()},
+            "labels": {str(name): entry for name, entry in self.labels.items()},
         }
 
     def __repr__(self) -> str:
@@ -482,13 +494,16 @@ class Comparison(WithReport):
         )
 
     def _repr_html_(self) -> str:
-        rows = [(one.formula, one.verdict) for one in self.models]
-        rows += [(f"table {one.name}", one.verdict) for one in self.tables]
+        rows = [(comparison.formula, comparison.verdict) for comparison in self.models]
+        rows += [
+            (f"table {comparison.name}", comparison.verdict)
+            for comparison in self.tables
+        ]
         rows.append(("records", f"{self.records_before:,}, {self.records_after:,}"))
-        for one in self.keys:
-            tv = one.total_variation
+        for comparison in self.keys:
+            tv = comparison.total_variation
             distance = "no common categories" if tv is None else f"{tv:.6g}"
-            rows.append((f"total variation of {one.key}", distance))
+            rows.append((f"total variation of {comparison.key}", distance))
         pmse = self.propensity.pmse
         rows.append(("pMSE", "-" if pmse is None else f"{pmse:.6g}"))
         note = html.escape("before, after")
@@ -502,29 +517,32 @@ def _mean(figures: Sequence[float | None]) -> float | None:
     return fsum(np.array(figures, float)) / len(figures)
 
 
-def loss_plain(one: CategoryLoss | None) -> dict[str, Any] | None:
+def loss_plain(loss: CategoryLoss | None) -> dict[str, Any] | None:
     """Return the loss of a category as plain data; None if there is none."""
-    if one is None:
+    if loss is None:
         return None
     return {
-        **asdict(one),
-        "key": str(one.key),
-        "category": code(one.category),
+        **asdict(loss),
+        "key": str(loss.key),
+        "category": code(loss.category),
     }
 
 
-def _key_plain(one: KeyComparison) -> dict[str, Any]:
+def _key_plain(comparison: KeyComparison) -> dict[str, Any]:
     """Return the comparison of a key as plain data."""
-    plain = asdict(one)
-    plain["key"] = str(one.key)
-    plain["share_lost"] = one.share_lost
+    plain = asdict(comparison)
+    plain["key"] = str(comparison.key)
+    plain["share_lost"] = comparison.share_lost
     for row in plain["table"]:
         row["category"] = code(row["category"])
     plain["table"] = list(plain["table"])
     return plain
 
 
-def _moments_plain(one: Moments) -> dict[str, Any]:
+def _moments_plain(moments: Moments) -> dict[str, Any]:
     """Return figures of a column as plain data."""
-    found = one.quantiles
-    return {**asdict(one), "quantiles": None if found is None else list(found)}
+    quantiles = moments.quantiles
+    return {
+        **asdict(moments),
+        "quantiles": None if quantiles is None else list(quantiles),
+    }

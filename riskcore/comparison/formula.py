@@ -53,7 +53,10 @@ class Formula:
             raise _refused(text, "need one ~, after the response")
         terms = _terms(variables[1:], operators[1:])
         predictors = dict.fromkeys(
-            one for term, joined in terms for one in term if "*" in joined or not joined
+            variable
+            for term, joined in terms
+            for variable in term
+            if "*" in joined or not joined
         )
         pairs: dict[tuple[int, int], None] = {}
         order = list(predictors)
@@ -68,12 +71,12 @@ class Formula:
                     raise _refused(text, f"{a} cannot interact with itself")
                 i, j = sorted((order.index(a), order.index(b)))
                 pairs[i, j] = None
-        found = cls(" ".join(text.split()), variables[0], tuple(order), tuple(pairs))
-        names = [found.response.name, *(one.name for one in order)]
+        formula = cls(" ".join(text.split()), variables[0], tuple(order), tuple(pairs))
+        names = [formula.response.name, *(variable.name for variable in order)]
         twice = [name for i, name in enumerate(names) if name in names[:i]]
         if twice:
             raise _refused(text, f"{twice[0]!r} has two roles")
-        return found
+        return formula
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -87,17 +90,17 @@ def _parsed(text: str) -> tuple[list[Variable], list[str]]:
     operators: list[str] = []
     position = 0
     while True:
-        found = _VARIABLE.match(text, position)
-        if found is None or not text[position:].strip():
+        match = _VARIABLE.match(text, position)
+        if match is None or not text[position:].strip():
             raise _refused(text, f"cannot read {arguments.shown(text[position:])}")
-        use: Any = found["use"] or ""
-        name = found["used"] or found["name"]
+        use: Any = match["use"] or ""
+        name = match["used"] or match["name"]
         name = name[1:-1] if name.startswith("`") else name.strip()
         variables.append(Variable(name, use))
-        if not found["operator"]:
+        if not match["operator"]:
             return variables, operators
-        operators.append(found["operator"])
-        position = found.end()
+        operators.append(match["operator"])
+        position = match.end()
 
 
 def _terms(
@@ -105,12 +108,12 @@ def _terms(
 ) -> list[tuple[tuple[Variable, ...], set[str]]]:
     """Return the variables of each term, and the operators within it."""
     terms: list[tuple[tuple[Variable, ...], set[str]]] = [(tuple(variables[:1]), set())]
-    for one, operator in zip(variables[1:], operators, strict=True):
+    for variable, operator in zip(variables[1:], operators, strict=True):
         if operator == "+":
-            terms.append(((one,), set()))
+            terms.append(((variable,), set()))
         else:
             term, joined = terms[-1]
-            terms[-1] = (*term, one), joined | {operator}
+            terms[-1] = (*term, variable), joined | {operator}
     return terms
 
 
@@ -131,14 +134,14 @@ def table_columns(tables: Any) -> tuple[tuple[Any, ...], ...]:
     if isinstance(tables, str) or not isinstance(tables, Iterable):
         shown = arguments.shown(tables)
         raise TypeError(f"tables={shown}: need a list such as ['region x sex']")
-    found: dict[tuple[Any, ...], None] = {}
-    for one in tables:
-        names = re.split(r"\s+x\s+", one.strip()) if isinstance(one, str) else one
+    column_sets: dict[tuple[Any, ...], None] = {}
+    for table in tables:
+        names = re.split(r"\s+x\s+", table.strip()) if isinstance(table, str) else table
         columns = tuple(arguments.names("tables", names))
         if not columns or "" in columns or len(set(columns)) < len(columns):
             raise ValueError(
-                f"table {arguments.shown(one)}: name different columns, such as "
+                f"table {arguments.shown(table)}: name different columns, such as "
                 "'region x sex'"
             )
-        found[columns] = None
-    return tuple(found)
+        column_sets[columns] = None
+    return tuple(column_sets)

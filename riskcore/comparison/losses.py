@@ -71,12 +71,12 @@ class CategoryLoss:
 
 def losses_of(key: Any, table: Sequence[Any]) -> Iterable[CategoryLoss]:
     """Yield the losses of the categories of a key, from its `Category` rows."""
-    known = [row for row in table if row.category is not None]
+    rows = [row for row in table if row.category is not None]
     before, after = (
-        fsum(np.array([getattr(row, f"share_{when}") for row in known]))
+        fsum(np.array([getattr(row, f"share_{when}") for row in rows]))
         for when in ("before", "after")
     )
-    for row in known:
+    for row in rows:
         if not row.records_before:
             continue
         yield CategoryLoss(

@@ -74,8 +74,8 @@ def quantiles(
     order = np.lexsort((weight, values))
     cumulated = np.cumsum(weight[order])
     at = np.searchsorted(cumulated, np.array(shares) * cumulated[-1])
-    found = values[order][np.minimum(at, len(values) - 1)]
-    return tuple(found.tolist())
+    points = values[order][np.minimum(at, len(values) - 1)]
+    return tuple(points.tolist())
 
 
 def pearson(first: Floats, second: Floats, weight: Floats) -> float | None:

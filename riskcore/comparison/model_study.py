@@ -41,23 +41,26 @@ class _Side:
         """Return some of the records."""
         rows = self.rows
         weights = (
-            None if one is None else one[mask] for one in (rows.weight, rows.squares)
+            None if column is None else column[mask]
+            for column in (rows.weight, rows.squares)
         )
         taken = Rows(rows.y[mask], rows.records[mask], *weights)
-        return _Side([one[mask] for one in self.values], taken, self.incomplete)
+        return _Side([column[mask] for column in self.values], taken, self.incomplete)
 
 
 def compare_model(formula: Formula, columns: Columns) -> ModelComparison:
     """Fit a model to both files and compare what it concludes."""
     response = studied(formula.response, columns, response=True)
-    predictors = [studied(one, columns, response=False) for one in formula.predictors]
+    predictors = [
+        studied(entry, columns, response=False) for entry in formula.predictors
+    ]
     model = _Model(formula, response, predictors, _success(formula, response))
-    sides = [model.side(i, one.weight) for i, one in enumerate(columns.files)]
-    found = ModelComparison(
+    sides = [model.side(i, entry.weight) for i, entry in enumerate(columns.files)]
+    comparison = ModelComparison(
         formula.text,
         "linear" if model.success is None else "logistic",
         model.modeled,
-        tuple(one.name for one in formula.variables),
+        tuple(entry.name for entry in formula.variables),
         columns.files[0].weight is not None,
         {},
         sides[0].n,
@@ -69,11 +72,13 @@ def compare_model(formula: Formula, columns: Columns) -> ModelComparison:
         "",
     )
     apart = [
-        f"{one.name}: {one.reason}" for one in (response, *predictors) if one.reason
+        f"{entry.name}: {entry.reason}"
+        for entry in (response, *predictors)
+        if entry.reason
     ]
     if apart:
-        return replace(found, reason="; ".join(apart))
-    return model.compared(found, sides)
+        return replace(comparison, reason="; ".join(apart))
+    return model.compared(comparison, sides)
 
 
 def _success(formula: Formula, response: Studied) -> int | None:
@@ -124,8 +129,10 @@ class _Model:
     def side(self, i: int, weight: Floats | None) -> _Side:
         """Return the distinct complete records of a file."""
         variables = [self.response, *self.predictors]
-        complete = np.logical_and.reduce([one.present(i) for one in variables])
-        columns = [one.values[i][complete] for one in variables]
+        complete = np.logical_and.reduce(
+            [variable.present(i) for variable in variables]
+        )
+        columns = [variable.values[i][complete] for variable in variables]
         codes, values = [], []
         for column in columns:
             own, inverse = np.unique(column, return_inverse=True)
@@ -135,19 +142,19 @@ class _Model:
         if not complete.any():
             nothing = Rows(np.zeros(0), np.zeros(0, np.int64))
             return _Side(columns, nothing, incomplete)
-        found = count(codes, [len(own) for own in values])
-        distinct = [own[code] for own, code in zip(values, found.codes, strict=True)]
+        counts = count(codes, [len(own) for own in values])
+        distinct = [own[code] for own, code in zip(values, counts.codes, strict=True)]
         y = distinct[0].astype(np.float64)
         if self.success is not None:
             y = (distinct[0] == self.success).astype(np.float64)
         sums = []
         if weight is not None:
             w = weight[complete]
-            sums = [_sums(found.inverse, one, len(y)) for one in (w, w * w)]
-        return _Side(distinct, Rows(y, found.frequency, *sums), incomplete)
+            sums = [_sums(counts.inverse, variable, len(y)) for variable in (w, w * w)]
+        return _Side(distinct, Rows(y, counts.frequency, *sums), incomplete)
 
     def compared(
-        self, found: ModelComparison, sides: Sequence[_Side]
+        self, comparison: ModelComparison, sides: Sequence[_Side]
     ) -> ModelComparison:
         """Fit the model to both files, unless a file leaves nothing to fit."""
         dropped: list[list[str]] = [[], []]
@@ -155,26 +162,26 @@ class _Model:
         for i, when in enumerate(_WHEN):
             if not sides[i].n:
                 reason = f"{when} protection no record has a value of every variable"
-                return replace(found, reason=reason)
+                return replace(comparison, reason=reason)
             if self.success is not None:
                 kept[i], dropped[i] = self._without_certain(sides[i])
             if len(np.unique(kept[i].rows.y)) < 2:
                 reason = f"{when} protection {self._constant(dropped[i])}"
-                return replace(found, reason=reason)
-        found = replace(found, notes=_of_both(dropped))
+                return replace(comparison, reason=reason)
+        comparison = replace(comparison, notes=_of_both(dropped))
         bases = [
-            None if one.categories is None else _first_common(kept, j)
-            for j, one in enumerate(self.predictors, 1)
+            None if predictor.categories is None else _first_common(kept, j)
+            for j, predictor in enumerate(self.predictors, 1)
         ]
         if -1 in bases:
             name = self.predictors[bases.index(-1)].name
             reason = f"no category of {name} is left in both files"
-            return replace(found, reason=reason)
-        return self._fitted(found, sides, kept, bases)
+            return replace(comparison, reason=reason)
+        return self._fitted(comparison, sides, kept, bases)
 
     def _fitted(
         self,
-        found: ModelComparison,
+        comparison: ModelComparison,
         sides: Sequence[_Side],
         kept: Sequence[_Side],
         bases: Sequence[int | None],
@@ -192,16 +199,16 @@ class _Model:
             for X, side in zip(parameters.predictors, kept, strict=True)
         ]
         shown = {
-            one.name: one.categories[base]
-            for one, base in zip(self.predictors, bases, strict=True)
-            if one.categories is not None and base is not None
+            predictor.name: predictor.categories[base]
+            for predictor, base in zip(self.predictors, bases, strict=True)
+            if predictor.categories is not None and base is not None
         }
         reason, more = _doubts(fits, parameters.names, self._lacking(sides, bases))
         return replace(
-            found,
+            comparison,
             base=shown,
             coefficients=_coefficients(parameters, fits),
-            notes=(*found.notes, *more),
+            notes=(*comparison.notes, *more),
             reason=reason,
         )
 
@@ -214,9 +221,9 @@ class _Model:
     def _factors(self, side: _Side) -> list[tuple[Studied, Ints]]:
         """Return each categorical predictor with its codes."""
         return [
-            (one, side.values[j].astype(np.int64))
-            for j, one in enumerate(self.predictors, 1)
-            if one.categories is not None
+            (predictor, side.values[j].astype(np.int64))
+            for j, predictor in enumerate(self.predictors, 1)
+            if predictor.categories is not None
         ]
 
     def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
@@ -238,8 +245,8 @@ class _Model:
         if not certain.any():
             return side, []
         gone = [
-            _named(one, code)
-            for one, codes in factors
+            _named(factor, code)
+            for factor, codes in factors
             for code in np.setdiff1d(codes, codes[~certain]).tolist()
         ]
         n = int(side.rows.records[certain].sum())
@@ -272,13 +279,13 @@ class _Model:
         rows = sum(len(side.rows.y) for side in kept)
         blocks = [_Block([_INTERCEPT], Term(np.ones(rows, np.int64), 1)), *mains]
         blocks += [_crossed(mains[i], mains[j]) for i, j in self.formula.pairs]
-        exponents = [-one.exponent for one in blocks for _ in one.names]
+        exponents = [-block.exponent for block in blocks for _ in block.names]
         cut = len(kept[0].rows.y)
         return _Parameters(
-            [name for one in blocks for name in one.names],
+            [name for block in blocks for name in block.names],
             np.ldexp(1.0, np.array(exponents)),
             [
-                Predictors([_some(one.term, part) for one in blocks])
+                Predictors([_some(block.term, part) for block in blocks])
                 for part in (slice(cut), slice(cut, None))
             ],
         )
@@ -302,8 +309,8 @@ class _Model:
 
 def _others(sides: Sequence[_Side], j: int, base: int) -> Ints:
     """Return the categories of a predictor in either file, without the base."""
-    found = np.unique(np.concatenate([side.values[j + 1] for side in sides]))
-    return np.asarray(found[found != base], np.int64)
+    categories = np.unique(np.concatenate([side.values[j + 1] for side in sides]))
+    return np.asarray(categories[categories != base], np.int64)
 
 
 def _some(term: Term, rows: slice) -> Term:
@@ -318,7 +325,7 @@ def _crossed(a: _Block, b: _Block) -> _Block:
     both = (a.term.codes > 0) & (b.term.codes > 0)
     cells = np.where(both, a.term.codes * width + b.term.codes, 0)
     occurring = np.unique(np.append(cells, 0))
-    factors = [one.term.value for one in (a, b) if one.term.value is not None]
+    factors = [block.term.value for block in (a, b) if block.term.value is not None]
     value = np.multiply.reduce(factors) if factors else None
     pairs = [divmod(cell, width) for cell in occurring[1:].tolist()]
     names = [f"{a.names[i - 1]} : {b.names[j - 1]}" for i, j in pairs]
@@ -340,7 +347,7 @@ def _sums(cell: NDArray[Any], values: Floats, size: int) -> Floats:
 
 def _exponent(sides: Sequence[_Side], j: int) -> int:
     """Return the power of 2 above the numbers of a variable."""
-    most = max(float(np.abs(one.values[j]).max(initial=0)) for one in sides)
+    most = max(float(np.abs(side.values[j]).max(initial=0)) for side in sides)
     return int(np.frexp(most)[1])
 
 
@@ -365,16 +372,16 @@ def _doubts(
     fits: Sequence[Estimates], names: Sequence[str], lacking: Sequence[Sequence[str]]
 ) -> tuple[str, tuple[str, ...]]:
     """Return why two fits cannot be compared, and what they leave out."""
-    failures = [[one.reason] if one.reason else [] for one in fits]
+    failures = [[estimates.reason] if estimates.reason else [] for estimates in fits]
     if any(failures):
         return "; ".join(_of_both(failures, " protection")), ()
-    aliased = [list(compress(names, one.aliased)) for one in fits]
+    aliased = [list(compress(names, estimates.aliased)) for estimates in fits]
     if aliased[0] != aliased[1]:
         named = some(sorted({*aliased[0]} ^ {*aliased[1]}))
         return f"the files differ in which predictors depend on others: {named}", ()
     notes = []
-    for one, without, left in zip(fits, lacking, aliased, strict=True):
-        bare = np.isnan(one.errors) & ~np.isnan(one.parameters)
+    for estimates, without, left in zip(fits, lacking, aliased, strict=True):
+        bare = np.isnan(estimates.errors) & ~np.isnan(estimates.parameters)
         said = (
             ("no record has", without),
             (
@@ -393,8 +400,8 @@ def _coefficients(
     """Return the estimates of both files side by side."""
     columns = [
         [None if np.isnan(x) else x for x in (values * parameters.scales).tolist()]
-        for one in fits
-        for values in (one.parameters, one.errors)
+        for estimates in fits
+        for values in (estimates.parameters, estimates.errors)
     ]
     rows = zip(parameters.names, *columns, strict=True)
     return tuple(Coefficient(*row) for row in rows)

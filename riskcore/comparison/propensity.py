@@ -104,7 +104,7 @@ def propensity(
         return Propensity.failed(reason, interactions=interactions)
     occurs = before + after > 0
     before, after = before[occurs], after[occurs]
-    factors = [occurring(np.asarray(one)[occurs]) for one in codes]
+    factors = [occurring(np.asarray(factor)[occurs]) for factor in codes]
     pairs = [*combinations(factors, 2)] if interactions else []
     whole = [occurring(a * (int(b.max()) + 1) + b) for a, b in pairs]
     counts = (before + after).astype(np.float64)
@@ -123,7 +123,7 @@ def propensity(
     reason = ""
     if rest.any():
         inner = Design.of(
-            [occurring(one[rest]) for one in factors],
+            [occurring(factor[rest]) for factor in factors],
             [(occurring(a[rest]), occurring(b[rest])) for a, b in pairs],
         )
         p[rest], reason = inner.fit(
@@ -157,7 +157,8 @@ def certain_records(
         new = np.zeros(len(before), bool)
         for term in terms:
             in_before, in_after = (
-                np.bincount(term, np.where(certain, 0, one)) for one in (before, after)
+                np.bincount(term, np.where(certain, 0, counts))
+                for counts in (before, after)
             )
             one_sided = (in_before == 0) ^ (in_after == 0)
             here = one_sided[term] & ~certain
@@ -178,7 +179,7 @@ class Design:
     @classmethod
     def of(cls, factors: Sequence[Ints], pairs: Sequence[tuple[Ints, Ints]]) -> Design:
         """Return the design of factors, coded from 0, and of pairs of them."""
-        levels = [int(one.max()) + 1 for one in factors]
+        levels = [int(factor.max()) + 1 for factor in factors]
         largest = int(np.argmax(levels))
         terms = [Term(np.zeros(len(factors[0]), np.int64), 0)]
         for i, (codes, size) in enumerate(zip(factors, levels, strict=True)):
@@ -195,7 +196,7 @@ class Design:
         D, the diagonal block, belongs to the largest factor.
         """
         D = self._sums(weight)
-        B = np.hstack([crossed(self.first, one, weight) for one in self.rest.terms])
+        B = np.hstack([crossed(self.first, term, weight) for term in self.rest.terms])
         E = self.rest.information(weight)
         with np.errstate(divide="ignore", invalid="ignore"):
             return D, B, E, E - B.T @ (B / D[:, None])
@@ -232,7 +233,7 @@ class Design:
             step = self._step(counts * p * (1 - p), first, rest, kept)
             if step is None:
                 return p, "" if settled else _IDENTIFIED
-            longest = max(float(np.abs(one).max(initial=0)) for one in step)
+            longest = max(float(np.abs(part).max(initial=0)) for part in step)
             shorter = min(1.0, _LONGEST / longest) if longest > 0 else 1.0
             moved = step[0][self.first.codes - 1] + self.rest.linear(step[1])
             logit = logit + shorter * moved

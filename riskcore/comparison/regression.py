@@ -61,37 +61,37 @@ class Predictors:
     @property
     def size(self) -> int:
         """The number of parameters."""
-        return sum(one.size for one in self.terms)
+        return sum(term.size for term in self.terms)
 
     def information(self, weight: Floats) -> Floats:
         """Return the sum of weight x x', shape (p, p)."""
-        found = np.zeros((self.size, self.size))
-        ends = np.cumsum([0, *(one.size for one in self.terms)])
+        matrix = np.zeros((self.size, self.size))
+        ends = np.cumsum([0, *(term.size for term in self.terms)])
         for i, a in enumerate(self.terms):
             for j, b in enumerate(self.terms[i:], i):
                 block = crossed(a, b, weight)
-                found[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
-                found[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
-        return found
+                matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
+                matrix[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
+        return matrix
 
     def score(self, residual: Floats) -> Floats:
         """Return the sum of residual x, shape (p,)."""
         return np.concatenate(
             [
-                sums_by(one.codes, _times(residual, one), one.size + 1)[1:]
-                for one in self.terms
+                sums_by(term.codes, _times(residual, term), term.size + 1)[1:]
+                for term in self.terms
             ]
         )
 
     def linear(self, parameters: Floats) -> Floats:
         """Return the linear predictor of each row, shape (K,)."""
-        found = np.zeros(len(self.terms[0].codes))
+        predictor = np.zeros(len(self.terms[0].codes))
         start = 0
-        for one in self.terms:
-            own = np.append(0.0, parameters[start : start + one.size])
-            found += _times(own[one.codes], one)
-            start += one.size
-        return found
+        for term in self.terms:
+            own = np.append(0.0, parameters[start : start + term.size])
+            predictor += _times(own[term.codes], term)
+            start += term.size
+        return predictor
 
 
 @dataclass(frozen=True, slots=True, eq=False)

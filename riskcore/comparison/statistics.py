@@ -70,7 +70,9 @@ class File:
             columns=columns,
             weights=None if weights is None else weights[rows],
         )
-        return File(coded, {name: one[rows] for name, one in self.numbers.items()})
+        return File(
+            coded, {name: values[rows] for name, values in self.numbers.items()}
+        )
 
 
 def compare_files(
@@ -98,13 +100,13 @@ def compare_files(
             shared[name] = SharedColumn.of(*columns, recoding, labels, safe_labels)
     of_keys = [shared[name] for name in keys]
     tables = (
-        _table(before, [one.before for one in of_keys], of_keys),
-        _table(after, [one.after for one in of_keys], of_keys),
+        _table(before, [entry.before for entry in of_keys], of_keys),
+        _table(after, [entry.after for entry in of_keys], of_keys),
     )
     same = before.coded.n == after.coded.n
     compared = tuple(
-        _compared(one, before, tables, i, same=same, aligned=aligned)
-        for i, one in enumerate(of_keys)
+        _compared(entry, before, tables, i, same=same, aligned=aligned)
+        for i, entry in enumerate(of_keys)
     )
     progress("comparing pairs of keys")
     pairs = tuple(
@@ -112,8 +114,8 @@ def compare_files(
     )
     progress("comparing columns of numbers")
     w = [
-        np.ones(one.coded.n) if one.weight is None else one.weight
-        for one in (before, after)
+        np.ones(entry.coded.n) if entry.weight is None else entry.weight
+        for entry in (before, after)
     ]
     numbers = tuple(
         NumberComparison(
@@ -125,8 +127,8 @@ def compare_files(
         Correlation(
             (a, b),
             *(
-                _correlation(one.numbers[a], one.numbers[b], weights)
-                for one, weights in zip((before, after), w, strict=True)
+                _correlation(entry.numbers[a], entry.numbers[b], weights)
+                for entry, weights in zip((before, after), w, strict=True)
             ),
         )
         for a, b in combinations(before.numbers, 2)
@@ -152,12 +154,12 @@ def compare_files(
 
 def _table(file: File, codes: Sequence[Codes], shared: Sequence[SharedColumn]) -> Table:
     """Count a file by the codes of its keys."""
-    levels = [one.levels for one in shared]
+    levels = [column.levels for column in shared]
     return Table.of(codes, levels, file.weight, file.stands_for)
 
 
 def _compared(
-    one: SharedColumn,
+    column: SharedColumn,
     before: File,
     tables: tuple[Table, Table],
     i: int,
@@ -168,50 +170,50 @@ def _compared(
     """Compare one key."""
     margins = [table.margin(i) for table in tables]
     original = margins[0]
-    if one.recoded:
+    if column.recoded:
         original = Table.of(
-            [one.own], [len(one.own_labels) + 1], before.weight, before.stands_for
+            [column.own], [len(column.own_labels) + 1], before.weight, before.stands_for
         )
     stages = [Stage.of(table) for table in (original, *margins)]
     distances: list[float | None] = [None] * 2
     rows: list[Category] = []
-    if not one.reason:
+    if not column.reason:
         distances[0] = measures.total_variation(*shares_of_both(*margins))
         present = [table.present() for table in margins]
         if all(len(table.records) for table in present):
             distances[1] = measures.total_variation(*shares_of_both(*present))
-        rows = _rows(one, *margins)
+        rows = _rows(column, *margins)
     lost, changed = None, None
     if aligned:
-        codes = [one.own, one.after]
-        levels = [len(one.own_labels) + 1, one.levels]
+        codes = [column.own, column.after]
+        levels = [len(column.own_labels) + 1, column.levels]
         joint = Table.of(codes, levels, before.weight, before.stands_for)
         lost = _conditional_entropy(joint)
-        differs = (one.before != one.after) & (one.after != one.levels - 1)
-        if not one.reason:
+        differs = (column.before != column.after) & (column.after != column.levels - 1)
+        if not column.reason:
             changed = count_records(differs, before.stands_for)
     return KeyComparison(
-        key=one.name,
+        key=column.name,
         original=stages[0],
-        recoded=stages[1] if one.recoded else None,
+        recoded=stages[1] if column.recoded else None,
         safe=stages[2],
         suppressed=stages[2].missing - stages[1].missing if same else None,
         total_variation=distances[0],
         total_variation_of_values=distances[1],
         information_lost=lost,
         changed=changed,
-        reason=one.reason,
+        reason=column.reason,
         table=tuple(rows),
     )
 
 
-def _rows(one: SharedColumn, before: Table, after: Table) -> list[Category]:
+def _rows(column: SharedColumn, before: Table, after: Table) -> list[Category]:
     """Return the two tables of a key side by side, missing last."""
     tables = before, after
     records = [table.by_category(table.records) for table in tables]
     shares = [table.by_category(table.weight) / fsum(table.weight) for table in tables]
-    columns = (one.tolist() for one in (*records, *shares))
-    rows = [Category(*row) for row in zip((*one.shown, None), *columns, strict=True)]
+    columns = (column.tolist() for column in (*records, *shares))
+    rows = [Category(*row) for row in zip((*column.shown, None), *columns, strict=True)]
     return [row for row in rows if row.records_before or row.records_after]
 
 
@@ -266,19 +268,19 @@ def _strata(
     """Count the missing values by stratum."""
     if not columns:
         return ()
-    for one in columns:
-        if one.reason:
-            raise ValueError(f"strata: {one.name!r}: {one.reason}")
+    for column in columns:
+        if column.reason:
+            raise ValueError(f"strata: {column.name!r}: {column.reason}")
     # The stratum of aligned rows is that of the original.
     codes_of_both = (
-        [one.before for one in columns],
-        [one.before if aligned else one.after for one in columns],
+        [column.before for column in columns],
+        [column.before if aligned else column.after for column in columns],
     )
     hidden = (
         [key.before == key.levels - 1 for key in keys],
         [key.after == key.levels - 1 for key in keys],
     )
-    levels = [one.levels for one in columns]
+    levels = [column.levels for column in columns]
     sides = [
         _missing_by(codes, levels, masks, file.stands_for)
         for file, codes, masks in zip(
@@ -290,9 +292,9 @@ def _strata(
     strata = []
     for cell in sorted({*sides[0], *sides[1]}):
         labels = zip(columns, cell, strict=True)
-        stratum = tuple((*one.shown, None)[i] for one, i in labels)
+        stratum = tuple((*column.shown, None)[i] for column, i in labels)
         counts = [side.get(cell, nothing) for side in sides]
-        missing = (dict(zip(names, one[1:], strict=True)) for one in counts)
+        missing = (dict(zip(names, column[1:], strict=True)) for column in counts)
         strata.append(Stratum(stratum, counts[0][0], counts[1][0], *missing))
     return tuple(strata)
 
@@ -304,15 +306,15 @@ def _missing_by(
     stands_for: Ints | None,
 ) -> dict[tuple[int, ...], list[int]]:
     """Return by stratum the number of records, then of missing values of each key."""
-    found = count(codes, levels)
+    strata = count(codes, levels)
     of_rows = np.ones(len(codes[0]), np.int64) if stands_for is None else stands_for
     counts = [
-        np.bincount(found.inverse, np.where(mask, of_rows, 0), len(found.frequency))
+        np.bincount(strata.inverse, np.where(mask, of_rows, 0), len(strata.frequency))
         for mask in [np.ones(len(of_rows), bool), *hidden]
     ]
-    cells = zip(*(one.tolist() for one in found.codes), strict=True)
-    numbers = zip(*(one.astype(np.int64).tolist() for one in counts), strict=True)
-    return {cell: list(each) for cell, each in zip(cells, numbers, strict=True)}
+    cells = zip(*(column.tolist() for column in strata.codes), strict=True)
+    numbers = zip(*(column.astype(np.int64).tolist() for column in counts), strict=True)
+    return {cell: list(row) for cell, row in zip(cells, numbers, strict=True)}
 
 
 def _propensity(
@@ -323,15 +325,15 @@ def _propensity(
     interactions: bool,
 ) -> Propensity:
     """Fit the propensity score on the keys that can be compared."""
-    compared = [i for i, one in enumerate(keys) if not one.reason]
-    left_out = [repr(one.name) for one in keys if one.reason]
+    compared = [i for i, key in enumerate(keys) if not key.reason]
+    left_out = [repr(key.name) for key in keys if key.reason]
     if not compared:
         return propensity([], np.ones(1, np.int64), np.ones(1, np.int64))
     before, after = (table.margin(*compared) for table in tables)
-    found = propensity(
+    score = propensity(
         *stacked(before, after), interactions=interactions, progress=progress
     )
     if not left_out:
-        return found
+        return score
     also = f"without {', '.join(left_out)}, which cannot be compared"
-    return replace(found, reason=f"{found.reason}; {also}" if found.reason else also)
+    return replace(score, reason=f"{score.reason}; {also}" if score.reason else also)

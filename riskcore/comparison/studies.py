@@ -23,29 +23,33 @@ def columns_of_studies(
 ) -> list[Hashable]:
     """Return the columns to code for models and tables."""
     of_models = [
-        one.name
+        column.name
         for formula in models
-        for one in formula.variables
-        if one.name not in numbers or one.use == "category"
+        for column in formula.variables
+        if column.name not in numbers or column.use == "category"
     ]
-    return list(dict.fromkeys([*of_models, *(one for each in tables for one in each)]))
+    return list(
+        dict.fromkeys([*of_models, *(column for table in tables for column in table)])
+    )
 
 
 def with_studies(
-    found: Comparison,
+    comparison: Comparison,
     columns: Columns,
     models: Sequence[Formula],
     tables: Sequence[Sequence[Hashable]],
 ) -> Comparison:
     """Return a comparison with the models and tables of both files."""
-    known = columns.labels
-    variables = {} if known is None else known.variables
-    names = [one.key for one in found.keys] + [one.column for one in found.numbers]
+    labels = columns.labels
+    variables = {} if labels is None else labels.variables
+    names = [entry.key for entry in comparison.keys] + [
+        entry.column for entry in comparison.numbers
+    ]
     names += columns_of_studies(models, tables, ())
     return replace(
-        found,
-        models=tuple(compare_model(one, columns) for one in models),
-        tables=tuple(compare_table(one, columns) for one in tables),
+        comparison,
+        models=tuple(compare_model(entry, columns) for entry in models),
+        tables=tuple(compare_table(entry, columns) for entry in tables),
         labels={
             name: variables[str(name)]
             for name in names
@@ -57,10 +61,10 @@ def with_studies(
 def compare_table(names: Sequence[Hashable], columns: Columns) -> TableComparison:
     """Compare the weighted shares of a table of complete records."""
     shared = [columns.shared(name) for name in names]
-    levels = [one.levels for one in shared]
+    levels = [column.levels for column in shared]
     tables, squares, incomplete = [], [], []
     for codes, file in zip(
-        ([one.before for one in shared], [one.after for one in shared]),
+        ([column.before for column in shared], [column.after for column in shared]),
         columns.files,
         strict=True,
     ):
@@ -71,28 +75,31 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
         incomplete.append(file.coded.n - present.n)
     n = [table.n for table in tables]
     counts = n[0], n[1], incomplete[0], incomplete[1]
-    found = TableComparison(tuple(names), *counts, None, (), "")
-    reason = "; ".join(f"{one.name!r}: {one.reason}" for one in shared if one.reason)
+    comparison = TableComparison(tuple(names), *counts, None, (), "")
+    reason = "; ".join(
+        f"{column.name!r}: {column.reason}" for column in shared if column.reason
+    )
     for when, table in zip(("before", "after"), tables, strict=True):
         if not table.n:
             reason = reason or f"{when} protection no record has a value in each column"
     if reason:
-        return replace(found, reason=reason)
+        return replace(comparison, reason=reason)
     cells = np.union1d(tables[0].numbers, tables[1].numbers)
     p, q = (table.shares(cells) for table in tables)
     margins = Z * _share_errors(tables[0], squares[0], cells)
     codes_of_cells = zip(
-        *(one.tolist() for one in np.unravel_index(cells, levels)), strict=True
+        *(column.tolist() for column in np.unravel_index(cells, levels)), strict=True
     )
     rows = zip(codes_of_cells, p.tolist(), q.tolist(), margins.tolist(), strict=True)
     return replace(
-        found,
+        comparison,
         total_variation=total_variation(p, q),
         weight_before=fsum(tables[0].weight),
         weight_after=fsum(tables[1].weight),
         cells=tuple(
             TableCell(
-                tuple(one.shown[i] for one, i in zip(shared, codes, strict=True)), *row
+                tuple(column.shown[i] for column, i in zip(shared, codes, strict=True)),
+                *row,
             )
             for codes, *row in rows
         ),

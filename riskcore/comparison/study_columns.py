@@ -38,7 +38,7 @@ class Columns:
 
     def shared(self, name: Hashable) -> SharedColumn:
         """Return a column of both files as codes of the same categories."""
-        before, after = (one.coded.columns[name] for one in self.files)
+        before, after = (file.coded.columns[name] for file in self.files)
         return SharedColumn.of(before, after, self.recodings.get(name), self.labels)
 
     def is_coded(self, name: Hashable) -> bool:
@@ -49,8 +49,8 @@ class Columns:
         if name in self.keys or name in self.recodings:
             return True
         codes = self.files[0].coded.columns[name].labels.tolist()
-        known = {} if self.labels is None else self.labels.occurring(str(name), codes)
-        return 0 < len(codes) <= 2 * len(known)
+        labels = {} if self.labels is None else self.labels.occurring(str(name), codes)
+        return 0 < len(codes) <= 2 * len(labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,23 +72,23 @@ class Studied:
         """Return the categories that occur in a file."""
         assert self.categories is not None
         sizes = len(self.categories) + 1
-        found = sum(np.bincount(one, minlength=sizes) for one in self.values)
-        return np.flatnonzero(np.asarray(found)[:-1])
+        counts = sum(np.bincount(codes, minlength=sizes) for codes in self.values)
+        return np.flatnonzero(np.asarray(counts)[:-1])
 
 
 def studied(variable: Variable, columns: Columns, *, response: bool) -> Studied:
     """Return a variable as the formula uses it, or as its values suggest."""
     name = variable.name
-    known = [one.numbers.get(name) for one in columns.files]
-    if variable.use != "category" and known[0] is not None and known[1] is not None:
-        return Studied(name, None, (known[0], known[1]))
-    coded = [one.coded.columns[name] for one in columns.files]
-    values = [_numbers(one.labels) for one in coded]
+    numbers = [side.numbers.get(name) for side in columns.files]
+    if variable.use != "category" and numbers[0] is not None and numbers[1] is not None:
+        return Studied(name, None, (numbers[0], numbers[1]))
+    coded = [side.coded.columns[name] for side in columns.files]
+    values = [_numbers(side.labels) for side in coded]
     use = variable.use or _usual_use(values, columns.is_coded(name), response=response)
     if use == "number":
         before, after = (
-            _spread(one, labels, name)
-            for one, labels in zip(coded, values, strict=True)
+            _spread(side, labels, name)
+            for side, labels in zip(coded, values, strict=True)
         )
         return Studied(name, None, (before, after))
     shared = columns.shared(name)
@@ -100,8 +100,8 @@ def _numbers(labels: NDArray[Any]) -> Floats | None:
     """Return the values of a column as numbers, None if one is not a number."""
     if labels.dtype.kind in "iuf":
         return labels.astype(np.float64)
-    found = [_number(one) for one in labels.tolist()]
-    return None if None in found else np.array(found, np.float64)
+    numbers = [_number(label) for label in labels.tolist()]
+    return None if None in numbers else np.array(numbers, np.float64)
 
 
 def _number(label: Any) -> float | None:

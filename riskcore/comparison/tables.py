@@ -70,19 +70,25 @@ class SharedColumn:
             after_labels = _as_categories(present, after_labels, name, safe_labels)
         reason = _apart(present, after_labels, recoding is not None)
         categories = in_order(dict.fromkeys([*present, *after_labels]))
-        code = {one: i for i, one in enumerate(categories)}
+        code = {category: i for i, category in enumerate(categories)}
         missing = len(code)
         kind = np.min_scalar_type(missing)
         to_shared = np.array(
-            [missing if one is None else code[one] for one in groups], kind
+            [missing if category is None else code[category] for category in groups],
+            kind,
         )
-        after = np.array([*(code[one] for one in after_labels), missing], kind)
+        after = np.array(
+            [*(code[category] for category in after_labels), missing], kind
+        )
         # The labels of a file are for its own codes.
-        known = labels if recoding is None else None
+        code_labels = labels if recoding is None else None
         return cls(
             name,
             tuple(code),
-            tuple(one if known is None else known.shown(name, one) for one in code),
+            tuple(
+                category if code_labels is None else code_labels.shown(name, category)
+                for category in code
+            ),
             original.codes,
             own_labels,
             to_shared[original.codes],
@@ -99,22 +105,26 @@ def _as_categories(
 
     There a category that is text became a number, whose label is the category.
     """
-    if not any(isinstance(one, str) for one in groups):
+    if not any(isinstance(category, str) for category in groups):
         return safe
-    if any(isinstance(one, str) for one in safe):
+    if any(isinstance(category, str) for category in safe):
         return safe
-    known, texts = labels.values.get(str(name), {}), map(code_text, safe)
-    return tuple(text if text in groups else known.get(text, text) for text in texts)
+    value_labels, texts = labels.values.get(str(name), {}), map(code_text, safe)
+    return tuple(
+        text if text in groups else value_labels.get(text, text) for text in texts
+    )
 
 
 def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
     """Return why tables of two columns cannot be compared, empty if they can."""
-    known = set(groups)
-    new = [one for one in safe if one not in known]
+    categories = set(groups)
+    new = [category for category in safe if category not in categories]
     if not new:
         return ""
     named = ", ".join(map(repr, new[:_NAMED])) + (" ..." if len(new) > _NAMED else "")
-    kinds = [{isinstance(one, str) for one in each} for each in (groups, new)]
+    kinds = [
+        {isinstance(category, str) for category in values} for values in (groups, new)
+    ]
     if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
         what = "text" if True in kinds[1] else "numbers"
         why = f"its categories are {what} only in the safe file"
@@ -147,15 +157,15 @@ class Table:
         stands_for: Ints | None = None,
     ) -> Table:
         """Count rows; each stands for one record, or for ``stands_for`` records."""
-        found = count(codes, levels)
-        records = found.frequency
+        cells = count(codes, levels)
+        records = cells.frequency
         if stands_for is not None:
-            records = found.of_groups(stands_for).frequency
+            records = cells.of_groups(stands_for).frequency
         K = len(records)
         high, low = records.astype(np.float64), np.zeros(K)
         if weight is not None:
-            high, low = (sums_by(found.inverse, part, K) for part in parts(weight))
-        return cls(tuple(found.codes), tuple(levels), records, high, low)
+            high, low = (sums_by(cells.inverse, part, K) for part in parts(weight))
+        return cls(tuple(cells.codes), tuple(levels), records, high, low)
 
     @property
     def n(self) -> int:
@@ -178,10 +188,11 @@ class Table:
         else:
             cells = np.arange(size)
         sums = [
-            sums_by(number, one, size) for one in (self.records, self.high, self.low)
+            sums_by(number, values, size)
+            for values in (self.records, self.high, self.low)
         ]
         there = sums[0] > 0
-        records, high, low = (one[there] for one in sums)
+        records, high, low = (values[there] for values in sums)
         codes = np.unravel_index(cells[there], levels)
         return Table(tuple(codes), levels, records.astype(np.int64), high, low)
 
@@ -209,9 +220,9 @@ class Table:
     def present(self) -> Table:
         """Return the cells in which no column is missing."""
         there = np.ones(len(self.records), bool)
-        for one, levels in zip(self.codes, self.levels, strict=True):
-            there &= one != levels - 1
-        codes = tuple(one[there] for one in self.codes)
+        for column, levels in zip(self.codes, self.levels, strict=True):
+            there &= column != levels - 1
+        codes = tuple(column[there] for column in self.codes)
         high, low = self.high[there], self.low[there]
         return Table(codes, self.levels, self.records[there], high, low)
 
@@ -229,8 +240,8 @@ def parts(weight: Floats) -> tuple[Floats, Floats]:
 
 def _numbers(codes: Sequence[Codes], levels: Sequence[int]) -> Ints:
     number = np.zeros(len(codes[0]), np.int64)
-    for one, size in zip(codes, levels, strict=True):
-        number = number * size + one
+    for column, size in zip(codes, levels, strict=True):
+        number = number * size + column
     return number
 
 
@@ -248,12 +259,12 @@ def stacked(before: Table, after: Table) -> tuple[tuple[Codes, ...], Ints, Ints]
     pairs = zip(before.codes, after.codes, strict=True)
     both = count([np.concatenate(pair) for pair in pairs], before.levels)
     cut = len(before.records)
-    found = []
+    counts = []
     for place, table in ((both.inverse[:cut], before), (both.inverse[cut:], after)):
         records = np.zeros(len(both.frequency), np.int64)
         records[place] = table.records
-        found.append(records)
-    return tuple(both.codes), found[0], found[1]
+        counts.append(records)
+    return tuple(both.codes), counts[0], counts[1]
 
 
 _NUMBER = r"([+-]?[0-9]+(?:\.[0-9]+)?)"

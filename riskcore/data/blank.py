@@ -21,11 +21,11 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
     columns: dict[Any, Any] = {}
     for name, mask in masks.items():
         column = records.column(name)
-        given = data[name] if isinstance(data, Mapping) else None
-        if isinstance(given, list | tuple | range):
-            pairs = zip(given, mask, strict=True)
+        container = data[name] if isinstance(data, Mapping) else None
+        if isinstance(container, list | tuple | range):
+            pairs = zip(container, mask, strict=True)
             values = [None if blanked else value for value, blanked in pairs]
-            columns[name] = tuple(values) if isinstance(given, tuple) else values
+            columns[name] = tuple(values) if isinstance(container, tuple) else values
         elif isinstance(column, np.ndarray):
             columns[name] = _of_array(column, mask)
         else:
@@ -97,7 +97,13 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
     if series.dtype == nw.Enum:
         present = set(blanked.unique().to_list())
         blanked = blanked.cast(
-            nw.Enum([one for one in series.dtype.categories if one in present])
+            nw.Enum(
+                [
+                    category
+                    for category in series.dtype.categories
+                    if category in present
+                ]
+            )
         )
     return blanked.to_native()
 
@@ -107,10 +113,10 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
         kind = native.dtype.name
         native = native.astype("boolean" if kind == "bool" else _nullable(kind))
-    given = native.dtype
-    dictionary = given.name.startswith("dictionary")
+    dtype = native.dtype
+    dictionary = dtype.name.startswith("dictionary")
     if dictionary:  # pandas masks the wrong value if one is missing already
-        native = native.astype(type(given)(given.pyarrow_dtype.value_type))
+        native = native.astype(type(dtype)(dtype.pyarrow_dtype.value_type))
     if mask.all():
         blanked = native.iloc[:0].reindex(range(len(mask))).set_axis(native.index)
     else:
@@ -119,7 +125,7 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     # The list of categories must not show what was blanked.
     if native.dtype.name == "category":
         return blanked.cat.remove_unused_categories()
-    return blanked.astype(given) if dictionary else blanked
+    return blanked.astype(dtype) if dictionary else blanked
 
 
 def _nullable(kind: str) -> str:

@@ -379,8 +379,8 @@ class Cells:
 
 def incomplete_of(cells: Cells) -> str:
     """Return how many records have missing keys that match any value, or nothing."""
-    found = cells.incomplete
-    return f", {counted(found, 'record')} with missing keys" if found else ""
+    number = cells.incomplete
+    return f", {counted(number, 'record')} with missing keys" if number else ""
 
 
 def tabulate(
@@ -479,10 +479,10 @@ def tabulate(
     >>> cells.records
     array([2, 1, 1, 1])
     """
-    found = tabulate_design(
+    tabulation = tabulate_design(
         data, keys, weight, missing, alpha, reading, tolerance=tolerance
     )
-    return found[0]
+    return tabulation[0]
 
 
 def tabulate_design(

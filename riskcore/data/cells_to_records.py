@@ -28,7 +28,7 @@ def spread(
     """Return the figures of the cell of each record."""
     K, n = len(frequency), len(inverse)
     table = _aligned(K * _COLUMNS)
-    columns = [np.ascontiguousarray(one) for one in (frequency, weight_sum, risk)]
+    columns = [np.ascontiguousarray(column) for column in (frequency, weight_sum, risk)]
     real = columns[0].dtype.kind == "f"
     bits = columns[0].view(np.int64)
     out = [np.empty(n, np.int64) for _ in range(_COLUMNS)]
@@ -46,7 +46,7 @@ def spread(
     in_parts(threads, lay, parts_of(K, threads))
     in_parts(threads, fill, parts_of(n, threads))
     f, *others = out
-    F, p, r = (one.view(np.float64) for one in others)
+    F, p, r = (column.view(np.float64) for column in others)
     return f.view(frequency.dtype), F, p, r
 
 

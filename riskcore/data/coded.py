@@ -125,11 +125,13 @@ class CodedRecords:
         if fraction is None or self.weight is not None:
             return self
         counted = self.counted
-        each = (np.ones(self.n) if counted is None else counted.records) / fraction
+        record_weights = (
+            np.ones(self.n) if counted is None else counted.records
+        ) / fraction
         if isinstance(counted, Groups):
-            counted = replace(counted, whole=None, sums=(each,))
+            counted = replace(counted, whole=None, sums=(record_weights,))
         name = "sampling_fraction"
-        return replace(self, weight=name, weights=each, counted=counted)
+        return replace(self, weight=name, weights=record_weights, counted=counted)
 
     def complete(self, names: Iterable[Hashable]) -> CodedRecords:
         """Return the records that have all the named keys; the weights sum to the same.
@@ -142,8 +144,10 @@ class CodedRecords:
         )
         if whole.all() or not whole.any():
             return self
-        each = np.ones(self.n) if self.weights is None else self.weights
-        weights = each[whole] * (each.sum() / each[whole].sum())
+        record_weights = np.ones(self.n) if self.weights is None else self.weights
+        weights = record_weights[whole] * (
+            record_weights.sum() / record_weights[whole].sum()
+        )
         kept = {}
         for column in columns:
             used, codes = np.unique(column.codes[whole], return_inverse=True)
@@ -189,7 +193,10 @@ def code_cells(
         missing = count_records(column.codes == len(column.labels), records)
         columns[key] = replace(column, missing=missing)
     coded = columns.values()
-    distinct = count([one.codes for one in coded], [one.levels for one in coded])
+    distinct = count(
+        [coded_column.codes for coded_column in coded],
+        [coded_column.levels for coded_column in coded],
+    )
     if len(distinct.frequency) < len(records):
         types = ", ".join(f"{key!r}: {values.dtype}" for key, values in keys.items())
         raise TypeError(
@@ -238,12 +245,12 @@ def _recoded(column: CodedColumn, values: Any, sizes: Sizes) -> CodedColumn:
     return CodedColumn(column.name, new, small.labels, missing)
 
 
-def _same(one: CodedColumn, other: CodedColumn) -> bool:
+def _same(column: CodedColumn, other: CodedColumn) -> bool:
     """Return whether two columns have the same labels and codes."""
     return (
-        one.missing == other.missing
-        and one.labels.tolist() == other.labels.tolist()
-        and np.array_equal(one.codes, other.codes)
+        column.missing == other.missing
+        and column.labels.tolist() == other.labels.tolist()
+        and np.array_equal(column.codes, other.codes)
     )
 
 
@@ -258,7 +265,9 @@ def doubtful_codes(
             lines.append(_like_missing(column, records))
         alike = _alike(text)
         if alike:
-            pairs = ", ".join(" and ".join(map(repr, one)) for one in alike[:_SHOWN])
+            pairs = ", ".join(
+                " and ".join(map(repr, labels)) for labels in alike[:_SHOWN]
+            )
             more = len(alike) - _SHOWN
             lines.append(
                 f"key {column.name!r}: {pairs}{f', and {more} more' * (more > 0)} "
@@ -277,11 +286,11 @@ def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str
         for code, label in enumerate(column.labels.tolist())
         if isinstance(label, str) and label.strip().lower() in _LIKE_MISSING
     ]
-    one = len(suspects) == 1
+    singular = len(suspects) == 1
     return (
-        f"key {column.name!r}: {', '.join(suspects)} {'is' if one else 'are'} taken as "
-        f"{'a category' if one else 'categories'}; if missing is meant, declare "
-        f"{'it' if one else 'them'} as missing codes by "
+        f"key {column.name!r}: {', '.join(suspects)} {'is' if singular else 'are'} "
+        f"taken as {'a category' if singular else 'categories'}; if missing is meant, "
+        f"declare {'it' if singular else 'them'} as missing codes by "
         "riskcore.Reading(missing_codes=...)"
     )
 

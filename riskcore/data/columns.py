@@ -103,7 +103,9 @@ class Records:
         """Return data with the unchanged columns; ``coded`` has codes of others."""
         own, names = Records.of(data), frozenset(changed)
         if self.origin is not None:
-            kept = {name: one for name, one in self.coded.items() if name not in names}
+            kept = {
+                name: column for name, column in self.coded.items() if name not in names
+            }
             own.coded.update(kept)
             names |= self.changed
         own.coded.update((coded or {}).items())
@@ -152,13 +154,16 @@ def code_column(
         return _coded(column, name, ticks=True)
     while records.origin is not None and name not in records.changed:
         records = records.origin
-    found = records.coded.get(name)
-    if found is None:
-        found = _coded(column, name)
+    coded_column = records.coded.get(name)
+    if coded_column is None:
+        coded_column = _coded(column, name)
         # Many labels that are objects take much memory.
-        if found.labels.dtype != object or len(found.labels) <= _MOST_KEPT:
-            records.coded[name] = found
-    return found
+        if (
+            coded_column.labels.dtype != object
+            or len(coded_column.labels) <= _MOST_KEPT
+        ):
+            records.coded[name] = coded_column
+    return coded_column
 
 
 def _coded(column: Any, name: Hashable, *, ticks: bool = False) -> CodedColumn:
@@ -379,7 +384,9 @@ def with_columns(data: Any, columns: Mapping[Any, Any]) -> Any:
     """Return the data with columns added or replaced."""
     if is_dataset(data):
         dimension = dimension_of(data)
-        return data.assign({name: (dimension, one) for name, one in columns.items()})
+        return data.assign(
+            {name: (dimension, column) for name, column in columns.items()}
+        )
     if isinstance(data, Mapping):
         return {**data, **columns}
     import narwhals.stable.v2 as nw
@@ -399,7 +406,7 @@ def without_columns(data: Any, names: Sequence[Hashable]) -> Any:
     if is_dataset(data):
         return data.drop_vars(names)
     if isinstance(data, Mapping):
-        return {name: one for name, one in data.items() if name not in names}
+        return {name: column for name, column in data.items() if name not in names}
     import narwhals.stable.v2 as nw
 
     return nw.from_native(data).drop([*names]).to_native()

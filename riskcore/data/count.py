@@ -196,17 +196,17 @@ def _number(
     threads: int,
 ) -> Counts:
     """Count the cells of keys that have at most 64 bits together."""
-    found = number_cells(codes, widths, weight, threads)
+    cells = number_cells(codes, widths, weight, threads)
     makers = [
-        partial(_unpacked, found.code, sum(widths) - end, width, column.dtype)
+        partial(_unpacked, cells.code, sum(widths) - end, width, column.dtype)
         for column, width, end in zip(codes, widths, accumulate(widths), strict=True)
     ]
-    sums = found.weight_sum
+    sums = cells.weight_sum
     return Counts(
         CellCodes(makers),
-        found.frequency,
-        found.frequency.astype(np.float64) if sums is None else sums,
-        found.inverse,
+        cells.frequency,
+        cells.frequency.astype(np.float64) if sums is None else sums,
+        cells.inverse,
     )
 
 

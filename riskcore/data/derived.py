@@ -75,7 +75,7 @@ def derived(data: Any, household: Hashable | None = None) -> tuple[Derived, ...]
     records = Records.of(data)
     names = [name for name in records.columns if name != household]
     groups = None if household is None else household_codes(records, household)
-    columns = {one.name: one for one in _coded(records, names)}
+    columns = {column.name: column for column in _coded(records, names)}
     return derived_of_coded(columns, groups, household)
 
 
@@ -90,7 +90,7 @@ def _coded(records: Records, names: list[Hashable]) -> Iterator[CodedColumn]:
 
 
 def related_columns(
-    found: Iterable[Derived],
+    relations: Iterable[Derived],
     keys: Iterable[Hashable],
     without: Container[Hashable] = (),
 ) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -106,10 +106,20 @@ def related_columns(
     >>> related_columns(found, ["age", "decade"])
     {'decade': ('age',)}
     """
-    single = [one for one in found if one.kind != "household count"]
-    alike = {one.column: one.of[0] for one in single if one.kind != "function"}
-    first = {name: alike.get(name, name) for one in single for name in _names(one)}
-    rules = {(one.of[0], one.column) for one in single if one.kind == "function"}
+    single = [relation for relation in relations if relation.kind != "household count"]
+    alike = {
+        relation.column: relation.of[0]
+        for relation in single
+        if relation.kind != "function"
+    }
+    first = {
+        name: alike.get(name, name) for relation in single for name in _names(relation)
+    }
+    rules = {
+        (relation.of[0], relation.column)
+        for relation in single
+        if relation.kind == "function"
+    }
 
     def determines(x: Hashable, y: Hashable) -> bool:
         return first[x] == first[y] or (first[x], first[y]) in rules
@@ -131,8 +141,8 @@ def related_columns(
     return {key: others for key, others in related.items() if others}
 
 
-def _names(one: Derived) -> tuple[Hashable, ...]:
-    return (*one.of, one.column)
+def _names(relation: Derived) -> tuple[Hashable, ...]:
+    return (*relation.of, relation.column)
 
 
 def derived_of_coded(
@@ -141,15 +151,17 @@ def derived_of_coded(
     household: Hashable | None = None,
 ) -> tuple[Derived, ...]:
     """Return the columns that others determine, of columns as codes; see `derived`."""
-    found = [_Column.of(one) for one in columns.values() if len(one.labels) > 1]
+    candidates = [
+        _Column.of(entry) for entry in columns.values() if len(entry.labels) > 1
+    ]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
-    result = _Search(found, firsts).single()
+    result = _Search(candidates, firsts).single()
     if households is not None and firsts is not None:
-        result += _counts(found, households, household, firsts)
+        result += _counts(candidates, households, household, firsts)
     place = {name: i for i, name in enumerate(columns)}
-    return tuple(sorted(result, key=lambda one: place[one.column]))
+    return tuple(sorted(result, key=lambda entry: place[entry.column]))
 
 
 def pairs_that_determine(
@@ -162,12 +174,12 @@ def pairs_that_determine(
     Neither of them does alone. Of many columns, those with the most values are tried.
     """
     few = [
-        _Column.of(one)
-        for one in columns.values()
-        if 1 < len(one.labels) <= _MOST_OF_PAIR
+        _Column.of(column)
+        for column in columns.values()
+        if 1 < len(column.labels) <= _MOST_OF_PAIR
     ]
-    few = sorted(few, key=lambda one: -len(one.labels))[:_MOST_PAIRED]
-    sought = [_Column.of(one) for one in hidden.values()]
+    few = sorted(few, key=lambda column: -len(column.labels))[:_MOST_PAIRED]
+    sought = [_Column.of(column) for column in hidden.values()]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
@@ -208,12 +220,12 @@ class _Search:
         self.columns, self.firsts = columns, firsts
         n = len(columns[0].codes) if columns else 0
         self.sample = np.unique(np.linspace(0, n - 1, min(n, _FIRST)).astype(np.int64))
-        self.small = [one.codes[self.sample] for one in columns]
-        self.ranked = [_ranked(one) for one in self.small]
+        self.small = [column.codes[self.sample] for column in columns]
+        self.ranked = [_ranked(column) for column in self.small]
 
     def single(self) -> list[Derived]:
         """Return the columns that one other determines."""
-        found: list[Derived] = []
+        relations: list[Derived] = []
         numbers = range(len(self.columns))
         by = {(i, j) for i in numbers for j in numbers if i != j and self.one(i, j)}
         copies = {j for i, j in by if i < j and (j, i) in by}
@@ -227,8 +239,8 @@ class _Search:
                 kind = "square"
             elif equal and _is_square(y, x):
                 x, y, kind = y, x, "square"
-            found.append(Derived(y.name, (x.name,), kind))
-        return found
+            relations.append(Derived(y.name, (x.name,), kind))
+        return relations
 
     def one(self, i: int, j: int) -> bool:
         """Return whether column i determines column j, not by chance."""
@@ -240,25 +252,25 @@ class _Search:
 
     def two(self, a: int, b: int, j: int) -> bool:
         """Return whether two columns determine column j, given either not by chance."""
-        one, other, y = self.columns[a], self.columns[b], self.columns[j]
-        both = _both(one.codes, other.codes)
+        column, other, y = self.columns[a], self.columns[b], self.columns[j]
+        both = _both(column.codes, other.codes)
         if _table(both, y.codes) is None:
             return False
-        return all(self._beyond_chance(both, y, x.codes) for x in (one, other))
+        return all(self._beyond_chance(both, y, x.codes) for x in (column, other))
 
-    def _beyond_chance(self, x: Codes, y: _Column, given: Codes | None) -> bool:
+    def _beyond_chance(self, x: Codes, y: _Column, strata: Codes | None) -> bool:
         """Return whether x hardly determines y by chance."""
         codes = y.codes
         if self.firsts is not None:
             x, codes = x[self.firsts], codes[self.firsts]
-            given = None if given is None else given[self.firsts]
-        return log_chance(x, codes, given) < math.log(CHANCE)
+            strata = None if strata is None else strata[self.firsts]
+        return log_chance(x, codes, strata) < math.log(CHANCE)
 
 
-def _both(one: Codes, other: Codes) -> Codes:
+def _both(codes: Codes, other: Codes) -> Codes:
     """Return the codes of two columns together."""
-    both = one * (int(other.max(initial=0)) + 1) + other
-    return np.where((one < 0) | (other < 0), -1, both)
+    both = codes * (int(other.max(initial=0)) + 1) + other
+    return np.where((codes < 0) | (other < 0), -1, both)
 
 
 def _ranked(codes: Codes) -> Codes:
@@ -329,8 +341,8 @@ def _counts(
     size = np.bincount(of)[of]
     limit = math.log(CHANCE)
     return [
-        Derived(one.name, (household,), "household count")
-        for one in columns
-        if _table(size, one.codes) is not None
-        and log_chance(size[firsts], one.codes[firsts], None) < limit
+        Derived(column.name, (household,), "household count")
+        for column in columns
+        if _table(size, column.codes) is not None
+        and log_chance(size[firsts], column.codes[firsts], None) < limit
     ]

@@ -53,7 +53,7 @@ class HeldCells(Cells):
     def __init__(
         self, counted: Counted, missing: str, totals: Totals, sizes: Sizes
     ) -> None:
-        known = {
+        attributes = {
             "keys": tuple(counted.question.keys),
             "weighted": counted.question.weight is not None,
             "missing": missing,
@@ -66,7 +66,7 @@ class HeldCells(Cells):
             "_totals": totals,
             "_sizes": sizes,
         }
-        for name, value in known.items():
+        for name, value in attributes.items():
             object.__setattr__(self, name, value)
 
     def __getattr__(self, name: str) -> Any:
@@ -74,10 +74,10 @@ class HeldCells(Cells):
         if name not in _COLLECTED:
             raise AttributeError(f"cells have no attribute {name!r}")
         coded = CodedRecords.of_counted(self.held)
-        found = cells_of(coded, self.keys, self.missing, self.alpha)
-        for each in _COLLECTED:
-            object.__setattr__(self, each, getattr(found, each))
-        return getattr(found, name)
+        cells = cells_of(coded, self.keys, self.missing, self.alpha)
+        for attribute in _COLLECTED:
+            object.__setattr__(self, attribute, getattr(cells, attribute))
+        return getattr(cells, name)
 
     def __reduce__(self) -> Any:
         """Return the parts of a copy or pickle, which asks the engine for the cells."""
@@ -174,12 +174,12 @@ def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, An
     names = counted.question.keys
     best: Any = None
     for cells, (f, F) in counted.batches():
-        found = risk(f.astype(np.float64), F)
+        risks = risk(f.astype(np.float64), F)
         least = 0.0 if best is None or len(best[0]) < count else best[0].min()
-        chosen = np.flatnonzero(found >= least)
+        chosen = np.flatnonzero(risks >= least)
         if not len(chosen):
             continue
-        numbers = [column[chosen] for column in (found, f, F)]
+        numbers = [column[chosen] for column in (risks, f, F)]
         frame = cells[chosen].select(*counted.question.key_columns)
         if best is not None:
             frame = nw.concat([best[3], frame])

@@ -52,8 +52,8 @@ class Hierarchy:
     source: str | None = None
 
     def __post_init__(self) -> None:
-        given: Any = self.levels
-        for level in given:
+        levels: Any = self.levels
+        for level in levels:
             if not isinstance(level, Mapping):
                 shown = arguments.shown(level)
                 raise TypeError(f"levels: need a mapping for each level, not {shown}")

@@ -87,8 +87,8 @@ class HouseholdRows:
         records = Records.of(data)
         rows = {name: in_order(records.column(name), self.first) for name in names}
         return {
-            name: one if isinstance(one, np.ndarray) else one.to_native()
-            for name, one in rows.items()
+            name: column if isinstance(column, np.ndarray) else column.to_native()
+            for name, column in rows.items()
         }
 
 

@@ -101,14 +101,14 @@ class Panel:
     @property
     def waves_of(self) -> NDArray[np.int64]:
         """The number of waves of each person, shape (P,)."""
-        each: NDArray[np.int64] = np.count_nonzero(self.code, axis=0)
-        return each
+        waves: NDArray[np.int64] = np.count_nonzero(self.code, axis=0)
+        return waves
 
     @cached_property
     def needed(self) -> NDArray[np.int64]:
         """How many waves of each person the intruder knows, shape (P,)."""
-        each = self.waves_of
-        return each if self.known is None else np.minimum(each, self.known)
+        waves = self.waves_of
+        return waves if self.known is None else np.minimum(waves, self.known)
 
 
 def _waves(records: Records, name: Hashable) -> CodedColumn:

@@ -59,10 +59,10 @@ def number_cells(
     partitions = moved.ctypes.data, moved.itemsize, begin
     weighted = weight is not None
     moved_weight = np.empty(n if weighted else 1)
-    given = np.ascontiguousarray(weight) if weighted else moved_weight
+    weights = np.ascontiguousarray(weight) if weighted else moved_weight
 
     def move(start: int, stop: int, position: NDArray[np.int64]) -> None:
-        to = moved.ctypes.data, given, weighted, moved_weight
+        to = moved.ctypes.data, weights, weighted, moved_weight
         scatter(*packed, start, stop, low, position, *to)
 
     in_parts(threads, move, parts, begins.copy())
@@ -198,12 +198,12 @@ def rank_codes(
         start = begin[partition]
         n = begin[partition + 1] - start
         if low < 36 and 1 << max(low - 6, 0) <= n:
-            found = rank_by_bits(code, size, start, n, low, key, number, rank)
+            cell_count = rank_by_bits(code, size, start, n, low, key, number, rank)
         else:
-            found = rank_by_order(
+            cell_count = rank_by_order(
                 code, size, start, n, low, key, number, most, histogram, rank
             )
-        cells[partition] = found
+        cells[partition] = cell_count
 
 
 @kernel

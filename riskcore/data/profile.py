@@ -103,21 +103,21 @@ def _profile(
     except TypeError:
         return _without_order(name, records.n, label)
     values = column.labels.tolist()
-    found = _type(column.labels, values, decimal)
-    smallest, largest = _extremes(column.labels, values, found, decimal)
+    column_type = _type(column.labels, values, decimal)
+    smallest, largest = _extremes(column.labels, values, column_type, decimal)
     return ColumnProfile(
         name=name,
         label=label,
-        type=found,
+        type=column_type,
         records=records.n,
         missing=column.missing,
         distinct=len(values),
         single=_single(column, household),
         smallest=smallest,
         largest=largest,
-        longest=max(map(len, values), default=0) if found == "text" else 0,
+        longest=max(map(len, values), default=0) if column_type == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
-        order=_order(column, values, found, decimal),
+        order=_order(column, values, column_type, decimal),
     )
 
 
@@ -143,19 +143,19 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     for records, _ in engine.numbers(Question((name,))):
         distinct += len(records)
         single += int(np.count_nonzero(records == 1))
-    found: Type = "text"
+    column_type: Type = "text"
     if kind.is_integer():
-        found = "whole number"
+        column_type = "whole number"
     elif kind.is_numeric():
-        found = "number"
+        column_type = "number"
     elif kind.is_temporal():
-        found = "time"
+        column_type = "time"
     elif str(kind) == "Boolean":
-        found = "true or false"
+        column_type = "true or false"
     # Missing is one of the cells.
     return ColumnProfile(
         name=name,
-        type=found,
+        type=column_type,
         records=weighed.n,
         missing=missing,
         distinct=distinct - (missing > 0),
@@ -165,67 +165,67 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
 
 def _type(labels: NDArray[Any], values: list[Any], decimal: str) -> Type:
     """Return the type of distinct values."""
-    known: dict[str, Type] = {
+    types_by_kind: dict[str, Type] = {
         "b": "true or false",
         "i": "whole number",
         "u": "whole number",
         "m": "time",
         "M": "time",
     }
-    if labels.dtype.kind in known:
-        return known[labels.dtype.kind]
-    if all(isinstance(one, str) for one in values):
+    if labels.dtype.kind in types_by_kind:
+        return types_by_kind[labels.dtype.kind]
+    if all(isinstance(value, str) for value in values):
         return _type_of_text(values, decimal)
     return _type_of_objects(values)
 
 
 def _type_of_objects(values: list[Any]) -> Type:
     """Return the type of values that are objects or doubles."""
-    if all(isinstance(one, bool) for one in values):
+    if all(isinstance(value, bool) for value in values):
         return "true or false"
-    if all(isinstance(one, Integral) for one in values):
+    if all(isinstance(value, Integral) for value in values):
         return "whole number"
-    if all(isinstance(one, Real | Decimal) for one in values):
-        whole = all(float(one).is_integer() for one in values)
+    if all(isinstance(value, Real | Decimal) for value in values):
+        whole = all(float(value).is_integer() for value in values)
         return "whole number" if whole else "number"
-    return "time" if all(hasattr(one, "year") for one in values) else "other"
+    return "time" if all(hasattr(value, "year") for value in values) else "other"
 
 
 def _type_of_text(values: list[str], decimal: str) -> Type:
     """Return the type of text, which is a number if all its values are."""
     if values and all(map(_WHOLE.fullmatch, values)):
         return "whole number"
-    numbers = (one.strip().replace(decimal, ".") for one in values)
+    numbers = (value.strip().replace(decimal, ".") for value in values)
     return "number" if values and all(map(is_number, numbers)) else "text"
 
 
 def _extremes(
-    labels: NDArray[Any], values: list[Any], found: Type, decimal: str
+    labels: NDArray[Any], values: list[Any], column_type: Type, decimal: str
 ) -> tuple[Any, Any]:
     """Return the smallest and the largest value; text of numbers as numbers."""
-    if not values or found == "other":
+    if not values or column_type == "other":
         return None, None
-    if isinstance(values[0], str) and found != "text":
-        numbers = _read(values, found, decimal)
+    if isinstance(values[0], str) and column_type != "text":
+        numbers = _read(values, column_type, decimal)
         return min(numbers), max(numbers)
     return plain_value(labels[0]), plain_value(labels[-1])
 
 
-def _read(values: list[str], found: Type, decimal: str) -> list[Any]:
+def _read(values: list[str], column_type: Type, decimal: str) -> list[Any]:
     """Return text of numbers as numbers."""
-    read = int if found == "whole number" else float
-    return [read(one.strip().replace(decimal, ".")) for one in values]
+    read = int if column_type == "whole number" else float
+    return [read(value.strip().replace(decimal, ".")) for value in values]
 
 
 def _order(
-    column: CodedColumn, values: list[Any], found: Type, decimal: str
+    column: CodedColumn, values: list[Any], column_type: Type, decimal: str
 ) -> Order | None:
     """Return how the records are ordered by a column; text of numbers as numbers."""
     if len(values) < 2:
         return None
     codes = column.codes[column.codes < len(values)].astype(np.int64)
-    if isinstance(values[0], str) and found in ("whole number", "number"):
-        numbers = np.array(_read(values, found, decimal), object)
+    if isinstance(values[0], str) and column_type in ("whole number", "number"):
+        numbers = np.array(_read(values, column_type, decimal), object)
         _, rank = np.unique(numbers, return_inverse=True)
         codes = rank.reshape(-1)[codes]
     step = np.diff(codes)

@@ -26,11 +26,11 @@ def ranked(values: Floats) -> tuple[Floats, Integers]:
     >>> ranked(np.array([2.5, 1.0, 2.5]))
     (array([1. , 2.5]), array([1, 0, 1]))
     """
-    found = _by_decimals(values) if len(values) >= _FEW else None
-    if found is None:
+    ranking = _by_decimals(values) if len(values) >= _FEW else None
+    if ranking is None:
         labels, codes = np.unique(values, return_inverse=True)
         return labels, codes
-    return found
+    return ranking
 
 
 def _by_decimals(values: Floats) -> tuple[Floats, Integers] | None:

@@ -376,9 +376,9 @@ class Recoding:
         >>> recode({"income": [10, 20, 30, 900]}, {"income": income})
         {'income': [10, 20, 30, 30]}
         """
-        given = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
-        if any(str(one).endswith("%") for one, _ in given.values()):
-            return cls(tails=_tails(given))
+        bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
+        if any(str(bound).endswith("%") for bound, _ in bounds.values()):
+            return cls(tails=_tails(bounds))
         low, high = plain_value(bottom), plain_value(top)
         if isinstance(low, str) or isinstance(high, str):
             raise TypeError(
@@ -594,27 +594,35 @@ class Recoding:
             return Recoded(
                 tuple(nearest_multiple(_number(code), self.base) for code in codes)
             )
-        found = self._rules_of(codes)
+        rules_by_code = self._rules_of(codes)
         fallback = self._without_rule(
-            [code for code, rules in zip(codes, found, strict=True) if not rules]
+            [
+                code
+                for code, rules in zip(codes, rules_by_code, strict=True)
+                if not rules
+            ]
         )
-        used = {position for rules in found for position in rules}
+        used = {position for rules in rules_by_code for position in rules}
         return Recoded(
             tuple(
                 self.rules[max(rules)].to if rules else fallback.get(code)
-                for code, rules in zip(codes, found, strict=True)
+                for code, rules in zip(codes, rules_by_code, strict=True)
             ),
             tuple(
                 rule
                 for position, rule in enumerate(self.rules)
                 if position not in used and (rule.single or self.padded)
             ),
-            tuple(c for c, rules in zip(codes, found, strict=True) if len(rules) > 1),
+            tuple(
+                c
+                for c, rules in zip(codes, rules_by_code, strict=True)
+                if len(rules) > 1
+            ),
         )
 
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
-        found: list[list[int]] = [[] for _ in codes]
+        rules_by_code: list[list[int]] = [[] for _ in codes]
         for of_text in (True, False):
             rules = [(i, r) for i, r in enumerate(self.rules) if r.of_text == of_text]
             if not rules:
@@ -627,10 +635,10 @@ class Recoding:
                 if rule.single:
                     singles.setdefault(rule.low, []).append(position)
             ranges = [(i, rule) for i, rule in rules if not rule.single]
-            for positions, key in zip(found, keys, strict=True):
+            for positions, key in zip(rules_by_code, keys, strict=True):
                 positions += singles.get(key, [])
                 positions += [i for i, rule in ranges if rule.covers(key)]
-        return found
+        return rules_by_code
 
     def _text(self, code: Any) -> str:
         """Return the text of a code to which rules written in text are compared."""
@@ -729,9 +737,9 @@ def recoded_columns(
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
     """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
-    given: Any = recodings
-    if not isinstance(given, Mapping):
-        shown = arguments.shown(given)
+    container: Any = recodings
+    if not isinstance(container, Mapping):
+        shown = arguments.shown(container)
         raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
     for name, recoding in recodings.items():
         if not isinstance(recoding, Recoding):
@@ -741,9 +749,9 @@ def recoded_columns(
         records.column(name)
     columns: dict[Any, Any] = {}
     for name, recoding in recodings.items():
-        given = records.data[name] if isinstance(records.data, Mapping) else None
+        container = records.data[name] if isinstance(records.data, Mapping) else None
         column = (coded or {}).get(name)
-        columns[name] = _recoded(records, name, recoding, given, column)
+        columns[name] = _recoded(records, name, recoding, container, column)
     return columns
 
 
@@ -751,10 +759,10 @@ def _recoded(
     records: Records,
     name: Hashable,
     recoding: Recoding,
-    given: Any,
+    container: Any,
     column: CodedColumn | None,
 ) -> Any:
-    """Return a recoded column; ``given`` is the original one in a mapping."""
+    """Return a recoded column; ``container`` holds the original one."""
     try:
         column = column or code_column(records, name)
         recoding = _with_bounds(recoding, column)
@@ -762,7 +770,7 @@ def _recoded(
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
         table = _of_one_type(codes, column.labels)
-        return column_like(records, name, table, column, given)
+        return column_like(records, name, table, column, container)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
 
@@ -772,15 +780,15 @@ def column_like(
     name: Hashable,
     table: list[Any],
     column: CodedColumn,
-    given: Any = None,
+    container: Any = None,
 ) -> Any:
     """Return a column of the holder and type of the original.
 
     ``table`` are its values by the codes of ``column``.
     """
     original = records.column(name)
-    if isinstance(given, list | tuple):
-        return type(given)(np.array(table, object)[column.codes].tolist())
+    if isinstance(container, list | tuple):
+        return type(container)(np.array(table, object)[column.codes].tolist())
     if isinstance(original, np.ndarray):
         return _as_array(table, column, original)
     return _as_series(table, column, original)
@@ -788,16 +796,18 @@ def column_like(
 
 def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recoding]:
     """Return recodings with rules in place of quantiles of the data."""
-    found = dict(recodings)
+    bounded_recodings = dict(recodings)
     for name, recoding in recodings.items():
         if recoding.tails:
             coded = CodedRecords.of(data, [name])
             sizes = None if coded.counted is None else coded.counted.records
             try:
-                found[name] = _with_bounds(recoding, coded.columns[name], sizes)
+                bounded_recodings[name] = _with_bounds(
+                    recoding, coded.columns[name], sizes
+                )
             except (TypeError, ValueError) as error:
                 raise type(error)(f"variable {name!r}: {error}") from None
-    return found
+    return bounded_recodings
 
 
 def _with_bounds(
@@ -812,10 +822,10 @@ def _with_bounds(
 
 
 def _tails(
-    given: Mapping[Any, tuple[float | str | None, Code | None]],
+    bounds: Mapping[Any, tuple[float | str | None, Code | None]],
 ) -> tuple[Tail, ...]:
     """Return the tails of top and bottom coding by quantiles."""
-    present = {side: one for side, one in given.items() if one[0] is not None}
+    present = {side: pair for side, pair in bounds.items() if pair[0] is not None}
     for side, (bound, _) in present.items():
         if not isinstance(bound, str):
             raise TypeError(f"{side}={bound!r}: give two quantiles or two numbers")

@@ -48,26 +48,26 @@ class NumberedCategories:
         >>> NumberedCategories.of(age, ["adult", "child"], {}).numbers
         {'child': 1, 'adult': 2}
         """
-        values = [plain_value(one) for one in categories]
-        numbers = {one: _number(one) for one in values}
-        known = {one: n for one, n in numbers.items() if n is not None}
-        named = [one for one in values if numbers[one] is None]
-        named.sort(key=lambda one: (_place(recoding, one), str(one)))
-        taken = set(known.values())
-        found: dict[Any, int | float] = {}
-        for one in named:
-            wanted = _bound(recoding, one) if known else None
-            start = (max(taken, default=0) if known else 0) + 1
+        values = [plain_value(category) for category in categories]
+        numbers = {category: _number(category) for category in values}
+        own_numbers = {category: n for category, n in numbers.items() if n is not None}
+        named = [category for category in values if numbers[category] is None]
+        named.sort(key=lambda category: (_place(recoding, category), str(category)))
+        taken = set(own_numbers.values())
+        new_numbers: dict[Any, int | float] = {}
+        for category in named:
+            wanted = _bound(recoding, category) if own_numbers else None
+            start = (max(taken, default=0) if own_numbers else 0) + 1
             number = _free(wanted, int(start), taken, missing)
             taken.add(number)
-            found[one] = number
-        texts = {code_text(found[one]): str(one) for one in named}
+            new_numbers[category] = number
+        texts = {code_text(new_numbers[category]): str(category) for category in named}
         olds = _merged(recoding, labels, missing)
-        for one, code in known.items():
-            text = _label(recoding, one, olds.get(code_text(code), {}))
+        for category, code in own_numbers.items():
+            text = _label(recoding, category, olds.get(code_text(code), {}))
             if text:
                 texts[code_text(code)] = text
-        return cls({**found, **known}, texts)
+        return cls({**new_numbers, **own_numbers}, texts)
 
 
 def _number(category: Any) -> int | float | None:
@@ -131,7 +131,7 @@ def _merged(
     recoding: Recoding, labels: Mapping[str, str], missing: Sequence[Range]
 ) -> dict[str, dict[str, str]]:
     """Return by new code all labelled old codes that become it, with their labels."""
-    found: dict[str, dict[str, str]] = {}
+    labels_by_code: dict[str, dict[str, str]] = {}
     for old, label in labels.items():
         number = _number(old)
         if number is None or _within(number, missing):
@@ -141,8 +141,8 @@ def _merged(
         except (TypeError, ValueError):  # a code that the recoding refuses
             continue
         if new is not None:
-            found.setdefault(code_text(new), {})[old] = label
-    return found
+            labels_by_code.setdefault(code_text(new), {})[old] = label
+    return labels_by_code
 
 
 def _label(recoding: Recoding, category: Any, olds: Mapping[str, str]) -> str | None:

@@ -71,7 +71,7 @@ def _intervals(text: str, closed: Any) -> Recoding:
     from riskcore.data.recode import Recoding
 
     breaks, equals, labels = text.partition("=")
-    numbers = [_plain_number(one) for one in breaks.split(",")]
+    numbers = [_plain_number(point) for point in breaks.split(",")]
     names = labels.split(",") if equals else None
     return Recoding.intervals(numbers, names, closed=closed)
 
@@ -97,21 +97,21 @@ def _made(words: str, maker: str, read: Callable[[str], Any]) -> Recoding:
     """Return the recoding that a maker of `Recoding` makes of words."""
     from riskcore.data.recode import Recoding
 
-    found: Recoding = getattr(Recoding, maker)(read(words))
-    return found
+    recoding: Recoding = getattr(Recoding, maker)(read(words))
+    return recoding
 
 
 def _codes(text: str) -> dict[str, str]:
     """Read OLD=NEW,OLD=NEW."""
-    found: dict[str, str] = {}
-    for one in text.split(","):
-        old, equals, new = one.partition("=")
+    codes: dict[str, str] = {}
+    for pair in text.split(","):
+        old, equals, new = pair.partition("=")
         if not (old and equals and new):
-            raise ValueError(f"{one!r} is not NAME=VALUE")
-        if old in found:
+            raise ValueError(f"{pair!r} is not NAME=VALUE")
+        if old in codes:
             raise ValueError(f"map: {old!r} appears twice")
-        found[old] = new
-    return found
+        codes[old] = new
+    return codes
 
 
 # How the words of a recoding after its keyword are read.

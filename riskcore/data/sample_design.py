@@ -39,11 +39,11 @@ class SampleDesign:
         arguments.column_name("cluster", cluster)
         codes = household_codes(records, cluster, "cluster")
         columns = [code_column(records, name) for name in names]
-        for one in columns:
-            if one.missing:
+        for column in columns:
+            if column.missing:
                 raise ValueError(
-                    f"strata {one.name!r}: missing in {one.missing} of {records.n} "
-                    "records"
+                    f"strata {column.name!r}: missing in {column.missing} of "
+                    f"{records.n} records"
                 )
         design = cls(codes, _combined(columns) if columns else None, cluster)
         design._check()
@@ -61,8 +61,8 @@ class SampleDesign:
                     f"{name}: shape {values.shape}, but {n} records; give the "
                     f"{name} of each record"
                 )
-        found = cls.of(columns, "cluster", ["strata"] if "strata" in columns else None)
-        return cls(found.cluster, found.stratum)
+        design = cls.of(columns, "cluster", ["strata"] if "strata" in columns else None)
+        return cls(design.cluster, design.stratum)
 
     def some(self, rows: NDArray[Any]) -> Self:
         """Return the design of some records."""
@@ -90,5 +90,7 @@ class SampleDesign:
 
 def _combined(columns: Sequence[CodedColumn]) -> Numbers:
     """Return one number for each combination of the strata of several columns."""
-    counts = count([one.codes for one in columns], [one.levels for one in columns])
+    counts = count(
+        [column.codes for column in columns], [column.levels for column in columns]
+    )
     return counts.inverse.astype(np.int64)

@@ -70,13 +70,13 @@ class Source:
         cls, data: Mapping[str, Any], reading: Reading | None = None
     ) -> dict[str, Source]:
         """Return the sources of data, whose files share a reading; None is left out."""
-        given = {name: one for name, one in data.items() if one is not None}
-        files = {n: x for n, x in given.items() if isinstance(x, str | os.PathLike)}
-        how: dict[str, Any] = dict.fromkeys([*files, *given][:1], reading)
+        sources = {name: source for name, source in data.items() if source is not None}
+        files = {n: x for n, x in sources.items() if isinstance(x, str | os.PathLike)}
+        how: dict[str, Any] = dict.fromkeys([*files, *sources][:1], reading)
         if isinstance(reading, Reading) and len(files) > 1:
             shared = formats.shared(reading, map(Path, files.values()))
             how = dict(zip(files, shared, strict=True))
-        return {name: cls.of(one, how.get(name)) for name, one in given.items()}
+        return {name: cls.of(source, how.get(name)) for name, source in sources.items()}
 
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""
@@ -86,15 +86,15 @@ class Source:
         """Return this file as if it held other values in some columns."""
         if not columns:
             return self
-        found = replace(self)
-        found.__dict__["_read"] = with_columns(self.data, columns), self.intake
-        return found
+        source = replace(self)
+        source.__dict__["_read"] = with_columns(self.data, columns), self.intake
+        return source
 
     def numbers_beside(
         self, others: Mapping[Hashable, Any], data: Any = None
     ) -> dict[Hashable, Any]:
         """Return the columns of this CSV file that are numbers, as in another one."""
-        found: dict[Hashable, Any] = {}
+        columns: dict[Hashable, Any] = {}
         if self.path is not None and self.format and self.format.kind == "csv":
             file, data = (
                 formats.opened(self.path, self.reading),
@@ -103,8 +103,8 @@ class Source:
             for name in [*Records.of(data).columns]:
                 if name in others and holds_numbers(others[name]):
                     with suppress(ValueError):
-                        found[name] = file.numbers(str(name), data)
-        return found
+                        columns[name] = file.numbers(str(name), data)
+        return columns
 
     # --- before any record is read ---
 
@@ -289,9 +289,9 @@ class Source:
         data = self.data
         if weight not in self._numbers:
             self.refuse_changed()
-            found = formats.opened(self.path, self.reading).numbers(str(weight), data)
+            column = formats.opened(self.path, self.reading).numbers(str(weight), data)
             self.refuse_changed()
-            self._numbers[weight] = found
+            self._numbers[weight] = column
         return self._numbers[weight]
 
     @cached_property

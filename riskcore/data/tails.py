@@ -94,8 +94,8 @@ def nearest_multiple(value: Number | Decimal, base: Number) -> Number:
         below, rest = divmod(value, base)
         return (below + (2 * rest + below % 2 > base)) * base
     unit = _exact(base)
-    found = round(_exact(value) / unit) * unit
-    return int(found) if found.denominator == 1 else float(found)
+    multiple = round(_exact(value) / unit) * unit
+    return int(multiple) if multiple.denominator == 1 else float(multiple)
 
 
 def _exact(value: Number | Decimal) -> Fraction:

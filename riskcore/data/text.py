@@ -65,11 +65,11 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
     if series.dtype == polars.String:
         try:
             column = series.to_arrow(compat_level=polars.CompatLevel.newest())
-            found = codes_of_views(column)
+            coding = codes_of_views(column)
         except ImportError:  # pyarrow is not installed
-            found = None
-        if found is not None:
-            return found
+            coding = None
+        if coding is not None:
+            return coding
     labels = series.unique().drop_nulls().cast(polars.String)
     codes = series.cast(polars.Enum(labels)).to_physical().cast(polars.Int64)
     return codes.fill_null(-1).to_numpy(), labels.to_list
@@ -77,18 +77,18 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
 
 def _of_arrow(column: Any) -> tuple[Codes, Labels]:
     """Code text of Arrow that is not a dictionary."""
-    found = codes_of_views(column)
-    return _in_batches(column) if found is None else found
+    coding = codes_of_views(column)
+    return _in_batches(column) if coding is None else coding
 
 
 def codes_of_views(column: Any) -> tuple[Codes, Labels] | None:
     """Code text of Arrow by its views; None if there are too many values, or no views.
 
-    ``known`` holds addresses in the batches, so those with labels are kept.
+    ``label_views`` holds addresses in the batches, so those with labels are kept.
     """
     codes = np.empty(len(column), np.int32)
-    table, found = np.zeros(1 << PLACE_BITS, np.int32), np.zeros(1, np.int64)
-    known = np.empty(2 * MOST, np.uint64)
+    table, label_count = np.zeros(1 << PLACE_BITS, np.int32), np.zeros(1, np.int64)
+    label_views = np.empty(2 * MOST, np.uint64)
     labels: list[str] = []
     kept = []
     begin = 0
@@ -101,24 +101,27 @@ def codes_of_views(column: Any) -> tuple[Codes, Labels] | None:
         if batch.null_count:  # the view of a missing value may be anything
             valid = batch.is_valid().to_numpy(zero_copy_only=False)
             view = np.where(np.repeat(valid, 2), view, np.uint64(0))
-        addresses = [0 if one is None else one.address for one in letters]
+        addresses = [0 if part is None else part.address for part in letters]
         place = codes[begin : begin + len(batch)]
         look_up_views(
             view,
             np.array([*addresses, 0], np.uint64),
             len(batch),
             table,
-            known,
-            found,
+            label_views,
+            label_count,
             place,
         )
-        if found[0] < 0:
+        if label_count[0] < 0:
             return None
         if valid is not None:
             place[~valid] = -1
-        if found[0] > len(labels):
+        if label_count[0] > len(labels):
             kept.append(batch)
-            labels += map(_letters, known[: 2 * found[0]].reshape(-1, 2)[len(labels) :])
+            labels += map(
+                _letters,
+                label_views[: 2 * label_count[0]].reshape(-1, 2)[len(labels) :],
+            )
         begin += len(batch)
     return codes, lambda: labels
 
@@ -176,8 +179,8 @@ def short_text_codes(series: Any) -> NDArray[np.int64] | None:
         filled = np.arange(width) < np.diff(ends)[:, None]
         letters[begin:end, :width][filled] = data
     codes = code_words(letters.view(np.uint64).T, len(column)).astype(np.int64)
-    found: NDArray[np.int64] = np.where(valid, codes, -1)
-    return found
+    masked_codes: NDArray[np.int64] = np.where(valid, codes, -1)
+    return masked_codes
 
 
 def _in_batches(column: Any) -> tuple[NDArray[np.int64], Callable[[], list[Any]]]:
@@ -185,13 +188,13 @@ def _in_batches(column: Any) -> tuple[NDArray[np.int64], Callable[[], list[Any]]
 
     Arrow codes each batch and the labels of all are merged here, in linear time.
     """
-    known: dict[str, int] = {}
+    positions: dict[str, int] = {}
     codes = np.empty(len(column), np.int64)
     for begin in range(0, len(column), _BATCH):
         batch = column.slice(begin, _BATCH).combine_chunks().dictionary_encode()
         labels = batch.dictionary.to_pylist()
         ranks = np.full(len(labels) + 1, -1, np.int64)
-        ranks[:-1] = [known.setdefault(label, len(known)) for label in labels]
+        ranks[:-1] = [positions.setdefault(label, len(positions)) for label in labels]
         places = batch.indices.fill_null(len(labels)).to_numpy()
         codes[begin : begin + len(batch)] = ranks[places]
-    return codes, lambda: [*known]
+    return codes, lambda: [*positions]

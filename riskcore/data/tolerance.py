@@ -46,19 +46,19 @@ class Tolerance:
     relative: bool = False
 
     @classmethod
-    def of(cls, key: Hashable, given: Any) -> Tolerance:
+    def of(cls, key: Hashable, value: Any) -> Tolerance:
         """Return the tolerance that a number or a text such as "5%" stands for."""
         name = f"tolerance of {key!r}"
-        if not isinstance(given, str):
-            return cls(arguments.number_in(name, given, "[0, inf)"))
-        text = given.strip()
+        if not isinstance(value, str):
+            return cls(arguments.number_in(name, value, "[0, inf)"))
+        text = value.strip()
         try:
             share = Decimal(text.removesuffix("%").rstrip()) / 100
         except InvalidOperation:
             share = Decimal(-1)
         if not text.endswith("%") or share.is_nan() or not 0 <= share < 1:
             raise ValueError(
-                f"{name}: {arguments.shown(given)}: give a number >= 0 in the units of "
+                f"{name}: {arguments.shown(value)}: give a number >= 0 in the units of "
                 "the key, or a share of its value, '0%' to below '100%'"
             )
         return cls(float(share), relative=True)
@@ -85,23 +85,23 @@ class Tolerance:
         return f"{100.0 * self.amount:.6g}%" if self.relative else f"{self.amount:g}"
 
 
-def tolerances(given: Any, keys: Iterable[Hashable]) -> dict[Hashable, Tolerance]:
+def tolerances(values: Any, keys: Iterable[Hashable]) -> dict[Hashable, Tolerance]:
     """Return the tolerance of each key that has one."""
-    if given is None:
+    if values is None:
         return {}
-    if not isinstance(given, Mapping):
+    if not isinstance(values, Mapping):
         raise TypeError(
             "tolerance: give a mapping of keys to numbers or shares, such as "
-            f"{{'age': 2, 'income': '5%'}}, not {arguments.shown(given)}"
+            f"{{'age': 2, 'income': '5%'}}, not {arguments.shown(values)}"
         )
     keys = list(keys)
-    for name in given:
+    for name in values:
         if name not in keys:
             raise ValueError(
                 f"tolerance: {name!r} is not one of the keys; add it to them, or leave "
                 "it out"
             )
-    return {name: Tolerance.of(name, value) for name, value in given.items()}
+    return {name: Tolerance.of(name, value) for name, value in values.items()}
 
 
 def values_of(column: CodedColumn) -> Numbers:
@@ -128,6 +128,6 @@ def _is_number(value: Any) -> bool:
 
 def _kind_of(labels: NDArray[Any]) -> str:
     """Return what labels hold, in words."""
-    other = next(one for one in labels if not _is_number(one))
+    other = next(label for label in labels if not _is_number(label))
     kind = type(plain_value(other)).__name__
     return "text" if kind == "str" else f"values of type {kind}"

@@ -49,13 +49,19 @@ def place_of(a: Any, b: Any) -> Any:
 
 @native("uint64*, uint64*, int64, int32*, uint64*, int64*, int32*")
 def look_up_views(
-    view: Any, letters: Any, n: int, table: Any, known: Any, found: Any, codes: Any
+    view: Any,
+    letters: Any,
+    n: int,
+    table: Any,
+    label_views: Any,
+    label_count: Any,
+    codes: Any,
 ) -> None:
-    """Write the label of each view; new views are added to ``known``.
+    """Write the label of each view; new views are added to ``label_views``.
 
-    ``found`` is the number of labels so far; -1 if there are too many.
+    ``label_count`` is the number of labels so far; -1 if there are too many.
     """
-    labels = found[0]
+    labels = label_count[0]
     for i in range(n):
         a = view[2 * i]
         b = view[2 * i + 1]
@@ -64,18 +70,18 @@ def look_up_views(
         place = place_of(a, b)
         label = np.int64(table[place]) - 1
         while label >= 0 and not same_text(
-            a, b, known[2 * label], known[2 * label + 1]
+            a, b, label_views[2 * label], label_views[2 * label + 1]
         ):
             place = (place + np.uint64(1)) & np.uint64((1 << PLACE_BITS) - 1)
             label = np.int64(table[place]) - 1
         if label < 0:
             if labels == MOST:
-                found[0] = -1
+                label_count[0] = -1
                 return
             label = labels
             labels += 1
             table[place] = labels
-            known[2 * label] = a
-            known[2 * label + 1] = b
+            label_views[2 * label] = a
+            label_views[2 * label + 1] = b
         codes[i] = label
-    found[0] = labels
+    label_count[0] = labels

@@ -153,7 +153,7 @@ def _join(
     joint = np.empty(words, np.uint64)
     table = np.empty((1 << table_bits(room)) + room, np.int32)
     sums, weight_sums = np.empty(2 * room, np.int64), np.empty((2 * room, 2))
-    given = patterns.begin, patterns.present, patterns.code, frequency, weight
+    inputs = patterns.begin, patterns.present, patterns.code, frequency, weight
     gains = gained, gained_weight
     for a in range(len(patterns)):
         stop = len(patterns)
@@ -161,7 +161,7 @@ def _join(
         if complete and patterns.blank and not blank_matches_complete:
             stop -= 1
         task = np.array([a, stop, K - first if complete else 0, words])
-        join_patterns(task, *given, joint, table, sums, weight_sums, *gains)
+        join_patterns(task, *inputs, joint, table, sums, weight_sums, *gains)
     return gains
 
 

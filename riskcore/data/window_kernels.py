@@ -138,7 +138,7 @@ def count_distinct(
     begin: Any,
     items: Any,
     seen: Any,
-    found: Any,
+    counts: Any,
 ) -> None:
     """Count the distinct items in some windows; ``seen`` has the last one with each."""
     for number in range(asked):
@@ -156,4 +156,4 @@ def count_distinct(
                         seen[items[item]] = number
                         distinct += 1
             k += 1
-        found[number] = distinct
+        counts[number] = distinct

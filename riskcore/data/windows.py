@@ -59,12 +59,14 @@ class Windows:
     @property
     def wide(self) -> bool:
         """Whether a record may match others than those of its own cell."""
-        return any(one.amount > 0.0 for one in self.tolerance.values())
+        return any(tolerance.amount > 0.0 for tolerance in self.tolerance.values())
 
     @property
     def in_words(self) -> str:
         """The tolerances in words: ``age 2, income 5%``."""
-        return ", ".join(f"{name} {one}" for name, one in self.tolerance.items())
+        return ", ".join(
+            f"{name} {tolerance}" for name, tolerance in self.tolerance.items()
+        )
 
 
 def count_windows(
@@ -114,10 +116,10 @@ class SortedCells:
         windows: Windows,
     ) -> SortedCells:
         """Sort cells by the number whose windows have the fewest cells."""
-        found = {key: place for place, key in enumerate(windows.key)}
-        others = [key for key in range(len(codes)) if key not in found]
+        places = {key: place for place, key in enumerate(windows.key)}
+        others = [key for key in range(len(codes)) if key not in places]
         widths = [_cells_met(codes, levels, windows, key) for key in windows.key]
-        by = sorted(windows.key, key=lambda key: widths[found[key]])
+        by = sorted(windows.key, key=lambda key: widths[places[key]])
         keys = [*others, *by]
         inverse = count([codes[k] for k in keys], [levels[k] for k in keys]).inverse
         order = np.empty(len(inverse), np.int64)
@@ -128,7 +130,7 @@ class SortedCells:
             group = count(*some).inverse[order].astype(np.int64)
         code = np.stack([codes[k][order] for k in by], axis=1).astype(np.int32)
         pairs = [
-            (windows.low[found[k]], windows.high[found[k]], code[:, j])
+            (windows.low[places[k]], windows.high[places[k]], code[:, j])
             for j, k in enumerate(by)
         ]
         low = np.stack([first[c] for first, _, c in pairs], axis=1)
@@ -160,12 +162,12 @@ class SortedCells:
         K, numbers = self.code.shape
         place = np.empty(K, np.int64)
         place[self.order] = np.arange(K)
-        found = np.empty(len(cells), np.int64)
+        counts = np.empty(len(cells), np.int64)
         arrays = self.group, self.code, self.low, self.high, self.order
         at = place[cells]
         seen = np.full(size, -1, np.int64)
-        count_distinct(*arrays, K, numbers, at, len(cells), begin, items, seen, found)
-        return found
+        count_distinct(*arrays, K, numbers, at, len(cells), begin, items, seen, counts)
+        return counts
 
 
 def _cells_met(

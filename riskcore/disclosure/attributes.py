@@ -145,7 +145,7 @@ def attribute_guesses(
     The files are the original, the release and, if there is one, the holdout. Records
     without the target are left out of all.
     """
-    rows = [np.flatnonzero(one < of_target.levels - 1) for one in of_target.codes]
+    rows = [np.flatnonzero(codes < of_target.levels - 1) for codes in of_target.codes]
     columns = [column.at(rows) for column in (*shared, of_target)]
     pairs = _Pairs.of(columns)
     original, released, *holdout = pairs.records
@@ -159,9 +159,9 @@ def attribute_guesses(
         share = _shares(columns, pairs, original, chance > 0.0)
         right_there = pairs.expected(chance, original, share)
         error = _beyond_model(columns, pairs, original)
-    known = chance > 0.0
-    known = np.bincount(pairs.cell, known, pairs.cells)[pairs.cell] > 0
-    values = np.bincount(pairs.value[known], original[known], 1)
+    mask = chance > 0.0
+    mask = np.bincount(pairs.cell, mask, pairs.cells)[pairs.cell] > 0
+    values = np.bincount(pairs.value[mask], original[mask], 1)
     most_common = np.bincount(pairs.value, original, 1).argmax()
     commonest = float(values[most_common]) if most_common < len(values) else 0.0
     return AttributeGuesses(
@@ -186,7 +186,9 @@ class _Pairs(NamedTuple):
         together = np.concatenate(of_pairs)
         _, rows = np.unique(together, return_index=True)
         value = np.concatenate(columns[-1].codes)[rows].astype(np.int64)
-        records = tuple(np.bincount(one, minlength=len(rows)) for one in of_pairs)
+        records = tuple(
+            np.bincount(pair_numbers, minlength=len(rows)) for pair_numbers in of_pairs
+        )
         cells = int(of_keys.max(initial=-1)) + 1
         return cls(records, of_keys[rows], value, cells, rows)
 
@@ -226,18 +228,21 @@ def _shares(
     if not people.any():
         return share
     levels = tuple(column.levels for column in columns)
-    found = np.flatnonzero(people)
-    codes = [np.concatenate(one.codes).astype(np.int64)[pairs.rows] for one in columns]
+    positions = np.flatnonzero(people)
+    codes = [
+        np.concatenate(variable.codes).astype(np.int64)[pairs.rows]
+        for variable in columns
+    ]
     model = LatentClass.fit(
-        [one[found] for one in codes],
+        [variable[positions] for variable in codes],
         levels=levels,
-        frequency=people[found],
+        frequency=people[positions],
         overdispersion=False,
     )
     if not model.converged:
         return np.full(len(share), math.nan)
     once = np.ones(np.count_nonzero(asked), np.int64)
-    guesses = [one[asked] for one in codes]
+    guesses = [variable[asked] for variable in codes]
     of_pairs = CellTable(
         tuple(guesses), levels, once, np.ones(len(once)), model.sample.keys
     )
@@ -266,6 +271,6 @@ def _beyond_model(
         return guessed, right - pairs.expected(chance, people, share)
 
     parts = [(part,) for part in parts_of_records(original)]
-    found = in_threads(usual_threads(), compare, parts)
-    n = sum(guessed for guessed, _ in found)
-    return math.fsum(more for _, more in found) / n if n else 0.0
+    comparisons = in_threads(usual_threads(), compare, parts)
+    n = sum(guessed for guessed, _ in comparisons)
+    return math.fsum(more for _, more in comparisons) / n if n else 0.0

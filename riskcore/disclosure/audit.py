@@ -144,7 +144,9 @@ def audit(
     say = progress or silent
     asked = complete(AuditSettings, settings)
     names = key_names(keys)
-    single = {one: arguments.names(one, asked[one]) for one in ("target", "numeric")}
+    single = {
+        entry: arguments.names(entry, asked[entry]) for entry in ("target", "numeric")
+    }
     missing, population = asked["missing"], asked["population"]
     check_missing(missing, 1.0)
     if asked["record_by"] is not None:
@@ -152,8 +154,8 @@ def audit(
     leaving = (
         released if released_reading is None else Source.of(released, released_reading)
     )
-    given = {ORIGINAL: original, RELEASED: leaving, HOLDOUT: holdout}
-    sources = Source.several({**given, EARLIER: earlier}, reading)
+    inputs = {ORIGINAL: original, RELEASED: leaving, HOLDOUT: holdout}
+    sources = Source.several({**inputs, EARLIER: earlier}, reading)
     before = sources.pop(EARLIER, None)
     _refuse_same(sources)
     weight = sources[ORIGINAL].weight if weight is None else weight
@@ -161,8 +163,8 @@ def audit(
     files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
     coded = files.coded
     own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
-    for one in coded.values() if missing == "refuse" else ():
-        refuse_missing(names, [key.missing for key in one.keys(names)], one.n)
+    for entry in coded.values() if missing == "refuse" else ():
+        refuse_missing(names, [key.missing for key in entry.keys(names)], entry.n)
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
     everybody = None
     held = coded[ORIGINAL].counted
@@ -171,7 +173,7 @@ def audit(
     elif missing in WILDCARDS:
         everybody = cells_of(sampled, names, missing, 1.0)
         sampled = sampled.complete(names)
-    found = assess_coded(
+    assessment = assess_coded(
         files.data[ORIGINAL],
         sampled,
         names,
@@ -187,7 +189,9 @@ def audit(
         for what in (RELEASED, HOLDOUT)
         if what in coded
     }
-    claims = identity_claims(found, cells[RELEASED], own, cells.get(HOLDOUT), everybody)
+    claims = identity_claims(
+        assessment, cells[RELEASED], own, cells.get(HOLDOUT), everybody
+    )
     notes = files.unknown_categories()
     notes += files.blank_keys() if missing in WILDCARDS else []
     more: dict[str, Any] = {}
@@ -208,21 +212,24 @@ def audit(
     if before is not None:
         say("joining with the earlier release")
         more["together"] = _together(
-            found, names, [sources[ORIGINAL], before, sources[RELEASED]]
+            assessment, names, [sources[ORIGINAL], before, sources[RELEASED]]
         )
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
 
 
 def _together(
-    found: Assessment, keys: Sequence[Hashable], sources: Sequence[Source]
+    assessment: Assessment, keys: Sequence[Hashable], sources: Sequence[Source]
 ) -> TwoReleases:
     """Return what an earlier release and the released file tell of the original."""
     for source in sources[1:]:
         if source.engine is not None:
             raise source.engine.refuse_single("earlier")
-    files = [found.data, *(one.read(one.names)[0] for one in sources[1:])]
+    files = [
+        assessment.data,
+        *(release.read(release.names)[0] for release in sources[1:]),
+    ]
     _, before, after = in_shared_types(sources, files)
-    return two_releases(found, before, after, keys)
+    return two_releases(assessment, before, after, keys)
 
 
 def _refuse_same(sources: Mapping[str, Source]) -> None:
@@ -253,23 +260,23 @@ def _of_records(
     say: Lines,
 ) -> dict[str, Any]:
     """Return what needs single records: guesses, links, closest records and copies."""
-    keys, found = files.shared_keys(), dict[str, Any]()
+    keys, results = files.shared_keys(), dict[str, Any]()
     guesses = []
     for name, column in targets.items():
         say(f"guessing {name}")
         guesses.append(attribute_guesses(name, keys, column))
-    found["attributes"] = tuple(guesses)
+    results["attributes"] = tuple(guesses)
     values = [*numbers.values()]
     if values:
         say("linking people by keys and numbers")
-        known = _known(files, targets, numbers, own, missing)
-        found["number_links"] = number_links(known)
+        known_numbers = _known(files, targets, numbers, own, missing)
+        results["number_links"] = number_links(known_numbers)
     if HOLDOUT in files.coded:
         say("looking for the closest records")
-        found["membership"] = membership(keys, values)
+        results["membership"] = membership(keys, values)
     say("looking for copies")
-    found["copies"] = copies([*keys, *targets.values()])
-    return found
+    results["copies"] = copies([*keys, *targets.values()])
+    return results
 
 
 def _known(
@@ -281,7 +288,7 @@ def _known(
 ) -> KnownNumbers:
     """Return what links by keys and numbers are looked for in, and what rows tell."""
     keys, told = (
-        [_signed(one, blank=blank) for one in columns]
+        [_signed(entry, blank=blank) for entry in columns]
         for columns, blank in (
             (files.shared_keys(), missing in WILDCARDS),
             (targets.values(), True),
@@ -295,14 +302,14 @@ def _known(
     others = {}
     for name in targets:
         first, second, *_ = (
-            coded_numbers(code_column(Records.of(one), name))
-            for one in files.data.values()
+            coded_numbers(code_column(Records.of(entry), name))
+            for entry in files.data.values()
         )
         if first is not None and second is not None:
             others[name] = first, second
     return KnownNumbers(
         dict(zip(files.keys, keys, strict=True)),
-        {name: (one[0], one[1]) for name, one in numbers.items()},
+        {name: (entry[0], entry[1]) for name, entry in numbers.items()},
         {
             name: (np.where(a < 0, np.nan, a), np.where(b < 0, np.nan, b))
             for name, (a, b) in zip(targets, told, strict=True)
@@ -314,7 +321,7 @@ def _known(
 
 def _signed(column: SharedColumn, *, blank: bool) -> tuple[Integers, Integers]:
     """Return the codes of original and release, with -1 for missing if it is blank."""
-    first, second = (one.astype(np.int64) for one in column.codes[:2])
+    first, second = (codes.astype(np.int64) for codes in column.codes[:2])
     if blank:
         last = column.levels - 1
         first, second = (np.where(x == last, -1, x) for x in (first, second))

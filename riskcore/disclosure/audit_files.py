@@ -67,33 +67,33 @@ class AuditFiles:
         shared = in_shared_types(sources.values(), [*data.values()])
         data = dict(zip(data, shared, strict=True))
         coded = {
-            what: CodedRecords.of(one, keys, weight if what == ORIGINAL else None)
-            for what, one in data.items()
+            what: CodedRecords.of(file, keys, weight if what == ORIGINAL else None)
+            for what, file in data.items()
         }
-        named = {x: str(one.path or f"the {x} file") for x, one in sources.items()}
-        found = cls(data, coded, keys, named)
+        named = {x: str(file.path or f"the {x} file") for x, file in sources.items()}
+        files = cls(data, coded, keys, named)
         for name in keys:
-            refuse_other_kinds([one.columns[name] for one in coded.values()])
-        return found
+            refuse_other_kinds([file.columns[name] for file in coded.values()])
+        return files
 
     @property
     def n(self) -> tuple[int, ...]:
         """Records of each file."""
-        return tuple(one.n for one in self.coded.values())
+        return tuple(records.n for records in self.coded.values())
 
     @property
     def on_engine(self) -> bool:
         """Whether an engine holds any of the files."""
-        return any(one.counted is not None for one in self.coded.values())
+        return any(records.counted is not None for records in self.coded.values())
 
     def shared_keys(self) -> list[SharedColumn]:
         """Return the keys of all files, coded alike."""
-        files = [one.keys(self.keys) for one in self.coded.values()]
+        files = [records.keys(self.keys) for records in self.coded.values()]
         return [SharedColumn.of(columns) for columns in zip(*files, strict=True)]
 
     def target(self, name: Hashable) -> tuple[SharedColumn, str | None]:
         """Return a target coded alike, and what was done to guess it, in words."""
-        columns = [code_column(Records.of(one), name) for one in self.data.values()]
+        columns = [code_column(Records.of(data), name) for data in self.data.values()]
         refuse_other_kinds(columns)
         bands = in_bands(columns)
         if bands is None:
@@ -106,15 +106,17 @@ class AuditFiles:
 
     def numbers(self, name: Hashable) -> tuple[Floats, ...]:
         """Return a column of numbers of all files; nan where missing."""
-        found = tuple(real_numbers(Records.of(one), name) for one in self.data.values())
-        for values in found:
+        columns = tuple(
+            real_numbers(Records.of(data), name) for data in self.data.values()
+        )
+        for values in columns:
             if np.nanmax(np.abs(values), initial=0.0) > _LARGEST:
                 raise ValueError(
                     f"column {name!r}: a number beyond {_LARGEST:.0e}, too large "
                     "for a standard deviation; if it is a code, name it "
                     "as missing"
                 )
-        return found
+        return columns
 
     def own_rows(self, record_by: Hashable) -> Integers:
         """Return the row of the original of each released record by its id, or -1."""
@@ -129,9 +131,9 @@ class AuditFiles:
         row[original.codes] = np.arange(len(original.codes))
         row[-1] = -1
         place = {label: i for i, label in enumerate(values_of(original))}
-        of = np.array([place.get(one, -1) for one in values_of(released)])
-        found: Integers = row[of[released.codes]]
-        return found
+        of = np.array([place.get(value, -1) for value in values_of(released)])
+        rows: Integers = row[of[released.codes]]
+        return rows
 
     def _refuse_repeated(self, column: CodedColumn, what: str) -> None:
         """Refuse ids that are missing, or those of several records."""
@@ -152,7 +154,9 @@ class AuditFiles:
                 self.coded[what].columns[name] for what in (RELEASED, ORIGINAL)
             )
             there = set(values_of(theirs))
-            new = np.array([one not in there for one in values_of(mine)] + [False])
+            new = np.array(
+                [category not in there for category in values_of(mine)] + [False]
+            )
             if new.any():
                 rows = new[np.minimum(mine.codes, len(mine.labels))]
                 sizes = self.coded[RELEASED].counted
@@ -166,7 +170,9 @@ class AuditFiles:
     def refuse_blank(self, missing: str) -> None:
         """Refuse an original on an engine with missing keys that match any value."""
         lacking = [
-            one.name for one in self.coded[ORIGINAL].columns.values() if one.missing
+            column.name
+            for column in self.coded[ORIGINAL].columns.values()
+            if column.missing
         ]
         engine = engine_of(self.data[ORIGINAL])
         if lacking and engine is not None:

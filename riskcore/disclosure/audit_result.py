@@ -155,14 +155,17 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             compared.append(("copies", self.copies.excess_interval, 0.0))
         level = 1.0 - (1.0 - LEVEL) / len(compared)
         more = [name for name, of, other in compared if of(level)[0] > other]
-        more += ["numbers"] * any(one.leaks for one in self.number_links)
+        more += ["numbers"] * any(link.leaks for link in self.number_links)
         return tuple(dict.fromkeys(more))
 
     @property
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        excess = [self.identity.excess, *(one.excess for one in self.attributes)]
+        excess = [
+            self.identity.excess,
+            *(guesses.excess for guesses in self.attributes),
+        ]
         compared = not all(map(math.isnan, excess))
         if more:
             second = (
@@ -180,12 +183,12 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     @property
     def _copied(self) -> str:
         """How many released records look like copies, in a sentence, if some do."""
-        found = self.copies
-        if found is None or not found.interval()[0] > _COPIED:
+        copies = self.copies
+        if copies is None or not copies.interval()[0] > _COPIED:
             return ""
-        if found.excess_interval()[0] <= 0.0:  # beside a holdout: as of anybody
+        if copies.excess_interval()[0] <= 0.0:  # beside a holdout: as of anybody
             return ""
-        return f" As if {found.in_words} of its records were copied."
+        return f" As if {copies.in_words} of its records were copied."
 
     @property
     def _answer(self) -> str:
@@ -196,8 +199,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         right = self.expected_right_claims
         verb = "is" if self.claims == 1 else "are"
         claims = f"{counted(self.claims, 'claim')} that a released record is a certain"
-        found = f"{number(right)} ({number(low)} to {number(high)})"
-        return f"Of {claims} person, {found} {verb} expected to be right."
+        estimate = f"{number(right)} ({number(low)} to {number(high)})"
+        return f"Of {claims} person, {estimate} {verb} expected to be right."
 
     def check(
         self,
@@ -257,12 +260,12 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         copied = math.nan if copies is None else copies.share
         if self.records[2:] and copies is not None:
             copied = copies.excess
-        found: dict[str, list[tuple[Hashable | None, float]]] = {
+        shares: dict[str, list[tuple[Hashable | None, float]]] = {
             "max_right_claims": [(None, self.expected_right_claims / claims)],
             "max_claim_excess": [(None, self.identity.excess / claims)],
             "max_guess_excess": [
-                (one.target, one.excess if one.guessed else 0.0)
-                for one in self.attributes
+                (guesses.target, guesses.excess if guesses.guessed else 0.0)
+                for guesses in self.attributes
             ],
             "max_copy_excess": [(None, copied)],
         }
@@ -271,7 +274,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             if limit is None:
                 continue
             most = arguments.number_in(name, limit, "[0, 1]")
-            for target, share in found[name]:
+            for target, share in shares[name]:
                 passed = None if math.isnan(share) else share <= most
                 rules.append(
                     Goal(name, self.keys, target, most, share, None, None, passed)
@@ -337,7 +340,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         claims = self.identity
         order = np.argsort(-claims.right, kind="stable")[:count]
         categories = claims.cells.categories or ()
-        found = []
+        rows = []
         for i in order[claims.right[order] > 0.0]:
             row: dict[Hashable, Any] = {}
             for name, codes, labels in zip(
@@ -347,8 +350,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             row["record"] = None if claims.rows is None else int(claims.rows[i]) + 1
             row[RECORD_COLUMNS[0]] = int(claims.frequency[i])
             row[RECORD_COLUMNS[1]] = float(claims.right[i])
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them.
@@ -378,8 +381,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             "claims_excess": plain(identity.excess),
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
-            "attributes": [one.to_dict() for one in self.attributes],
-            "number_links": [one.to_dict() for one in self.number_links],
+            "attributes": [scenario.to_dict() for scenario in self.attributes],
+            "number_links": [scenario.to_dict() for scenario in self.number_links],
             "membership": None
             if self.membership is None
             else self.membership.to_dict(),
@@ -403,16 +406,16 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         yield self._identity_part()
         if self.attributes:
             head = ["target", "people", "right", "others", "excess", "95 % interval"]
-            rows = [head, *(one.row() for one in self.attributes)]
+            rows = [head, *(guesses.row() for guesses in self.attributes)]
             by = _OTHERS[self.attributes[0].by]
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
         if self.number_links:
             yield part_of_links(self.number_links)
-        for found in (self.membership, self.copies, self.together, self.measures):
-            if found is not None:
-                yield from found._parts()
+        for scenario in (self.membership, self.copies, self.together, self.measures):
+            if scenario is not None:
+                yield from scenario._parts()
 
     def _identity_part(self) -> Part:
         identity = self.identity

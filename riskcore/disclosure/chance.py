@@ -14,22 +14,22 @@ from riskcore.assessment.roles import ALLOWED, UNIQUE_SHARE
 LEVEL = 1e-3  # the probability that chance opens a leak in one examination
 
 
-def too_many(found: float, records: int) -> bool:
+def too_many(count: float, records: int) -> bool:
     """Return whether more records are given away than a file of this size may.
 
     More than three are too many, and more than 1 % of a small file.
     """
-    return found > min(ALLOWED, UNIQUE_SHARE * records)
+    return count > min(ALLOWED, UNIQUE_SHARE * records)
 
 
-def by_chance(found: float, chance: float, comparisons: int) -> bool:
+def by_chance(count: float, chance: float, comparisons: int) -> bool:
     """Return whether chance finds as many in one of so many comparisons.
 
     By Chernoff's bound of the tail of a sum of probabilities (of a Poisson variable).
     """
-    if found <= chance:
+    if count <= chance:
         return True
     if chance <= 0.0:
         return False
-    exponent = chance - found + found * math.log(found / chance)
+    exponent = chance - count + count * math.log(count / chance)
     return exponent <= -math.log(LEVEL / max(comparisons, 1))

@@ -109,8 +109,8 @@ class Checked(OnASheet, WithPublicReport):
         """
         if self.same_file is False:
             return "not safe"
-        judged = tuple(one for one in self.rules if one.passed is not None)
-        names = (*(one.title for one in self.not_judged), *self.unknown)
+        judged = tuple(rule for rule in self.rules if rule.passed is not None)
+        names = (*(rule.title for rule in self.not_judged), *self.unknown)
         own = Verdict(judged, self.leaks, self.not_examined, names).state
         recorded = self.recorded_state or "safe"
         if own == "not safe" or recorded.startswith("safe"):
@@ -125,11 +125,11 @@ class Checked(OnASheet, WithPublicReport):
     @property
     def notes_and_verdict(self) -> tuple[str, ...]:
         """The sentences below the table of rules."""
-        open_ = [one for one in self.leaks if one.accepted is None]
-        said = [f"Leak: {one.text}; {one.advice}." for one in open_]
+        open_ = [finding for finding in self.leaks if finding.accepted is None]
+        said = [f"Leak: {finding.text}; {finding.advice}." for finding in open_]
         if self.not_examined:
             said.append(f"Not examined: {no_role_text(self.not_examined)}.")
-        said += dict.fromkeys(one.sentence for one in self.together)
+        said += dict.fromkeys(finding.sentence for finding in self.together)
         return (*self.notes, *said, self.verdict)
 
     @property
@@ -139,11 +139,11 @@ class Checked(OnASheet, WithPublicReport):
         rules = counted(of, "rule")
         checked = f" ({counted(self.records, self.level)} checked)"
         checked = checked if self.records else ""  # households that nobody can tell
-        found = f"{of - open_} of {rules} kept"
+        tally = f"{of - open_} of {rules} kept"
         if broken:
-            found = f"{broken} of {rules} broken"
+            tally = f"{broken} of {rules} broken"
         if open_:
-            found += f", {open_} not judged"
+            tally += f", {open_} not judged"
         same = "" if self.same_file is None else f" {_SAME[self.same_file]}"
         word = "NOT EXAMINED" if self.state == "not examined" else "FAILED"
         word = "Passed" if self.passed else word
@@ -154,10 +154,10 @@ class Checked(OnASheet, WithPublicReport):
             unsafe += f" Its state in the record: {self.recorded_state}."
         lacking = ""
         if open_ or self.unknown:
-            names = dict.fromkeys(one.title for one in self.not_judged)
+            names = dict.fromkeys(rule.title for rule in self.not_judged)
             names |= dict.fromkeys(self.unknown)
             lacking = f" Not judged: {listed(names)}."
-        return f"{word}: {found}{checked}.{lacking}{same}{unsafe}"
+        return f"{word}: {tally}{checked}.{lacking}{same}{unsafe}"
 
     @property
     def verdict_in_public(self) -> str:
@@ -200,11 +200,11 @@ class Checked(OnASheet, WithPublicReport):
             "same_file": self.same_file,
             "recorded_state": self.recorded_state,
             "notes": list(self.notes),
-            "leaks": [one.to_dict() for one in self.leaks],
+            "leaks": [entry.to_dict() for entry in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
             "not_judged": list(self.unknown),
-            "together": [one.to_dict() for one in self.together],
-            "rules": [one.to_dict() for one in self.rules],
+            "together": [entry.to_dict() for entry in self.together],
+            "rules": [entry.to_dict() for entry in self.rules],
         }
 
     def text(self, title: str | None = None) -> str:
@@ -233,10 +233,10 @@ class Checked(OnASheet, WithPublicReport):
         return [head, *map(_line, self.rules)]
 
     def __repr__(self) -> str:
-        found = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
+        tally = f"{len(self.broken)} of {counted(len(self.rules), 'rule')} broken"
         if self.not_judged:
-            found += f", {len(self.not_judged)} not judged"
-        return f"<Checked: {counted(self.records, 'record')}, {found}>"
+            tally += f", {len(self.not_judged)} not judged"
+        return f"<Checked: {counted(self.records, 'record')}, {tally}>"
 
 
 def _line(rule: Goal) -> tuple[str, ...]:

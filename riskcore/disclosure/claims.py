@@ -141,8 +141,8 @@ class IdentityClaims:
             )
             return low, min(high, float(len(self)))
         f, F = _frequencies(cells)
-        each = posterior.individual_risk_deviation(f, f / F) * self.chance
-        spread = math.sqrt(math.fsum((each * each).tolist()))
+        deviations = posterior.individual_risk_deviation(f, f / F) * self.chance
+        spread = math.sqrt(math.fsum((deviations * deviations).tolist()))
         error = arguments.normal_reach(level) * spread
         total = self.expected_right
         return max(total - error, 0.0), min(total + error, float(len(self)))
@@ -152,9 +152,9 @@ class IdentityClaims:
     ) -> Callable[[CellPrior], Floats]:
         """Return a function that counts once for each claim, not for each record."""
 
-        def of_claims(known: CellPrior) -> Floats:
-            found: Floats = self.chance * function(known) / known.records
-            return found
+        def of_claims(cell_prior: CellPrior) -> Floats:
+            figures: Floats = self.chance * function(cell_prior) / cell_prior.records
+            return figures
 
         return of_claims
 
@@ -173,29 +173,31 @@ def identity_claims(
     none, if known. ``everybody``: the original with its records that lack keys, if
     ``original`` is without them.
     """
-    known = original.cells_by_weights or original.cells
-    cells = _table(known)
+    original_cells = original.cells_by_weights or original.cells
+    cells = _table(original_cells)
     alone = np.flatnonzero((released.sample_frequency == 1) & (released.records == 1))
     claims = CellTable.of(released, any_value=True).some(alone)
     claims = replace(claims, matching=None, rows=None)
     matches = claims.matches_in(cells)
     mean_weight = math.fsum(cells.weight_sum.tolist()) / cells.n
     means = np.full(len(claims), mean_weight)
-    if known.weighted:
+    if original_cells.weighted:
         means = claims.means_in(cells, cells.weight_sum / cells.records)
     maybe = np.zeros(len(claims))
     if everybody is not None and everybody.n > cells.n:
         maybe = _lacking_matches(claims, _table(everybody), cells, original.model)
-    found = np.flatnonzero((matches > 0) | (maybe > 0.0))
+    candidates = np.flatnonzero((matches > 0) | (maybe > 0.0))
     weights = np.where(matches > 0, matches * means, mean_weight)
     claims = replace(claims, records=np.maximum(matches, 1), weight_sum=weights)
     rows = _rows_of(released, alone)
-    chance = np.where(matches > 0, 1.0, -np.expm1(-maybe))[found]
+    chance = np.where(matches > 0, 1.0, -np.expm1(-maybe))[candidates]
     if own is not None and rows is not None:
-        row = own[rows[found]]
-        chance = _has_keys(claims.some(found), row, everybody or known) * 1.0
+        row = own[rows[candidates]]
+        chance = (
+            _has_keys(claims.some(candidates), row, everybody or original_cells) * 1.0
+        )
     right = np.zeros(len(claims))
-    right[found] = chance * _risk(claims.some(found), original.model)
+    right[candidates] = chance * _risk(claims.some(candidates), original.model)
     n = cells.n if everybody is None else everybody.n
     others = None
     if holdout is not None:
@@ -203,7 +205,7 @@ def identity_claims(
     elif own is None:
         others = by_model(claims, cells, original.model).scaled(n / cells.n)
     return IdentityClaims(
-        rows, matches, right, others, claims, found, chance, original.model
+        rows, matches, right, others, claims, candidates, chance, original.model
     )
 
 
@@ -216,12 +218,12 @@ def _lacking_matches(
     keys that it has, by a model of the records that have all; with certainty if the
     model does not know a category.
     """
-    found = np.zeros(len(claims))
+    hazards = np.zeros(len(claims))
     law = model or fitted_to(cells)
-    known = np.zeros(len(claims), bool)
+    mask = np.zeros(len(claims), bool)
     if law is not None:
-        known = claims.known_in(law.sample)
-    asked = claims.some(known)
+        mask = claims.known_in(law.sample)
+    asked = claims.some(mask)
     whole = np.zeros(0) if law is None else law.probability(asked)
     for keys, rows in everybody.patterns():
         if len(keys) == len(everybody.keys):
@@ -234,12 +236,12 @@ def _lacking_matches(
             ]
             part = law.probability(replace(asked, codes=tuple(codes)))
             certain = np.ones(len(asked))
-            share[known] = np.divide(whole, part, out=certain, where=part > whole)
+            share[mask] = np.divide(whole, part, out=certain, where=part > whole)
         people = claims.matches_in(everybody.some(rows))
         there = people > 0
         with np.errstate(divide="ignore"):
-            found[there] -= people[there] * np.log1p(-share[there])
-    return found
+            hazards[there] -= people[there] * np.log1p(-share[there])
+    return hazards
 
 
 def _table(cells: Cells) -> CellTable:
@@ -267,8 +269,8 @@ def _risk(cells: CellTable, model: CellModel | None) -> Floats:
     if model is not None:
         return risk_by(model.prior(cells.coded_as(model.sample, any_value=True)))
     f, F = _frequencies(cells)
-    found: Floats = individual.individual_risk_from_frequencies(f, F)
-    return found
+    risks: Floats = individual.individual_risk_from_frequencies(f, F)
+    return risks
 
 
 def _frequencies(cells: CellTable) -> tuple[Floats, Floats]:
@@ -286,8 +288,8 @@ def _has_keys(claims: CellTable, row: Integers, original: Cells) -> Mask:
     for codes, theirs, labels in zip(
         claims.codes, original.codes, original.categories, strict=True
     ):
-        found = theirs[cell].astype(np.int64)
+        own_codes = theirs[cell].astype(np.int64)
         if original.missing in WILDCARDS and labels[-1] is None:
-            found[found == len(labels) - 1] = -1
-        same &= (codes == found) | (codes < 0) | (found < 0)
+            own_codes[own_codes == len(labels) - 1] = -1
+        same &= (codes == own_codes) | (codes < 0) | (own_codes < 0)
     return same

@@ -29,8 +29,8 @@ def numbers_that_tell(
     On other records it must be right for half of what the commonest number is not.
     """
     tables: dict[Hashable, Floats] = {}
-    for name, one in columns.items():
-        numbers = None if name == hidden.name else as_numbers(one.labels)
+    for name, column in columns.items():
+        numbers = None if name == hidden.name else as_numbers(column.labels)
         if numbers is not None:
             tables[name] = np.append(numbers, np.nan)
     y = as_numbers(hidden.labels)
@@ -42,12 +42,12 @@ def numbers_that_tell(
         with np.errstate(divide="ignore", invalid="ignore"):
             scaled = scale(values[:-1])
             first = len(scaled) - np.count_nonzero(np.isfinite(scaled))
-            known = (codes >= first) & (codes < len(scaled))
-            learned = np.flatnonzero(known & (~sought | sought.all()))
+            mask = (codes >= first) & (codes < len(scaled))
+            learned = np.flatnonzero(mask & (~sought | sought.all()))
             learned = learned[:: len(learned) // _SAMPLE + 1]
-            rows = np.concatenate([learned, np.flatnonzero(known & sought)])
-            each = [scale(tables[x])[columns[x].codes[rows]] for x in tables]
-        x = np.column_stack(each)
+            rows = np.concatenate([learned, np.flatnonzero(mask & sought)])
+            predictors = [scale(tables[x])[columns[x].codes[rows]] for x in tables]
+        x = np.column_stack(predictors)
         fit = _Fit(x, scaled[first:], codes[rows] - first, len(learned))
         if len(use := fit.least()) > 1:
             told = fit.right(use, slice(len(learned)), slice(len(learned), None))
@@ -76,7 +76,7 @@ class _Fit:
         if not self.tell(use):
             return []
         for i in list(use):
-            fewer = [one for one in use if one != i]
+            fewer = [column for column in use if column != i]
             use = fewer if self.tell(fewer) else use
         return use
 
@@ -100,5 +100,5 @@ class _Fit:
         middles = (self.values[1:] + self.values[:-1]) / 2
         with np.errstate(invalid="ignore"):  # of infinite logarithms
             nearest = np.searchsorted(middles, x[rows] @ slopes)
-        found: Mask = whole[rows] & (nearest == self.codes[rows])
-        return found
+        hits: Mask = whole[rows] & (nearest == self.codes[rows])
+        return hits

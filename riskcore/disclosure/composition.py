@@ -37,8 +37,8 @@ def records_by_composition(
     """
     size = np.bincount(household)
     size[size < least] = 0
-    found = (int(size[_alone(*each, household)].sum()) for each in sets)
-    return max(found, default=0)
+    counts = (int(size[_alone(*key_set, household)].sum()) for key_set in sets)
+    return max(counts, default=0)
 
 
 def _alone(
@@ -67,13 +67,13 @@ def _alone(
         by_kind = np.argsort(alike, kind="stable")
         first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
         # They fit, unless some members keep a key that others lack.
-        for one in some[~alone[some] & mixed[some]].tolist():
-            pattern = after[order[begin[one] : begin[one + 1]]].tolist()
-            others = by_kind[first[alike[one]] : first[alike[one] + 1]].tolist()
-            alone[one] = len(others) <= _CANDIDATES and not any(
+        for unit in some[~alone[some] & mixed[some]].tolist():
+            pattern = after[order[begin[unit] : begin[unit + 1]]].tolist()
+            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]].tolist()
+            alone[unit] = len(others) <= _CANDIDATES and not any(
                 _fit(pattern, before[order[begin[other] : begin[other + 1]]].tolist())
                 for other in others
-                if other != one
+                if other != unit
             )
     return alone
 
@@ -84,8 +84,8 @@ def _by_members(
     """Return a number for each household, the same if their members are."""
     of_record = np.zeros(len(household), np.uint64)
     if codes.shape[1]:
-        columns = [(one + 1).astype(np.uint64) for one in codes.T]
-        cells = count(columns, [int(one.max()) + 1 for one in columns])
+        columns = [(column + 1).astype(np.uint64) for column in codes.T]
+        cells = count(columns, [int(column.max()) + 1 for column in columns])
         of_record = cells.inverse.astype(np.uint64)
     # Sums of hashes are as good as distinct; the order of the members does not count.
     whole = np.zeros(households, np.uint64)

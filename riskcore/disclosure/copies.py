@@ -302,10 +302,15 @@ def copies(columns: Sequence[SharedColumn]) -> Copies:
     )
     if not model.converged:
         return _unknown(len(released), model.reason)
-    size = max(int(one.max(initial=-1)) for one in (original, released, *holdout)) + 1
-    found = [np.bincount(one, minlength=size) for one in (original, *holdout)]
-    law = _law(model, columns, released, np.sum(found, axis=0))
-    scores = [_ratios(each, law)[released] for each in found]
+    size = (
+        max(int(numbers.max(initial=-1)) for numbers in (original, released, *holdout))
+        + 1
+    )
+    frequencies = [
+        np.bincount(numbers, minlength=size) for numbers in (original, *holdout)
+    ]
+    law = _law(model, columns, released, np.sum(frequencies, axis=0))
+    scores = [_ratios(frequency, law)[released] for frequency in frequencies]
     alone = CopiedShare.of(scores[0])
     if not holdout or not len(holdout[0]):
         return Copies(scores[0], alone)
@@ -338,7 +343,7 @@ def _law(
     return law
 
 
-def _ratios(found: Integers, law: Floats) -> Floats:
+def _ratios(frequency: Integers, law: Floats) -> Floats:
     """Return f/(n q) of each combination, 0 where f = 0."""
-    expected = int(found.sum()) * law
-    return np.divide(found, expected, out=np.zeros(len(law)), where=found > 0)
+    expected = int(frequency.sum()) * law
+    return np.divide(frequency, expected, out=np.zeros(len(law)), where=frequency > 0)

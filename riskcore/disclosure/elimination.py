@@ -141,7 +141,7 @@ def eliminate(
     needed = hidden & (callers == left)[cell]
     candidates[needed] = size[cell[needed]]
     combinations[needed] = 1
-    exact = sum(int(one.number.sum()) for one in sets) <= most_arcs
+    exact = sum(int(patterns.number.sum()) for patterns in sets) <= most_arcs
     if exact:
         _count_exactly(sets, cell, size, candidates, combinations)
     return Elimination(fits, candidates, combinations, lost, exact)
@@ -170,16 +170,18 @@ def _count_exactly(
     if not sets:
         return
     # The nodes: all cells, then the patterns.
-    begin = len(size) + np.cumsum([0, *(len(one.group) for one in sets)])
-    fitting = [one.order[_spread(one.first, one.number)] for one in sets]
+    begin = len(size) + np.cumsum([0, *(len(patterns.group) for patterns in sets)])
+    fitting = [
+        patterns.order[_spread(patterns.first, patterns.number)] for patterns in sets
+    ]
     pattern = [
-        np.repeat(np.arange(start, start + len(one.group)), one.number)
-        for start, one in zip(begin, sets, strict=False)
+        np.repeat(np.arange(start, start + len(patterns.group)), patterns.number)
+        for start, patterns in zip(begin, sets, strict=False)
     ]
     of_row = np.concatenate(
-        [start + one.pattern for start, one in zip(begin, sets, strict=False)]
+        [start + patterns.pattern for start, patterns in zip(begin, sets, strict=False)]
     )
-    rows = np.concatenate([one.rows for one in sets])
+    rows = np.concatenate([patterns.rows for patterns in sets])
     source = np.concatenate([*pattern, cell[rows]])
     target = np.concatenate([*fitting, of_row])
     component = components(int(begin[-1]), source, target)
@@ -220,7 +222,7 @@ def search_components(
     first, above, stack, arc = nodes, 2 * nodes, 3 * nodes, 4 * nodes
     met = 0
     kept = 0
-    found = 0
+    component_count = 0
     for root in range(nodes):
         node = root if work[root] == 0 else -1
         work[above + root] = -1 if node == root else work[above + root]
@@ -244,8 +246,8 @@ def search_components(
                 if work[first + node] == work[node]:
                     while component[node] < 0:
                         kept -= 1
-                        component[work[stack + kept]] = found
-                    found += 1
+                        component[work[stack + kept]] = component_count
+                    component_count += 1
                 up = work[above + node]
                 if up >= 0:
                     work[first + up] = min(work[first + up], work[first + node])

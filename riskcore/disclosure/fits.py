@@ -34,24 +34,26 @@ def assess_patterns(
     """
     before = original.cells_by_weights or original.cells
     fitting = _fitting_cells(before, patterns)[rows]
-    known = np.flatnonzero(fitting >= 0)
-    if not len(known):
-        return None, known
+    matched_rows = np.flatnonzero(fitting >= 0)
+    if not len(matched_rows):
+        return None, matched_rows
     blank = {
-        name: (column == ANY)[rows[known]]
+        name: (column == ANY)[rows[matched_rows]]
         for name, column in zip(patterns.keys, patterns.codes, strict=True)
     }
-    cells = replace(before, rows=fitting[known].astype(np.int32), record_weights=None)
+    cells = replace(
+        before, rows=fitting[matched_rows].astype(np.int32), record_weights=None
+    )
     alone = replace(original, cells=cells, cells_by_weights=None, households=None)
-    return assess_released(alone, blank, data, goals), known
+    return assess_released(alone, blank, data, goals), matched_rows
 
 
 def _fitting_cells(cells: Cells, patterns: CellTable) -> Integers:
     """Return for each pattern a cell of the original that fits it; -1 if none does."""
     table = CellTable.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
     fitting = np.full(len(patterns), -1, np.int64)
-    known = np.flatnonzero(patterns.known_in(table))
-    asked = patterns.some(known).coded_as(table)
+    known_patterns = np.flatnonzero(patterns.known_in(table))
+    asked = patterns.some(known_patterns).coded_as(table)
     for keys, at in asked.patterns():
         there = np.arange(len(table))
         if keys:
@@ -69,5 +71,5 @@ def _fitting_cells(cells: Cells, patterns: CellTable) -> Integers:
             ).inverse.astype(np.int64)
         place = np.full(int(number.max(initial=0)) + 1, -1, np.int64)
         place[number[: len(there)]] = there
-        fitting[known[at]] = place[number[len(there) :]]
+        fitting[known_patterns[at]] = place[number[len(there) :]]
     return fitting

@@ -44,7 +44,7 @@ class Runs(NamedTuple):
         if not people:
             zero = np.zeros((1, 1), np.int64)
             return cls(np.arange(m), zero, zero + m)
-        lacking = [(one < 0).view(np.uint8) for one in released]
+        lacking = [(column < 0).view(np.uint8) for column in released]
         patterns = count(lacking, [2] * len(lacking))
         rows, first, end = [], [], []
         begin = 0
@@ -57,7 +57,7 @@ class Runs(NamedTuple):
                     (np.concatenate([people[k], released[k][of]]) + 1).astype(np.uint64)
                     for k in kept
                 ]
-                levels = [int(one.max()) + 1 for one in codes]
+                levels = [int(column.max()) + 1 for column in codes]
                 group = count(codes, levels).inverse.astype(np.int64)
             order = np.argsort(group[n:], kind="stable")
             there = group[n:][order]
@@ -70,8 +70,8 @@ class Runs(NamedTuple):
     @property
     def fits(self) -> Integers:
         """How many rows fit each person."""
-        found: Integers = (self.end - self.first).sum(axis=1)
-        return found
+        counts: Integers = (self.end - self.first).sum(axis=1)
+        return counts
 
     def of_people(self, which: Integers) -> Runs:
         """Return the runs of some people."""

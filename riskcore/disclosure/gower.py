@@ -59,9 +59,9 @@ class MixedRecords(NamedTuple):
 
 def gower_scale(files: Sequence[Floats]) -> float:
     """Return 1 over the range of a number in all files, 0 if it does not vary."""
-    there = [one[~np.isnan(one)] for one in files]
-    high = max(float(one.max(initial=-math.inf)) for one in there)
-    low = min(float(one.min(initial=math.inf)) for one in there)
+    there = [values[~np.isnan(values)] for values in files]
+    high = max(float(values.max(initial=-math.inf)) for values in there)
+    low = min(float(values.min(initial=math.inf)) for values in there)
     return 1.0 / (high - low) if high > low else 0.0
 
 
@@ -85,19 +85,19 @@ def nearest_of_all(
     ``numbers`` are those of queries and references, ``scale`` is what a gap of each is
     multiplied by, up to 1.
     """
-    n, m = (len(one) for one in numbers or (query[0], reference[0]))
+    n, m = (len(values) for values in numbers or (query[0], reference[0]))
     d = len(levels)
     first, second = np.full((2, n), np.inf)
     records = np.zeros(n, np.int64)
     x, y = numbers or (np.zeros((n, 0)), np.zeros((m, 0)))
     asked, answers = np.ascontiguousarray(x), np.ascontiguousarray(y)
     wide = np.zeros(x.shape[1]) if scale is None else scale
-    own, known = _in_few_bits(query, reference, levels)
+    own, reference_codes = _in_few_bits(query, reference, levels)
 
     def look(start: int, stop: int) -> None:
         find_nearest(
-            start, stop, n, m, d, x.shape[1], own, known, asked, answers, wide,
-            np.empty(BLOCK, np.uint16), first, second, records,
+            start, stop, n, m, d, x.shape[1], own, reference_codes, asked, answers,
+            wide, np.empty(BLOCK, np.uint16), first, second, records,
         )  # fmt: skip
 
     in_parts(usual_threads(), look, parts_of(n, _PARTS))
@@ -123,21 +123,21 @@ def _in_few_bits(
     query: Columns, reference: Columns, levels: Sequence[int]
 ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Return the codes in 16 bits, one row for each key; equal ones stay equal."""
-    n, m = (len(one[0]) if levels else 0 for one in (query, reference))
+    n, m = (len(columns[0]) if levels else 0 for columns in (query, reference))
     own = np.empty((len(levels), n), np.uint16)
-    known = np.empty((len(levels), m), np.uint16)
+    reference_codes = np.empty((len(levels), m), np.uint16)
     for j, (asked, column, k) in enumerate(zip(query, reference, levels, strict=True)):
         values = np.unique(asked)
         table = np.full(k, MOST, np.uint16)
         table[values] = np.arange(len(values))
-        own[j], known[j] = table[asked], table[column]
-    return own, known
+        own[j], reference_codes[j] = table[asked], table[column]
+    return own, reference_codes
 
 
 @kernel
 def count_apart(
-    keys: int, q: int, n: int, own: Any, low: int, high: int, m: int, known: Any,
-    apart: Any,
+    keys: int, q: int, n: int, own: Any, low: int, high: int, m: int,
+    reference_codes: Any, apart: Any,
 ) -> None:  # fmt: skip
     """Write in how many keys each reference of a block differs from a query."""
     for i in range(high - low):
@@ -146,7 +146,7 @@ def count_apart(
         code = own[j * n + q]
         row = j * m + low
         for i in range(high - low):
-            apart[i] += known[row + i] != code
+            apart[i] += reference_codes[row + i] != code
 
 
 @kernel
@@ -170,7 +170,7 @@ def find_nearest(
     keys: int,
     d: int,
     own: Any,
-    known: Any,
+    reference_codes: Any,
     query: Any,
     reference: Any,
     scale: Any,
@@ -183,7 +183,7 @@ def find_nearest(
     for low in range(0, m, BLOCK):
         high = min(low + BLOCK, m)
         for q in range(start, stop):
-            count_apart(keys, q, n, own, low, high, m, known, apart)
+            count_apart(keys, q, n, own, low, high, m, reference_codes, apart)
             least, next_least = first[q], second[q]
             number = records[q]
             limit = min(int(min(next_least, 1e9)), keys)

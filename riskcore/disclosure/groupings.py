@@ -45,7 +45,7 @@ class Grouping:
     @cached_property
     def bands(self) -> tuple[Grouping, ...]:
         """Bands of records in each order, unless the values have as many."""
-        found = []
+        band_groupings = []
         for order, width in product(self.orders, WIDTHS):
             records = np.bincount(self.group, self.sizes, self.groups)[order.values]
             upto = np.cumsum(records)
@@ -53,8 +53,10 @@ class Grouping:
                 band = ((upto - records / 2) // width).astype(np.int32)
                 of = np.full(self.groups, band[-1] + 1, np.int32)
                 of[order.values] = band
-                found.append(Grouping(of[self.group], int(band[-1]) + 2, False, ()))
-        return tuple(found)
+                band_groupings.append(
+                    Grouping(of[self.group], int(band[-1]) + 2, False, ())
+                )
+        return tuple(band_groupings)
 
     @cached_property
     def sorted_by(self) -> NDArray[np.int32]:

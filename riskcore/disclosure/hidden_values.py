@@ -132,23 +132,27 @@ def what_shows(
     an order by chance. ``say`` is called before each column.
     """
     hidden = {
-        name: one
-        for name, one in suppressed.items()
-        if one.blanked.any() and np.any((one.codes >= 0) & ~one.blanked)
+        name: treated_column
+        for name, treated_column in suppressed.items()
+        if treated_column.blanked.any()
+        and np.any((treated_column.codes >= 0) & ~treated_column.blanked)
     }
     of_column = _OF_KEY * len(hidden) + _OF_RECODED * len(recoded or {})
     of_column += _OF_ORDER * (order is not None)
     records = Records.of(columns)
     level = LEVEL / max((len(records.columns) + 1) * of_column, 1)
-    keys = {name: _Key.of(one, stands_for, level) for name, one in hidden.items()}
+    keys = {
+        name: _Key.of(treated_column, stands_for, level)
+        for name, treated_column in hidden.items()
+    }
     shared = {name for name, key in keys.items() if _is_shared(key, household)}
     finer = [
-        (name, _Classes.of(one, stands_for, level))
-        for name, one in (recoded or {}).items()
+        (name, _Classes.of(treated_column, stands_for, level))
+        for name, treated_column in (recoded or {}).items()
     ]
     if not keys and not finer and order is None:
         return ()
-    found = []
+    findings = []
     mixed = np.random.default_rng(0).permutation(0 if order is None else len(order))
     for column, grouping in groupings(records, order, stands_for, drawn):
         say(STEP)
@@ -157,33 +161,33 @@ def what_shows(
             if name == column and column is not None:
                 continue
             if name not in shared:
-                found += _shown_of(name, column, _found_by(grouping, key), key.times)
+                findings += _shown_of(name, column, _found_by(grouping, key), key.times)
                 continue
             assert household is not None
             at = _once_a_household(grouping, household) if at is None else at
-            one = suppressed[name]
-            few = SuppressedColumn(one.codes[at], one.blanked[at])
+            treated_column = suppressed[name]
+            few = SuppressedColumn(treated_column.codes[at], treated_column.blanked[at])
             key = _Key.of(few, None, level)
             of = household[at][key.blanked]
-            found += _shown_of(
+            findings += _shown_of(
                 name, column, _found_by(grouping.take(at), key), None, of
             )
         for name, classes in finer:
             if name != column and (count := _finer(grouping, classes)):
-                found.append(Shown(name, column, "finer", count, classes.records))
+                findings.append(Shown(name, column, "finer", count, classes.records))
         if (
             order is not None
             and column is not None
             and (count := _back(grouping, mixed, level))
         ):
-            found.append(Shown(None, column, "order", count, len(grouping.group)))
-    return tuple(sorted(found, key=_by_kind_and_count))
+            findings.append(Shown(None, column, "order", count, len(grouping.group)))
+    return tuple(sorted(findings, key=_by_kind_and_count))
 
 
 def _shown_of(
     name: Hashable,
     column: Hashable | None,
-    found: dict[Rule, Mask],
+    masks: dict[Rule, Mask],
     times: NDArray[np.int64] | None,
     household: Integers | None = None,
 ) -> list[Shown]:
@@ -195,10 +199,10 @@ def _shown_of(
         assert times is not None
         return int(times[mask].sum())
 
-    either = np.logical_or.reduce(list(found.values()))
+    either = np.logical_or.reduce(list(masks.values()))
     if not either.any():
         return []
-    counts = {rule: count(each) for rule, each in found.items()}
+    counts = {rule: count(rule_mask) for rule, rule_mask in masks.items()}
     rule = max(counts, key=counts.__getitem__)
     unit: Literal["record", "household"] = (
         "record" if household is None else "household"
@@ -235,13 +239,17 @@ def _once_a_household(grouping: Grouping, household: Integers) -> Integers:
         first: Integers = order[np.unique(household[order], return_index=True)[1]]
         return first
     pairs = household.astype(np.int64) * grouping.groups + grouping.group
-    each: Integers = np.unique(pairs, return_index=True)[1]
-    return each
+    records: Integers = np.unique(pairs, return_index=True)[1]
+    return records
 
 
-def _by_kind_and_count(one: Shown) -> tuple[Any, ...]:
-    kind = ("finer", "order").index(one.rule) if one.rule in ("finer", "order") else -1
-    return kind, -one.count, str(one.key), str(one.column)
+def _by_kind_and_count(finding: Shown) -> tuple[Any, ...]:
+    kind = (
+        ("finer", "order").index(finding.rule)
+        if finding.rule in ("finer", "order")
+        else -1
+    )
+    return kind, -finding.count, str(finding.key), str(finding.column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,18 +276,18 @@ class _Key:
     @classmethod
     def of(
         cls,
-        given: SuppressedColumn,
+        column: SuppressedColumn,
         stands_for: NDArray[np.int64] | None,
         level: float,
     ) -> _Key:
-        codes = given.codes
-        shown = (codes >= 0) & ~given.blanked
+        codes = column.codes
+        shown = (codes >= 0) & ~column.blanked
         # Doubles if rows stand for several records, but whole numbers below 2**53.
         sizes = None if stands_for is None else stands_for[shown]
         counts = np.bincount(codes[shown], sizes, minlength=2).astype(np.int64)
         shares = counts / max(int(counts.sum()), 1)
         second, first = np.sort(shares)[-2:].tolist()
-        blanked = np.flatnonzero(given.blanked).astype(np.int32)
+        blanked = np.flatnonzero(column.blanked).astype(np.int32)
         times = np.ones(len(blanked), np.int64)
         if stands_for is not None:
             times = stands_for[blanked]
@@ -454,8 +462,8 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
     # Ids of persons and households are codes of nothing.
     if 2 * grouping.groups > len(codes) or not np.any(codes >= 0):
         return np.zeros(len(key.blanked), bool)
-    known = SuppressedColumn(codes, np.zeros(len(codes), bool))
-    every = _Key.of(known, key.stands_for, key.level)
+    whole_column = SuppressedColumn(codes, np.zeros(len(codes), bool))
+    every = _Key.of(whole_column, key.stands_for, key.level)
     shown = replace(every, codes=key.codes, blanked=key.blanked, times=key.times)
     units = _Units.of(grouping, shown)
     # Members of a household agree, whatever its number is.
@@ -466,9 +474,9 @@ def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
 def _found(tried: _Tried, key: _Key) -> Mask:
     """Return the suppressed values that are right where enough records agree."""
     says = tried.blank_value >= 0
-    found = np.zeros(len(says), bool)
+    mask = np.zeros(len(says), bool)
     if not np.any(tried.blank_value[says] == key.truth[says]):
-        return found
+        return mask
     common = tried.blank_value == key.common
     step = _step(tried.blank_agreeing)
     spoken = (says, says & common, says & ~common)
@@ -480,9 +488,9 @@ def _found(tried: _Tried, key: _Key) -> Mask:
                 enough = spoken[part] & (step >= least)
                 right = _right(np.where(enough, tried.blank_value, -1), key)
                 if right.any():
-                    found |= right
+                    mask |= right
                     break
-    return found
+    return mask
 
 
 def _right(guess: Integers, key: _Key) -> Mask:
@@ -625,11 +633,11 @@ def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tri
     # Where the units before and after a suppressed value stand.
     left: Integers = upto[place] - own
     right: Integers = upto[place] + 1
-    found = (place >= 0) & (row[left] == row[right])
+    mask = (place >= 0) & (row[left] == row[right])
     return _Tried(
         tried[0],
         tried[1],
-        np.where(found, row[left], -1),
+        np.where(mask, row[left], -1),
         np.minimum(equal[0, left], equal[1, right]),
     )
 
@@ -652,11 +660,11 @@ class _Classes:
 
     @classmethod
     def of(
-        cls, given: RecodedColumn, stands_for: NDArray[np.int64] | None, level: float
+        cls, column: RecodedColumn, stands_for: NDArray[np.int64] | None, level: float
     ) -> _Classes:
-        at = np.flatnonzero((given.fine >= 0) & (given.coarse >= 0))
-        span = int(given.fine.max(initial=0)) + 1
-        pairs = given.coarse[at].astype(np.int64) * span + given.fine[at]
+        at = np.flatnonzero((column.fine >= 0) & (column.coarse >= 0))
+        span = int(column.fine.max(initial=0)) + 1
+        pairs = column.coarse[at].astype(np.int64) * span + column.fine[at]
         kinds = np.bincount(np.unique(pairs) // span)
         several = kinds[pairs // span] > 1 if len(at) else np.zeros(0, bool)
         pairs = pairs[several]
@@ -683,7 +691,7 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
     if not len(classes.at):
         return 0
     group, rank, counts = classes.rows(grouping)
-    found = [0]
+    totals = [0]
     for order in grouping.orders:
         place = order.place[group]
         at = np.flatnonzero(place >= 0)
@@ -691,8 +699,8 @@ def _finer(grouping: Grouping, classes: _Classes) -> int:
             at = at[np.argsort(place[at], kind="stable")]
         at = at[np.argsort(classes.of_rank[rank[at]], kind="stable")]
         if len(at):
-            found += _found_in_order(place[at], rank[at], counts[at], classes)
-    return max(found)
+            totals += _found_in_order(place[at], rank[at], counts[at], classes)
+    return max(totals)
 
 
 def _found_in_order(
@@ -758,8 +766,8 @@ def _by_order(coarse: Integers, rank: Integers, size: Integers, level: float) ->
             continue
         by_chance = float(_by_chance(coarse, rank, reach)[coarse[1:][pair]].mean())
         if rule_holds(trials, trials - right, 1 - by_chance, level):
-            found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
-            return int(size[found].sum())
+            mask = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+            return int(size[mask].sum())
     return 0
 
 
@@ -779,8 +787,8 @@ def _by_chance(coarse: Integers, rank: Integers, reach: int) -> NDArray[np.float
 
 def _back(grouping: Grouping, drawn: Integers, level: float) -> int:
     """Return how many records a column puts back where they were before a shuffle."""
-    found = (_back_in(grouping, order, drawn, level) for order in grouping.orders)
-    return max(found, default=0)
+    counts = (_back_in(grouping, order, drawn, level) for order in grouping.orders)
+    return max(counts, default=0)
 
 
 def _back_in(grouping: Grouping, order: Order, drawn: Integers, level: float) -> int:
@@ -795,9 +803,7 @@ def _back_in(grouping: Grouping, order: Order, drawn: Integers, level: float) ->
     by_chance = min(2 * NEAR / n, 1.0)
     if not rule_holds(values - 1, values - 1 - int(near.sum()), 1 - by_chance, level):
         return 0
-    found = np.concatenate([[False], near]) | np.concatenate([near, [False]])
+    mask = np.concatenate([[False], near]) | np.concatenate([near, [False]])
     return int(
-        np.bincount(grouping.group, minlength=grouping.groups)[order.values][
-            found
-        ].sum()
+        np.bincount(grouping.group, minlength=grouping.groups)[order.values][mask].sum()
     )

@@ -127,7 +127,8 @@ class Measures:
         return {
             "figures": _plain(self.figures),
             "targets": {
-                str(target): _plain(found) for target, found in self.of_targets.items()
+                str(target): _plain(figures)
+                for target, figures in self.of_targets.items()
             },
             "left_out": dict(self.left_out),
             "looked_at": {
@@ -140,9 +141,9 @@ class Measures:
     def _parts(self) -> list[Part]:
         """Return the measures, and what they say, as tables."""
         rows = [["measure", "target", "figure"]]
-        for target, found in [("", self.figures), *self.of_targets.items()]:
+        for target, figures in [("", self.figures), *self.of_targets.items()]:
             label = printable(str(target))
-            rows += [[name, label, _shown(name, x)] for name, x in found.items()]
+            rows += [[name, label, _shown(name, x)] for name, x in figures.items()]
         held = {row[0] for row in rows}
         says = [["measure", "what it says, what it does not see, and its source"]]
         for name, note in NOTES.items():
@@ -169,9 +170,9 @@ class Measures:
                 yield f"Without {of} of the {name} file that lack a number."
 
 
-def _plain(found: Mapping[str, float]) -> dict[str, float | None]:
+def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
     """Return figures without nan, which JSON lacks."""
-    return {name: None if math.isnan(x) else x for name, x in found.items()}
+    return {name: None if math.isnan(x) else x for name, x in figures.items()}
 
 
 def _shown(name: str, figure: float) -> str:
@@ -192,85 +193,91 @@ def known_measures(
     for name, codes in zip(FILES, keys[0].codes, strict=False):
         if not len(codes):
             raise ValueError(f"the {name} file has no records: no measure has a value")
-    found = Measures()
+    measures = Measures()
     levels = [column.levels for column in keys]
     coded = zip(*(column.codes for column in keys), strict=True)
     files = [
         MixedRecords.of(codes, [column[at] for column in numbers])
         for at, codes in enumerate(coded)
     ]
-    cells = count_cells([one.codes for one in files], levels)
-    found.figures["repU"] = replicated_uniques(cells)
+    cells = count_cells([records.codes for records in files], levels)
+    measures.figures["repU"] = replicated_uniques(cells)
     for target, column in targets.items():
-        found.of_targets[target] = disclosive(cells, column)
+        measures.of_targets[target] = disclosive(cells, column)
     if not targets:
-        found.left_out.update(dict.fromkeys(OF_TARGETS, "needs a target"))
-    _add_distances(found, files, levels)
-    _add_attacks(found, files, levels, cells)
-    return found
+        measures.left_out.update(dict.fromkeys(OF_TARGETS, "needs a target"))
+    _add_distances(measures, files, levels)
+    _add_attacks(measures, files, levels, cells)
+    return measures
 
 
 def _add_distances(
-    found: Measures, files: Sequence[MixedRecords], levels: Sequence[int]
+    measures: Measures, files: Sequence[MixedRecords], levels: Sequence[int]
 ) -> None:
     """Add the distances of released records from the original."""
-    complete = [one.at(~np.isnan(one.numbers).any(axis=1)) for one in files]
+    complete = [records.at(~np.isnan(records.numbers).any(axis=1)) for records in files]
     empty = []
-    for name, one, whole in zip(FILES, complete, files, strict=False):
-        found.missing_numbers[name] = len(whole.numbers) - len(one.numbers)
-        empty += [name] * (not len(one.numbers))
+    for name, records, whole in zip(FILES, complete, files, strict=False):
+        measures.missing_numbers[name] = len(whole.numbers) - len(records.numbers)
+        empty += [name] * (not len(records.numbers))
     original, released = complete[:2]
     if empty:
         why = f"no record with all numbers in the {listed(empty)} file"
-        found.left_out.update(dict.fromkeys(("DCR", "NNDR"), why))
+        measures.left_out.update(dict.fromkeys(("DCR", "NNDR"), why))
         return
     d = released.numbers.shape[1]
-    scale = [gower_scale([one.numbers[:, j] for one in complete]) for j in range(d)]
+    scale = [
+        gower_scale([records.numbers[:, j] for records in complete]) for j in range(d)
+    ]
     n, columns = len(released.numbers), len(levels) + d
     rows = affordable(n, len(original.numbers), columns)
     asked = released.at(rows)
     pair = asked.numbers, original.numbers
     near = nearest_of_all(asked.codes, original.codes, levels, pair, np.array(scale))
-    found.figures.update(closest_record(near, columns))
-    found.looked_at["distances"] = len(rows), n
+    measures.figures.update(closest_record(near, columns))
+    measures.looked_at["distances"] = len(rows), n
 
 
 def _add_attacks(
-    found: Measures,
+    measures: Measures,
     files: Sequence[MixedRecords],
     levels: Sequence[int],
     cells: CommonCells,
 ) -> None:
     """Add singling out, of records that are not repeated, and linkability."""
     first = [np.unique(cell, return_index=True)[1] for cell in cells.cell]
-    once = [one.at(rows).codes for one, rows in zip(files, first, strict=True)]
+    once = [records.at(rows).codes for records, rows in zip(files, first, strict=True)]
     original, released, *holdout = once
     queries, alone, expected = singling_out([released, original, *holdout], levels)
     rate, right, *held = (
         x / queries if queries else math.nan for x in (alone, *expected)
     )
-    _add_rates(found, "singling out", rate, right, *held)
+    _add_rates(measures, "singling out", rate, right, *held)
     if len(levels) < 2:
-        found.left_out["linkability"] = "needs two keys"
+        measures.left_out["linkability"] = "needs two keys"
         return
-    original, released, *holdout = (one.codes for one in files)
+    original, released, *holdout = (records.codes for records in files)
     (share, asked), *beside = (
         linkability(people, released, levels) for people in (original, *holdout)
     )
-    _add_rates(found, "linkability", share, share, *(rate for rate, _ in beside))
-    found.looked_at["linkability"] = asked, len(original[0])
+    _add_rates(measures, "linkability", share, share, *(rate for rate, _ in beside))
+    measures.looked_at["linkability"] = asked, len(original[0])
 
 
 def _add_rates(
-    found: Measures, name: str, rate: float, right: float, control: float | None = None
+    measures: Measures,
+    name: str,
+    rate: float,
+    right: float,
+    control: float | None = None,
 ) -> None:
     """Add the rate of an attack and, beside that on a holdout, the risk beyond it."""
-    found.figures[name] = rate
+    measures.figures[name] = rate
     if control is None:
-        found.left_out[f"{name}, risk"] = "needs a holdout"
+        measures.left_out[f"{name}, risk"] = "needs a holdout"
     else:
         beyond = (right - control) / (1.0 - control) if control < 1.0 else math.nan
-        found.figures[f"{name}, risk"] = beyond
+        measures.figures[f"{name}, risk"] = beyond
 
 
 def replicated_uniques(keys: CommonCells) -> float:
@@ -290,7 +297,7 @@ def disclosive(keys: CommonCells, target: SharedColumn) -> dict[str, float]:
     released with one value of the target, and this is the person's. DiSCO is the share
     of these in the original, TCAP in its records whose cell was released.
     """
-    cells = [one.view(np.uint32) for one in keys.cell]
+    cells = [cell.view(np.uint32) for cell in keys.cell]
     columns = zip(cells, target.codes, strict=True)
     both = count_cells([*columns], [len(keys.records[0]), target.levels])
     same_keys = keys.records[1][keys.cell[0]]

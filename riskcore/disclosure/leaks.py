@@ -131,11 +131,11 @@ class Leak:
     def under(self, accepted: Callable[[Hashable | None], str | None]) -> Leak:
         """Return the leak, accepted or open by the reasons given for its columns."""
         reasons = [accepted(name) for name in self.of]
-        given = list(dict.fromkeys(filter(None, reasons)))
+        distinct_reasons = list(dict.fromkeys(filter(None, reasons)))
         if self.of_all:
-            reason = "; ".join(given) if all(reasons) else None
+            reason = "; ".join(distinct_reasons) if all(reasons) else None
         else:
-            reason = next(iter(given), None)
+            reason = next(iter(distinct_reasons), None)
         return replace(self, accepted=reason)
 
     def to_dict(self) -> dict[str, Any]:

@@ -63,8 +63,8 @@ class Membership:
         nearer = _nearer(original, holdout)  # than so large a share of the holdout
         farther = 1.0 - _nearer(holdout, original)
         spread = sum(
-            float(np.var(each, ddof=1)) / len(each) if len(each) > 1 else math.nan
-            for each in (nearer, farther)
+            float(np.var(shares, ddof=1)) / len(shares) if len(shares) > 1 else math.nan
+            for shares in (nearer, farther)
         )
         people = len(original), len(holdout)
         area = math.fsum(nearer.tolist()) / len(nearer)
@@ -122,7 +122,7 @@ def membership(
         raise ValueError(
             "membership needs a holdout: people who were not in the original"
         )
-    n, m, h = (len(one) for one in (keys[0].codes if keys else numbers[0]))
+    n, m, h = (len(column) for column in (keys[0].codes if keys else numbers[0]))
     for what, size in zip(("original", "release", "holdout"), (n, m, h), strict=True):
         if not size:
             raise ValueError(f"the {what} has no records: there is no distance")
@@ -142,17 +142,22 @@ def _files(
     keys: Sequence[SharedColumn], numbers: Sequence[tuple[Floats, ...]]
 ) -> tuple[list[MixedRecords], list[int]]:
     """Return the files, where it is a code whether a number is missing, and levels."""
-    codes, levels = [one.codes for one in keys], [one.levels for one in keys]
+    codes, levels = (
+        [column.codes for column in keys],
+        [column.levels for column in keys],
+    )
     for files in numbers:
-        lacking = tuple(np.isnan(one).astype(np.uint32) for one in files)
-        if any(one.any() for one in lacking):
+        lacking = tuple(np.isnan(column).astype(np.uint32) for column in files)
+        if any(column.any() for column in lacking):
             codes.append(lacking)
             levels.append(2)
-    found = [
-        MixedRecords.of([one[at] for one in codes], [one[at] for one in numbers])
+    records = [
+        MixedRecords.of(
+            [column[at] for column in codes], [column[at] for column in numbers]
+        )
         for at in range(len([*codes, *numbers][0]))
     ]
-    return found, levels
+    return records, levels
 
 
 def _nearer(distances: Floats, others: Floats) -> Floats:

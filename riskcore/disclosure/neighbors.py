@@ -19,11 +19,11 @@ def stand_in_row(
     units = 0
     row[0] = -1
     for place in range(n):
-        found = of_group[order[place]]
-        if found >= 0:
-            unit[units] = found
+        unit_number = of_group[order[place]]
+        if unit_number >= 0:
+            unit[units] = unit_number
             units += 1
-            row[units] = value[found]
+            row[units] = value[unit_number]
         upto[place] = units
     row[units + 1] = -1
 

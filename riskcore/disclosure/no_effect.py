@@ -45,6 +45,6 @@ def rows_left(
         row = np.unique(row * (int(code.max()) + 1) + code, return_inverse=True)[1]
         row = row.reshape(-1)
     before, after = (
-        np.bincount(one, minlength=int(row.max()) + 1) for one in np.split(row, 2)
+        np.bincount(half, minlength=int(row.max()) + 1) for half in np.split(row, 2)
     )
     return int(np.minimum(before, after).sum())

@@ -157,79 +157,88 @@ class NumberLink:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON."""
-        found = asdict(self)
-        found["known"] = [*map(str, self.known)]
-        found["without"] = [*map(str, self.without)]
-        found["told"] = None if self.told is None else str(self.told)
-        return found | {"beyond_chance": self.beyond_chance, "leaks": self.leaks}
+        figures = asdict(self)
+        figures["known"] = [*map(str, self.known)]
+        figures["without"] = [*map(str, self.without)]
+        figures["told"] = None if self.told is None else str(self.told)
+        return figures | {"beyond_chance": self.beyond_chance, "leaks": self.leaks}
 
 
-def number_links(given: KnownNumbers) -> tuple[NumberLink, ...]:
+def number_links(known_numbers: KnownNumbers) -> tuple[NumberLink, ...]:
     """Return what links by one number, by two and by all tell, with the keys.
 
     Of more than four numbers, the four by which most is right make the pairs.
     """
-    ways = [given, _other_forms(given)]
-    found = [link for way in ways for link in _by_numbers(way)]
-    if altered := _altered_keys(given):
-        keys = {name: one for name, one in given.keys.items() if name not in altered}
+    ways = [known_numbers, _other_forms(known_numbers)]
+    links = [link for way in ways for link in _by_numbers(way)]
+    if altered := _altered_keys(known_numbers):
+        keys = {
+            name: entry
+            for name, entry in known_numbers.keys.items()
+            if name not in altered
+        }
         for way in ways:
             others = _by_numbers(way._replace(keys=keys))
-            found += [replace(one, without=altered) for one in others]
-    return tuple(replace(one, comparisons=len(found)) for one in found)
+            links += [replace(entry, without=altered) for entry in others]
+    return tuple(replace(entry, comparisons=len(links)) for entry in links)
 
 
-def _other_forms(given: KnownNumbers) -> KnownNumbers:
+def _other_forms(known_numbers: KnownNumbers) -> KnownNumbers:
     """Return as numbers the columns that are other forms of altered ones."""
-    own, known = given.own, {name: one for name, (one, _) in given.numbers.items()}
+    own, originals = (
+        known_numbers.own,
+        {name: values for name, (values, _) in known_numbers.numbers.items()},
+    )
     same = {
         name
-        for name, (one, after) in given.numbers.items()
-        if own is not None and np.array_equal(one, after[own], equal_nan=True)
+        for name, (values, after) in known_numbers.numbers.items()
+        if own is not None and np.array_equal(values, after[own], equal_nan=True)
     }
-    known |= given.absent
-    changed = [k for k, name in enumerate(known) if name not in same]
+    originals |= known_numbers.absent
+    changed = [k for k, name in enumerate(originals) if name not in same]
     numbers: dict[Hashable, Pair] = {}
     expected: dict[Hashable, Floats] = {}
-    others = {**given.others}
-    for name, (before, after) in given.others_as_numbers.items() if changed else ():
+    others = {**known_numbers.others}
+    for name, (before, after) in (
+        known_numbers.others_as_numbers.items() if changed else ()
+    ):
         shown = before if own is None else np.where(own < 0, np.nan, after[own])
-        if found := other_form(shown, [*known.values()], changed):
-            form = Computed(name, tuple([*known][k] for k in found[0]))
-            expected[form] = found[1]
-            numbers[form] = np.where(np.isnan(found[1]), np.nan, before), after
+        if relation := other_form(shown, [*originals.values()], changed):
+            form = Computed(name, tuple([*originals][k] for k in relation[0]))
+            expected[form] = relation[1]
+            numbers[form] = np.where(np.isnan(relation[1]), np.nan, before), after
             others.pop(name, None)
-    return given._replace(numbers=numbers, others=others, as_released=expected)
+    return known_numbers._replace(numbers=numbers, others=others, as_released=expected)
 
 
-def _altered_keys(given: KnownNumbers) -> tuple[Hashable, ...]:
+def _altered_keys(known_numbers: KnownNumbers) -> tuple[Hashable, ...]:
     """Return the keys that the own row of somebody has with another value."""
-    own = given.own
+    own = known_numbers.own
     return tuple(
         name
-        for name, (one, other) in given.keys.items()
+        for name, (codes, other) in known_numbers.keys.items()
         if own is not None
-        and ((own >= 0) & (other[own] >= 0) & (other[own] != one)).any()
+        and ((own >= 0) & (other[own] >= 0) & (other[own] != codes)).any()
     )
 
 
-def _by_numbers(given: KnownNumbers) -> list[NumberLink]:
+def _by_numbers(known_numbers: KnownNumbers) -> list[NumberLink]:
     """Return the links by one number, two and all, with some keys."""
-    if not given.numbers:
+    if not known_numbers.numbers:
         return []
-    names = [*given.numbers]
-    found: list[NumberLink] = []
+    names = [*known_numbers.numbers]
+    links: list[NumberLink] = []
     alone = {}
-    search = _Search.of(given)
+    search = _Search.of(known_numbers)
     for name in names:
         alone[name] = search.links((name,))
-        found += alone[name]
+        links += alone[name]
     ranked = sorted(names, key=lambda name: -_best(alone[name]))
     several: list[tuple[Hashable, ...]] = [*combinations(ranked[:_PAIRED], 2)]
     several += [tuple(names)] if len(names) > 2 else []
     for some in several:
-        found += search.links(some)
-    return found
+        links += search.links(some)
+    return links
 
 
 def _quoted(name: Hashable) -> str:
@@ -240,19 +249,19 @@ def _quoted(name: Hashable) -> str:
 def part_of_links(links: Sequence[NumberLink]) -> Part:
     """Return a table of the links that find most, those first that leak."""
     rows = [["numbers", "tell", "of", "people", "right", "by chance"]]
-    ranked = sorted(links, key=lambda one: (not one.leaks, -one.beyond_chance))
-    for one in ranked[:_SHOWN]:
-        names = ", ".join(printable(str(name)) for name in one.known) + one._without
-        told = "the person" if one.told is None else printable(str(one.told))
-        figures = (f"{one.right:,.4g}", f"{one.chance:,.3g}")
-        rows.append([names, told, one.among, f"{one.people:,}", *figures])
+    ranked = sorted(links, key=lambda link: (not link.leaks, -link.beyond_chance))
+    for link in ranked[:_SHOWN]:
+        names = ", ".join(printable(str(name)) for name in link.known) + link._without
+        told = "the person" if link.told is None else printable(str(link.told))
+        figures = (f"{link.right:,.4g}", f"{link.chance:,.3g}")
+        rows.append([names, told, link.among, f"{link.people:,}", *figures])
     title = "What the record tells that fits keys and numbers best"
     return Part(title, rows=rows, sides="<<<>")
 
 
 def _best(links: Sequence[NumberLink]) -> float:
     """Return by how many the best of some links of all people is beyond chance."""
-    beyond = (one.beyond_chance for one in links if one.among == "all")
+    beyond = (link.beyond_chance for link in links if link.among == "all")
     return max(beyond, default=0.0)
 
 
@@ -270,81 +279,85 @@ class _Search:
     few: dict[Hashable, dict[str, Integers]]  # people with extreme numbers
 
     @classmethod
-    def of(cls, given: KnownNumbers) -> _Search:
-        n, m = map(len, next(iter(given.numbers.values())))
+    def of(cls, known_numbers: KnownNumbers) -> _Search:
+        n, m = map(len, next(iter(known_numbers.numbers.values())))
         few = {
             name: {"largest": extremes(-values), "smallest": extremes(values)}
-            for name, (values, _) in given.numbers.items()
+            for name, (values, _) in known_numbers.numbers.items()
         }
         mixed = shuffled(n)
-        some = [each for one in few.values() for each in one.values()]
+        some = [group for entry in few.values() for group in entry.values()]
         people = np.unique(np.concatenate([mixed[:_PEOPLE], *some]))
         place = np.full(n, -1)
         place[people] = np.arange(len(people))
-        keys = [*given.keys.values()]
-        runs = Runs.of([one[people] for one, _ in keys], [one for _, one in keys], m)
+        keys = [*known_numbers.keys.values()]
+        runs = Runs.of(
+            [entry[people] for entry, _ in keys], [entry for _, entry in keys], m
+        )
         fits = max(int(runs.fits.sum()) / len(runs.first), 1.0)
         drawn = np.sort(mixed[: max(min(_PEOPLE, int(_PAIRS / fits)), 1)])
-        told = {name: (pair, 0.0) for name, pair in given.others.items()}
+        told = {name: (pair, 0.0) for name, pair in known_numbers.others.items()}
         scaled, order = {}, {}
-        for name, (before, after) in given.numbers.items():
+        for name, (before, after) in known_numbers.numbers.items():
             told[name] = (before, after), precision(after)
             scale = standard_scale(before)
-            asked = given.as_released.get(name, before)
+            asked = known_numbers.as_released.get(name, before)
             scaled[name] = asked * scale, after * scale
             there = np.count_nonzero(~np.isnan(after))
             order[name] = np.argsort(after, kind="stable")[:there]  # nan is last
-        return cls(given, runs, place, drawn, told, scaled, order, few)
+        return cls(known_numbers, runs, place, drawn, told, scaled, order, few)
 
-    def links(self, known: tuple[Hashable, ...]) -> list[NumberLink]:
+    def links(self, known_columns: tuple[Hashable, ...]) -> list[NumberLink]:
         """Return what links by some numbers tell, of all people and of extremes."""
         there = ~np.logical_or.reduce(
-            [np.isnan(self.given.numbers[name][0]) for name in known]
+            [np.isnan(self.given.numbers[name][0]) for name in known_columns]
         )
         drawn = self.drawn[there[self.drawn]]
         groups = {"all": (drawn, int(np.count_nonzero(there)))}
-        if len(known) == 1:
-            for among, few in self.few[known[0]].items():
+        if len(known_columns) == 1:
+            for among, few in self.few[known_columns[0]].items():
                 groups[among] = (few, len(few))
-        found: list[NumberLink] = []
+        all_links: list[NumberLink] = []
         for among, (people, of) in groups.items():
             if len(people):
-                found += self._told(known, among, people, of)
-        return found
+                all_links += self._told(known_columns, among, people, of)
+        return all_links
 
     def _told(
-        self, known: tuple[Hashable, ...], among: str, people: Integers, of: int
+        self, known_columns: tuple[Hashable, ...], among: str, people: Integers, of: int
     ) -> Iterator[NumberLink]:
         """Yield what rows tell of some people: their own row, and each column."""
-        names = [x for x in self.told if x not in known and type(x) is not Computed]
+        names = [
+            x for x in self.told if x not in known_columns and type(x) is not Computed
+        ]
         if not names and self.given.own is None:
-            names = [*known]
-        nearest = self._nearest(known, names, people)
+            names = [*known_columns]
+        nearest = self._nearest(known_columns, names, people)
         ties, candidates = (
-            np.maximum(one, 1).astype(np.float64)
-            for one in (nearest.ties, nearest.candidates)
+            np.maximum(values, 1).astype(np.float64)
+            for values in (nearest.ties, nearest.candidates)
         )
         some = nearest.candidates > 0
         scale, looked = of / len(people), len(people)
 
         def sums(right: Floats, *chances: Floats) -> tuple[float, float]:
-            each = (math.fsum(one[some].tolist()) for one in chances)
-            return scale * math.fsum(right[some].tolist()), scale * max(each)
+            totals = (math.fsum(values[some].tolist()) for values in chances)
+            return scale * math.fsum(right[some].tolist()), scale * max(totals)
 
         if self.given.own is not None:
-            found = sums(nearest.own / ties, self._own_fits(people) / candidates)
-            yield NumberLink(known, None, among, of, *found, looked)
-        elsewhere = self._elsewhere(known, names, people)
+            figures = sums(nearest.own / ties, self._own_fits(people) / candidates)
+            yield NumberLink(known_columns, None, among, of, *figures, looked)
+        elsewhere = self._elsewhere(known_columns, names, people)
         for k, name in enumerate(names):
             chances = [nearest.agree_fitting[:, k], nearest.agree_next[:, k]]
             chances.append(elsewhere[:, k])
             agree = nearest.agree[:, k]
-            if name in known:
+            if name in known_columns:
                 # A row with the known number is the own one, or others are like it.
                 agree = np.minimum(agree, 1.0)
                 chances.append(self._by_luck(name, people, candidates))
-            found = sums(agree / ties, *chances)
-            yield NumberLink(known, name, among, of, *found, looked)
+            figures = sums(agree / ties, *chances)
+            yield NumberLink(known_columns, name, among, of, *figures, looked)
 
     def _own_fits(self, people: Integers) -> Mask:
         """Return whose own row has their keys."""
@@ -357,16 +370,19 @@ class _Search:
         return fits
 
     def _nearest(
-        self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
+        self,
+        known_columns: Sequence[Hashable],
+        names: Sequence[Hashable],
+        people: Integers,
     ) -> Nearest:
         """Return the rows nearest to some people, and what they tell of columns."""
         asked, there = (
-            np.stack([self.scaled[name][side] for name in known], axis=1)
+            np.stack([self.scaled[name][side] for name in known_columns], axis=1)
             for side in (0, 1)
         )
         true, tells = (
-            _side([self.told[name][0][side] for name in names], len(one))
-            for side, one in enumerate((asked, there))
+            _side([self.told[name][0][side] for name in names], len(rows))
+            for side, rows in enumerate((asked, there))
         )
         own = self.given.own
         return nearest_rows(
@@ -378,13 +394,19 @@ class _Search:
         )
 
     def _elsewhere(
-        self, known: Sequence[Hashable], names: Sequence[Hashable], people: Integers
+        self,
+        known_columns: Sequence[Hashable],
+        names: Sequence[Hashable],
+        people: Integers,
     ) -> Floats:
         """Return how often columns agree in rows with other keys and near numbers.
 
         The rows are the nearest of those next to a person in the first number.
         """
-        first, order = self.given.numbers[known[0]], self.order[known[0]]
+        first, order = (
+            self.given.numbers[known_columns[0]],
+            self.order[known_columns[0]],
+        )
         right = np.zeros((len(people), len(names)))
         if not len(order) or not names or not self.given.keys:
             return right
@@ -395,7 +417,7 @@ class _Search:
         for key, released in self.given.keys.values():
             fits &= (released[rows] < 0) | (released[rows] == key[people][:, None])
         gap = np.zeros(rows.shape)
-        for name in known:
+        for name in known_columns:
             ours, theirs = self.scaled[name]
             gap += (theirs[rows] - ours[people][:, None]) ** 2
         gap = np.where(fits | np.isnan(gap), math.inf, gap)
@@ -405,8 +427,8 @@ class _Search:
             (ours, theirs), within = self.told[name]
             agree = np.abs(theirs[rows] - ours[people][:, None]) <= within
             right[:, k] = (agree & near).sum(axis=1)
-        found: Floats = right / np.maximum(near.sum(axis=1), 1)[:, None]
-        return found
+        shares: Floats = right / np.maximum(near.sum(axis=1), 1)[:, None]
+        return shares
 
     def _by_luck(self, name: Hashable, people: Integers, candidates: Floats) -> Floats:
         """Return how likely one of the fitting rows has a number if all may have it."""
@@ -449,8 +471,8 @@ def extremes(values: Floats) -> Integers:
     if len(there) <= EXTREMES:
         return there
     beyond = np.partition(values[there], EXTREMES)[EXTREMES]
-    found: Integers = there[values[there] < beyond]
-    return found
+    people: Integers = there[values[there] < beyond]
+    return people
 
 
 def precision(values: Floats) -> float:

@@ -36,7 +36,7 @@ def other_form(
     kept = tuple(j for j in every if j not in changed)
     alone = [((j,), _by_neighbors) for j in changed]
     ways = [(kept, _by_sum), *alone, (every, _by_sum)]
-    x, z = [one[some] for one in columns], y[some]
+    x, z = [column[some] for column in columns], y[some]
     left = [_left(z, way([x[j] for j in of], z)) for of, way in ways]
     best = int(np.argmin(np.round(left, 2)))
     of, way = ways[best]
@@ -49,13 +49,13 @@ def other_form(
 
 def _by_neighbors(columns: Sequence[Floats], y: Floats) -> Floats:
     """Return the mean of y of the two records on either side in the order of x."""
-    (x,), found = columns, np.full(len(y), math.nan)
+    (x,), means = columns, np.full(len(y), math.nan)
     there = np.flatnonzero(~np.isnan(x + y)).astype(np.uint64)
     # The order of equal numbers tells nothing: that of the file might.
     order = there[np.lexsort((scattered(there), x[there]))]
     z = y[order]
-    found[order[2:-2]] = (z[:-4] + z[1:-3] + z[3:-1] + z[4:]) / 4.0
-    return found
+    means[order[2:-2]] = (z[:-4] + z[1:-3] + z[3:-1] + z[4:]) / 4.0
+    return means
 
 
 def _by_sum(columns: Sequence[Floats], y: Floats) -> Floats:
@@ -70,8 +70,8 @@ def _by_sum(columns: Sequence[Floats], y: Floats) -> Floats:
         fit = there[error <= np.quantile(error, _MOSTLY)]
         factors = np.linalg.lstsq(table[fit], y[fit], rcond=None)[0]
         error = np.abs(table[there] @ factors - y[there])
-    found: Floats = table @ factors
-    return found
+    sums: Floats = table @ factors
+    return sums
 
 
 def _left(y: Floats, expected: Floats) -> float:

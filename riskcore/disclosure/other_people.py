@@ -129,15 +129,15 @@ def _risks_of_hits(
         return means[np.minimum(hits, _MOST)]
     assert model is not None
     right = np.zeros(len(claims))
-    found = np.flatnonzero(hits)
-    asked = claims.some(found)
+    matched_claims = np.flatnonzero(hits)
+    asked = claims.some(matched_claims)
     if isinstance(model, KnownPopulation):
-        right[found] = 1.0 / np.maximum(asked.matches_in(model.sample), 1)
+        right[matched_claims] = 1.0 / np.maximum(asked.matches_in(model.sample), 1)
         return right
     is_known = asked.known_in(model.sample)
-    known, new = found[is_known], found[~is_known]
-    asked = _with_records(claims.some(known), hits[known])
-    right[known] = risk_by(model.prior(asked))
+    known_claims, new = matched_claims[is_known], matched_claims[~is_known]
+    asked = _with_records(claims.some(known_claims), hits[known_claims])
+    right[known_claims] = risk_by(model.prior(asked))
     for records in np.unique(hits[new]):
         right[new[hits[new] == records]] = _mean_risk(model, records)
     return right
@@ -195,9 +195,9 @@ def _between_parts(law: CellModel, means: Floats | None) -> tuple[Floats, float]
     common, which a model of the others has in part.
     """
     parts = [(law, part, means) for part in parts_of_records(law.sample.records)]
-    found = in_threads(usual_threads(), _of_part, parts)
-    return np.concatenate([hits for hits, _ in found]), math.fsum(
-        wanted for _, wanted in found
+    comparisons = in_threads(usual_threads(), _of_part, parts)
+    return np.concatenate([hits for hits, _ in comparisons]), math.fsum(
+        wanted for _, wanted in comparisons
     )
 
 
@@ -207,27 +207,27 @@ def _of_part(
     """Return the same for the claims of one part about the people of the others."""
     table, cls = law.sample, type(law)
     there = table.records - claimed
-    known = _with_records(table, there).some(there > 0)
-    known = known.scaled(table.n / known.n)
-    fitted = cls.fit(known, overdispersion=False)  # type: ignore[attr-defined]
+    known_cells = _with_records(table, there).some(there > 0)
+    known_cells = known_cells.scaled(table.n / known_cells.n)
+    fitted = cls.fit(known_cells, overdispersion=False)  # type: ignore[attr-defined]
     if not fitted.converged:
         return np.zeros(0), 0.0
     model = replace(fitted, overdispersion=law.overdispersion)
     alone = np.flatnonzero(claimed == 1)
-    alone = alone[_occur(table.some(alone), known)]
-    claims = table.some(alone).scaled(table.n / known.n)
+    alone = alone[_occur(table.some(alone), known_cells)]
+    claims = table.some(alone).scaled(table.n / known_cells.n)
     hits = _risks_of_hits(model, claims, there[alone], means)
     return hits, expected_claims(model, claims, means)[0]
 
 
-def _occur(cells: CellTable, known: CellTable) -> NDArray[np.bool_]:
+def _occur(cells: CellTable, known_cells: CellTable) -> NDArray[np.bool_]:
     """Return whether each category of cells is that of a known record."""
-    found = np.ones(len(cells), bool)
+    mask = np.ones(len(cells), bool)
     for codes, theirs, levels in zip(
-        cells.codes, known.codes, known.levels, strict=True
+        cells.codes, known_cells.codes, known_cells.levels, strict=True
     ):
-        found &= (np.bincount(theirs, minlength=levels) > 0)[codes]
-    return found
+        mask &= (np.bincount(theirs, minlength=levels) > 0)[codes]
+    return mask
 
 
 def parts_of_records(records: Integers) -> Iterator[Integers]:
@@ -246,8 +246,8 @@ def fitted_to(cells: CellTable) -> CellModel | None:
     whole = np.logical_and.reduce([column >= 0 for column in cells.codes])
     if not whole.any():
         return None
-    known = replace(cells.some(whole), certain=True)
-    law = LatentClass.fit(known, overdispersion=False)
+    complete_cells = replace(cells.some(whole), certain=True)
+    law = LatentClass.fit(complete_cells, overdispersion=False)
     return law if law.converged else None
 
 

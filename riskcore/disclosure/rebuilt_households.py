@@ -80,9 +80,9 @@ def records_rebuilt(
         return Rebuilt(0)
     if not shuffled and np.count_nonzero(np.diff(household)) == household.max():
         return Rebuilt(records_by_composition(sets, household, least=2))
-    members = [_Members.of(*each, household) for each in sets]
+    members = [_Members.of(*values, household) for values in sets]
     apart = _distances(columns, household)
-    differ = {name: float((each > 0).mean()) for name, each in apart.items()}
+    differ = {name: float((values > 0).mean()) for name, values in apart.items()}
     names = sorted(differ, key=differ.__getitem__)
     used = [name for name in names if not differ[name]]
     base = _together([columns[name] for name in used], n)
@@ -98,12 +98,15 @@ def records_rebuilt(
             near = int(np.quantile(apart[name], 1.0 - _MOSTLY, method="higher"))
             if name not in used and 0 < near <= _NEAR * codes.max():
                 bins = [(codes + shift) // (2 * near) for shift in (0, near)]
-                yield [*used, name], [_together([base, one], n) for one in bins]
+                yield (
+                    [*used, name],
+                    [_together([base, bin_codes], n) for bin_codes in bins],
+                )
 
     for these, groups in ways():
-        found, tried = _most_found(members, groups, these), tried + 1
-        if found.beyond_chance > best.beyond_chance:
-            best = found
+        candidate, tried = _most_found(members, groups, these), tried + 1
+        if candidate.beyond_chance > best.beyond_chance:
+            best = candidate
             if len(groups) == 1:
                 base, used = groups[0], these
     return best._replace(comparisons=tried * len(sets))
@@ -116,15 +119,15 @@ def _distances(
     order = np.argsort(household, kind="stable")
     begin = np.searchsorted(household[order], np.arange(household.max() + 1))
     several = np.bincount(household) > 1
-    found = {}
+    distances = {}
     for name, codes in columns.items():
         if codes.min() < codes.max():
             ordered = codes[order].astype(np.int64)
             least, most = (
-                one.reduceat(ordered, begin) for one in (np.minimum, np.maximum)
+                ufunc.reduceat(ordered, begin) for ufunc in (np.minimum, np.maximum)
             )
-            found[name] = (most - least)[several]
-    return found
+            distances[name] = (most - least)[several]
+    return distances
 
 
 def _together(columns: Sequence[NDArray[Any]], n: int) -> Integers:
@@ -201,26 +204,26 @@ def _most_found(
 ) -> Rebuilt:
     """Return who is found by one of the groupings, by the keys that find most."""
     best = Rebuilt(0)
-    for each in sets:
-        right, chance = np.zeros(len(each.person), bool), 0.0
+    for members in sets:
+        right, chance = np.zeros(len(members.person), bool), 0.0
         for group in groups:
-            claim = each.claims(group)
-            claimed = (claim >= 0) & (each.fits > 1)
-            right |= claimed & each.own & (claim == group[each.person])
-            chance += float((1.0 / each.fits[claimed]).sum())
-        found = Rebuilt(int(np.count_nonzero(right)), chance, tuple(columns))
-        best = max(best, found, key=lambda one: one.beyond_chance)
+            claim = members.claims(group)
+            claimed = (claim >= 0) & (members.fits > 1)
+            right |= claimed & members.own & (claim == group[members.person])
+            chance += float((1.0 / members.fits[claimed]).sum())
+        candidate = Rebuilt(int(np.count_nonzero(right)), chance, tuple(columns))
+        best = max(best, candidate, key=lambda rebuilt: rebuilt.beyond_chance)
     return best
 
 
 def _bits(keys: Integers) -> Integers:
     """Return a bit for each key of each row, all bits of the key where it is blank."""
-    each = max(62 // keys.shape[1], 1)
-    found = np.zeros(len(keys), np.int64)
-    for codes in keys.T[: 62 // each]:
-        bits = np.where(codes < 0, (1 << each) - 1, np.int64(1) << codes % each)
-        found = found << each | bits
-    return found
+    width = max(62 // keys.shape[1], 1)
+    row_bits = np.zeros(len(keys), np.int64)
+    for codes in keys.T[: 62 // width]:
+        bits = np.where(codes < 0, (1 << width) - 1, np.int64(1) << codes % width)
+        row_bits = row_bits << width | bits
+    return row_bits
 
 
 CANDIDATES = 10_000  # groups whose rows are looked at for a household
@@ -261,14 +264,14 @@ def look_for_groups(
         b = begin[unit + 1]
         feasible = 0
         looked = 0
-        found = -1
+        match = -1
         for run in range(cell[a] * patterns, (cell[a] + 1) * patterns):
             last = -1
             for i in range(first[run], end[run]):
                 group = groups[i]
                 if feasible > 1 or looked > CANDIDATES:
                     break
-                new = group != last and group != found
+                new = group != last and group != match
                 last = group
                 # Most groups lack a key of some member.
                 if new and size[group] >= b - a and mask[unit] & ~bits[group] == 0:
@@ -280,8 +283,8 @@ def look_for_groups(
                         j += 1
                     if j == b:
                         feasible += 1
-                        found = group
+                        match = group
         if feasible == 1 and looked <= CANDIDATES:
             for j in range(a, b):
-                if rows_of_group(cell[j], found, 2, patterns, first, end, groups) == 1:
-                    claim[j] = found
+                if rows_of_group(cell[j], match, 2, patterns, first, end, groups) == 1:
+                    claim[j] = match

@@ -31,8 +31,8 @@ class SharedColumn(NamedTuple):
         """Code a column of several files; refuse one without equal values."""
         new, labels = numbered_alike(columns)
         codes = tuple(
-            np.array([*each, len(labels)], np.uint32)[column.codes]
-            for column, each in zip(columns, new, strict=True)
+            np.array([*new_codes, len(labels)], np.uint32)[column.codes]
+            for column, new_codes in zip(columns, new, strict=True)
         )
         return cls(codes, len(labels) + 1)
 
@@ -70,21 +70,23 @@ def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
     """
     numbers = [as_numbers(column.labels) for column in columns]
     first = columns[0]
-    known = first.codes < len(first.labels)
-    few = _FEW * len(first.labels) > np.count_nonzero(known)
-    if not few or any(one is None for one in numbers):
+    mask = first.codes < len(first.labels)
+    few = _FEW * len(first.labels) > np.count_nonzero(mask)
+    if not few or any(column_numbers is None for column_numbers in numbers):
         return None
-    values = np.asarray(numbers[0])[first.codes[known]]
+    values = np.asarray(numbers[0])[first.codes[mask]]
     shares = np.arange(1, BANDS) / BANDS
     edges = np.unique(np.quantile(values, shares, method="inverted_cdf"))
     edges = edges[edges < values.max()]
     labels = np.arange(len(edges) + 1)
-    found = []
-    for column, one in zip(columns, numbers, strict=True):
-        band = np.append(np.searchsorted(edges, np.asarray(one)), len(labels))
+    bands = []
+    for column, column_numbers in zip(columns, numbers, strict=True):
+        band = np.append(
+            np.searchsorted(edges, np.asarray(column_numbers)), len(labels)
+        )
         codes = band.astype(np.uint32)[column.codes]
-        found.append(replace(column, codes=codes, labels=labels))
-    return found
+        bands.append(replace(column, codes=codes, labels=labels))
+    return bands
 
 
 def coded_numbers(
@@ -94,8 +96,8 @@ def coded_numbers(
     labels = column.labels
     if decimal != ".":
         labels = np.char.replace(labels.astype(str), decimal, ".")
-    found = as_numbers(labels)
-    return None if found is None else np.append(found, np.nan)[column.codes]
+    numbers = as_numbers(labels)
+    return None if numbers is None else np.append(numbers, np.nan)[column.codes]
 
 
 def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
@@ -103,22 +105,24 @@ def as_numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
     if labels.dtype.kind in "mM":
         return None
     try:
-        found = labels.astype(np.float64)
+        numbers = labels.astype(np.float64)
     except (TypeError, ValueError):
         return None
-    return found if np.isfinite(found).all() else None
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def in_shared_types(sources: Iterable[Source], data: list[Any]) -> list[Any]:
     """Return data of files, text of a CSV file as numbers where another has numbers."""
-    found = [*data]
+    datasets = [*data]
     for i, source in enumerate(sources):
         for other in data[:i] + data[i + 1 :]:
             if engine_of(other) is None:
                 columns = Records.of(other).columns
-                numbers = source.numbers_beside(columns, found[i])
-                found[i] = with_columns(found[i], numbers) if numbers else found[i]
-    return found
+                numbers = source.numbers_beside(columns, datasets[i])
+                datasets[i] = (
+                    with_columns(datasets[i], numbers) if numbers else datasets[i]
+                )
+    return datasets
 
 
 def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
@@ -144,11 +148,11 @@ def _kind(value: object) -> str:
 
 def number_together(columns: Sequence[SharedColumn]) -> list[NDArray[np.int64]]:
     """Return, for each file, the number of each record's combination of values."""
-    sizes = [len(one) for one in columns[0].codes]
+    sizes = [len(codes) for codes in columns[0].codes]
     if not any(sizes):
         return [np.zeros(0, np.int64) for _ in sizes]
-    found = count(
+    numbers = count(
         [np.concatenate(column.codes) for column in columns],
         [column.levels for column in columns],
     ).inverse
-    return np.split(found.astype(np.int64), np.cumsum(sizes)[:-1])
+    return np.split(numbers.astype(np.int64), np.cumsum(sizes)[:-1])

@@ -87,10 +87,10 @@ def in_bands(values: Floats) -> tuple[Floats, float]:
     That is asinh((x - median)/IQR), even in the middle and logarithmic in the tails.
     Values that are few, or half of them equal, count as they are.
     """
-    known = values[~np.isnan(values)]
-    if len(np.unique(known)) <= MANY_VALUES:
+    observations = values[~np.isnan(values)]
+    if len(np.unique(observations)) <= MANY_VALUES:
         return values, 0.0
-    low, median, high = np.quantile(known, [0.25, 0.5, 0.75])
+    low, median, high = np.quantile(observations, [0.25, 0.5, 0.75])
     if high == low:
         return values, 0.0
     return np.arcsinh((values - median) / (high - low)), BAND
@@ -108,8 +108,8 @@ def shared_values(
     people = with_missing_drawn(codes.astype(np.int64))
     blanked = blanked | (codes < 0)
     cell = cells(people, range(codes.shape[1]))
-    known = ~np.isnan(values)
-    size = np.bincount(cell, known).astype(np.int64)
+    observed = ~np.isnan(values)
+    size = np.bincount(cell, observed).astype(np.int64)
     member = np.zeros(len(size), np.int64)
     member[cell] = np.arange(len(cell))
     codes_of_cells = people[member]
@@ -124,25 +124,25 @@ def shared_values(
         low, high = _ranges(own, values[rows], values[rows], number)
         np.minimum(row_low, low[group], out=row_low)
         np.maximum(row_high, high[group], out=row_high)
-        rows_of += np.bincount(own, known[rows], number).astype(np.int64)[group]
+        rows_of += np.bincount(own, observed[rows], number).astype(np.int64)[group]
         low, high = _ranges(group, *of_cells, number)
         person_low[rows], person_high[rows] = low[own], high[own]
         people_of[rows] = np.bincount(group, size)[own]
     told: Mask = (row_high - row_low <= width)[cell]
     told |= person_high - person_low <= width
-    told &= known
+    told &= observed
     law = _Law.of(values, width)
     rows_of = rows_of[cell]
     # Both groups have the person's own cell: together they have so many records.
     both = rows_of + people_of - size[cell]
     chance = law.chance(rows_of) + law.chance(people_of) - law.chance(both)
-    chance = np.clip(chance, 0.0, 1.0) * known
+    chance = np.clip(chance, 0.0, 1.0) * observed
     return SharedValues(
         told,
         float(law.near(values[told]).sum()),
         float(chance.sum()),
-        _log_chance(int(told.sum()), cell[known], chance[known]),
-        _right_of_others(cell[known], values[known], width),
+        _log_chance(int(told.sum()), cell[observed], chance[observed]),
+        _right_of_others(cell[observed], values[observed], width),
         width,
     )
 
@@ -167,10 +167,12 @@ class _Law:
     @classmethod
     def of(cls, values: Floats, width: float) -> _Law:
         """Return the law of a column, thinned if it has many values."""
-        known = np.sort(values[~np.isnan(values)])
-        if len(known) > _VALUES and len(np.unique(known)) > _VALUES:
-            known = known[np.linspace(0, len(known) - 1, _VALUES).astype(np.int64)]
-        return cls(known, width)
+        observations = np.sort(values[~np.isnan(values)])
+        if len(observations) > _VALUES and len(np.unique(observations)) > _VALUES:
+            observations = observations[
+                np.linspace(0, len(observations) - 1, _VALUES).astype(np.int64)
+            ]
+        return cls(observations, width)
 
     def near(self, values: Floats) -> Floats:
         """Return the share of values no farther than the width from some values."""
@@ -191,11 +193,11 @@ class _Law:
             np.searchsorted(self.values, *where) / n
             for where in ((least,), (least, "right"), (least + self.width, "right"))
         )
-        found = [
+        chances = [
             float(((end - below) ** m - (end - up_to) ** m).sum())
             for m in numbers.tolist()
         ]
-        return np.array(found)[place.reshape(-1)]
+        return np.array(chances)[place.reshape(-1)]
 
 
 def _log_chance(people: int, cell: Integers, chance: Floats) -> float:
@@ -228,7 +230,7 @@ def _right_of_others(cell: Integers, values: Floats, width: float) -> float:
     value = values[order]
     several = size > 1
     right = several & (value[last] - value[first] <= width)
-    first, last = (one[several & ~right] for one in (first, last))
+    first, last = (positions[several & ~right] for positions in (first, last))
     wrong = int(np.count_nonzero(value[last] - value[first + 1] <= width))
     differs = value[last - 1] - value[first] <= width
     wrong += int(np.count_nonzero(differs))

@@ -91,18 +91,18 @@ class TwoReleases:
                 "have."
             )
         names = listed(printable(str(name)) for name in self.columns)
-        found = (
+        text = (
             f"{counted(self.joined, 'record')} can be told in both files by {names}; "
             f"{number(self.joined_earlier)} of them are expected to be re-identified "
             f"by the earlier file, {number(self.joined_later)} by this one, and "
             f"{number(self.together)} by both together."
         )
         if self.implied == self.joined:
-            found += (
+            text += (
                 " This file adds nothing: all that it tells of them follows from the "
                 "earlier one."
             )
-        return found
+        return text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON; no single record is in them.
@@ -143,14 +143,16 @@ class _File:
         """Return the distinct rows of some columns, and the row of each record."""
         columns = [self.codes[name] for name in names]
         levels = [self.levels[name] for name in names]
-        found = count(
+        counts = count(
             [(column + 1).astype(np.uint32) for column in columns],
             [size + 1 for size in levels],
         )
-        codes = tuple(np.asarray(column).astype(np.int64) - 1 for column in found.codes)
-        f = found.frequency
+        codes = tuple(
+            np.asarray(column).astype(np.int64) - 1 for column in counts.codes
+        )
+        f = counts.frequency
         table = CellTable(codes, tuple(levels), f, f.astype(np.float64), tuple(names))
-        return table, found.inverse.astype(np.int64)
+        return table, counts.inverse.astype(np.int64)
 
     def keys(self, names: Sequence[Hashable]) -> _File:
         """Return the file with all keys: one that it lacks is blank."""
@@ -177,12 +179,14 @@ def two_releases(
     names = tuple(keys)
     data = [Records.of(earlier), Records.of(later)]
     files, labels = _coded(data, names)
-    whole = [_assessed(original, one.keys(names), names, labels)[0] for one in files]
+    whole = [
+        _assessed(original, entry.keys(names), names, labels)[0] for entry in files
+    ]
     both = [name for name in files[0].codes if name in files[1].codes]
     ways = [(1, 0)] if files[1].n <= files[0].n else [(0, 1)]
     if files[0].n == files[1].n:
         ways.append((0, 1))
-    found = []
+    pairings = []
     for small, large in ways:
         columns = _used(files[small], files[large], names, both)
         pattern = _pattern_in(files[small], files[large], names, columns)
@@ -197,10 +201,10 @@ def two_releases(
         }
         parts = [theirs, mine] if small else [mine, theirs]
         parts.append(replace(mine, codes=codes))
-        each = [_assessed(original, one, names, labels) for one in parts]
-        by_earlier, by_later, together = (total for total, _ in each)
-        implied = int(np.count_nonzero(each[0][1] == each[2][1]))
-        found.append(
+        assessments = [_assessed(original, entry, names, labels) for entry in parts]
+        by_earlier, by_later, together = (total for total, _ in assessments)
+        implied = int(np.count_nonzero(assessments[0][1] == assessments[2][1]))
+        pairings.append(
             TwoReleases(
                 names,
                 tuple(columns),
@@ -214,7 +218,7 @@ def two_releases(
                 derived,
             )
         )
-    return max(found, key=lambda one: one.together)
+    return max(pairings, key=lambda entry: entry.together)
 
 
 def _coded(
@@ -228,14 +232,14 @@ def _coded(
         there = [at for at in (0, 1) if name in data[at].columns]
         columns = [code_column(data[at], name) for at in there]
         try:
-            found, labels[name] = _alike(columns)
+            coded_columns, labels[name] = _alike(columns)
         except TypeError:
             if name in keys:
                 raise
             continue
-        for at, one in zip(there, found, strict=True):
-            codes[at][name] = one
-    levels = {name: len(one) for name, one in labels.items()}
+        for at, values in zip(there, coded_columns, strict=True):
+            codes[at][name] = values
+    levels = {name: len(values) for name, values in labels.items()}
     return [_File(data[at].n, codes[at], levels) for at in (0, 1)], labels
 
 
@@ -322,8 +326,8 @@ def _assessed(
     table, rows = file.cells(names)
     empty = np.array([], object)
     patterns = replace(table, categories=tuple(labels.get(x, empty) for x in names))
-    found, known = assess_patterns(original, patterns, rows)
-    if found is None:
+    assessment, matched_rows = assess_patterns(original, patterns, rows)
+    if assessment is None:
         return 0.0, fits
-    fits[known] = found.cells.sample_frequency[found.cells.rows]
-    return math.fsum(found.individual_risk.tolist()), fits
+    fits[matched_rows] = assessment.cells.sample_frequency[assessment.cells.rows]
+    return math.fsum(assessment.individual_risk.tolist()), fits

@@ -61,17 +61,17 @@ class Verdict:
     @property
     def goals_met(self) -> bool:
         """Whether all goals are met."""
-        return all(one.passed is not False for one in self.goals)
+        return all(goal.passed is not False for goal in self.goals)
 
     @property
     def open(self) -> tuple[Leak, ...]:
         """The leaks that were not accepted."""
-        return tuple(one for one in self.leaks if one.accepted is None)
+        return tuple(leak for leak in self.leaks if leak.accepted is None)
 
     @property
     def accepted(self) -> tuple[Leak, ...]:
         """The leaks that were accepted."""
-        return tuple(one for one in self.leaks if one.accepted is not None)
+        return tuple(leak for leak in self.leaks if leak.accepted is not None)
 
     @property
     def _kind(self) -> str:
@@ -83,7 +83,7 @@ class Verdict:
         if (
             self.not_examined
             or self.not_judged
-            or not all(one.passed for one in self.goals)
+            or not all(goal.passed for goal in self.goals)
         ):
             return "not examined"
         return "accepted" if self.accepted else "safe"
@@ -116,9 +116,9 @@ class Verdict:
             return f"NOT SAFE: the goals are met, but {are} open."
         if kind == "accepted":
             called = [
-                f" {one.text}: {one.accepted}."
-                for one in self.accepted
-                if one.kind == "harmless"
+                f" {leak.text}: {leak.accepted}."
+                for leak in self.accepted
+                if leak.kind == "harmless"
             ]
             return f"{self.state.capitalize()}.{''.join(called)}"
         if kind == "not examined":
@@ -141,7 +141,7 @@ class Verdict:
     @property
     def lines(self) -> list[tuple[str, str]]:
         """The five lines of the terminal: the state, and what it follows from."""
-        met = sum(one.passed is True for one in self.goals)
+        met = sum(goal.passed is True for goal in self.goals)
         leaks = f"{len(self.open):,} open, {len(self.accepted):,} accepted"
         return [
             ("state", self.state),
@@ -162,8 +162,8 @@ class Verdict:
             "state": self.state,
             "safe": self.safe,
             "goals_met": self.goals_met,
-            "goals": [one.to_dict() for one in self.goals],
-            "leaks": [one.to_dict() for one in self.leaks],
+            "goals": [entry.to_dict() for entry in self.goals],
+            "leaks": [entry.to_dict() for entry in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
             "not_judged": list(self.not_judged),
             "verdict": self.sentence,
@@ -179,19 +179,19 @@ def in_public(state: str) -> str:
     ('Safe except for accepted leaks.', 'NOT EXAMINED: not all was examined.')
     """
     kinds = {"safe except": "accepted", "goals met": "leaks"}
-    kind = next((kinds[one] for one in kinds if state.startswith(one)), state)
+    kind = next((kinds[prefix] for prefix in kinds if state.startswith(prefix)), state)
     return _IN_PUBLIC[kind]
 
 
-def tiles(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def tiles(verdict: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the tiles of a report: name, figure and note, from `Verdict.to_dict`."""
-    met = sum(one["passed"] is True for one in found["goals"])
-    open_ = sum(one["accepted"] is None for one in found["leaks"])
-    accepted = len(found["leaks"]) - open_
-    lacking = len(found["not_examined"])
+    met = sum(entry["passed"] is True for entry in verdict["goals"])
+    open_ = sum(entry["accepted"] is None for entry in verdict["leaks"])
+    accepted = len(verdict["leaks"]) - open_
+    lacking = len(verdict["not_examined"])
     note = "not examined" if lacking else "every column has one"
     return [
-        ("Goals met", f"{met:,}", f"of {len(found['goals']):,}"),
+        ("Goals met", f"{met:,}", f"of {len(verdict['goals']):,}"),
         ("Open leaks", f"{open_:,}", f"{accepted:,} accepted"),
         ("Columns without a role", f"{lacking:,}", note),
     ]

@@ -170,9 +170,9 @@ class AcquaintancesDistribution:
         in no circle.
         """
         with decimal.localcontext(self._context()):
-            N, one = self.N, self._left_out(1)
+            N, single = self.N, self._left_out(1)
             two = self._left_out(2) if N > 1 else decimal.Decimal(0)
-            return float(N * one + N * (N - 1) * two - (N * one) ** 2)
+            return float(N * single + N * (N - 1) * two - (N * single) ** 2)
 
     @property
     def acquaintances(self) -> Ints:

@@ -34,8 +34,10 @@ def hazard_of_sample(
     if form == "hypergeometric":
         hazard = ufunc_of(hazard_without_replacement)(n, N, circle * fraction)
     elif form == "binomial":
-        each = ufunc_of(hazard_of_one)(N, circle, fraction)
-        hazard = np.multiply(n, each, where=n > 0.0, out=np.zeros((n + each).shape))
+        record_hazard = ufunc_of(hazard_of_one)(N, circle, fraction)
+        hazard = np.multiply(
+            n, record_hazard, where=n > 0.0, out=np.zeros((n + record_hazard).shape)
+        )
     elif form == "exponential":
         hazard = n * (circle * fraction) / N
     else:
@@ -88,16 +90,16 @@ def hazard_without_replacement(n: float, N: float, u: float) -> float:
     base = ((N - i) - j) + 1.0
     if base <= 0.0:
         return math.inf
-    found = 0.0
+    chance = 0.0
     if record > 0.0:
-        found = (1.0 - unique) * record * min(j / (N - i), 1.0)
+        chance = (1.0 - unique) * record * min(j / (N - i), 1.0)
     if unique > 0.0:
         before = min(i / (N - j), 1.0)
         after = record * min((j + 1.0) / (N - i), 1.0) if record > 0.0 else 0.0
-        found += unique * (before + after * (1.0 - before))
-    if found >= 1.0:
+        chance += unique * (before + after * (1.0 - before))
+    if chance >= 1.0:
         return math.inf
-    return -(log_gamma_ratio(base, j, i) + log1p(-found))
+    return -(log_gamma_ratio(base, j, i) + log1p(-chance))
 
 
 @with_ufunc

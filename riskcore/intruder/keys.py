@@ -74,11 +74,11 @@ def total_risk(
     refuse("acquaintance_fractions", np.diff(f_a) > 0.0, "at most those before")
     refuse("unique_fractions", steps < 0.0, "at least those before")
     p = f_a * steps
-    each = ufunc_of(hazard_of_one)
+    hazard_ufunc = ufunc_of(hazard_of_one)
     if form == "disjoint":
-        hazard = each(1.0, 1.0, np.minimum(sum_along(p, -1), 1.0))
+        hazard = hazard_ufunc(1.0, 1.0, np.minimum(sum_along(p, -1), 1.0))
     elif form == "independent":
-        hazard = sum_along(each(1.0, 1.0, p), -1)
+        hazard = sum_along(hazard_ufunc(1.0, 1.0, p), -1)
     elif form == "exponential":
         hazard = sum_along(p, -1)
     else:

@@ -168,8 +168,8 @@ def maximal_sampling_fraction(
         if form == "hypergeometric":
             size = ufunc_of(hypergeometric_size)(accepted, N, uniques) / N
         elif form == "binomial":
-            each = ufunc_of(hazard_of_one)(N, circle, fraction)
-            size = accepted / (N * each)
+            record_hazard = ufunc_of(hazard_of_one)(N, circle, fraction)
+            size = accepted / (N * record_hazard)
             size = np.where(np.isinf(accepted), math.inf, size)
         elif form == "exponential":
             size = accepted / uniques

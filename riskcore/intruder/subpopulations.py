@@ -150,10 +150,12 @@ def maximal_unique_fraction(
     """
     gamma = checked("gamma", gamma, 0.0, 1.0)
     a = checked("acquaintances", acquaintances, 0.0, LARGEST)
-    found = a * checked("sampling_fraction", sampling_fraction, 0.0, 1.0)
+    sampled_acquaintances = a * checked(
+        "sampling_fraction", sampling_fraction, 0.0, 1.0
+    )
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        limit = ufunc_of(hazard_of_one)(1.0, 1.0, gamma) / found
-    return np.where(found == 0.0, math.inf, limit)[()]
+        limit = ufunc_of(hazard_of_one)(1.0, 1.0, gamma) / sampled_acquaintances
+    return np.where(sampled_acquaintances == 0.0, math.inf, limit)[()]
 
 
 def minimal_subpopulation(

@@ -48,13 +48,13 @@ def write_windows(
             gone = part[k] * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one, inverse = left / (n - part[k]), 1.0 / (left + pseudo)
+            term, inverse = left / (n - part[k]), 1.0 / (left + pseudo)
             for j in range(keys):
                 row, band = at[k * keys + j], of[k * keys + j]
                 whole = size + pseudo
                 common = part[k] * whole * theta[band * classes + c] / records[band]
                 own = inside[row] * gone + (1.0 - inside[row]) * common
                 seen = max(window[row * classes + c] * whole - own, pseudo * least[row])
-                one *= seen * (smooth[row] if part[k] > 0.0 else 1.0) * inverse
-            pi += one
+                term *= seen * (smooth[row] if part[k] > 0.0 else 1.0) * inverse
+            pi += term
         probability[k] = pi

@@ -95,8 +95,10 @@ class Bands:
             others = [rough[other] for other in range(len(rough)) if other != key]
             band[key] = _merged(sample, key, counts[key], others)
         table, place = in_bands(sample, band)
-        known = [None if of is None else n for of, n in zip(band, counts, strict=True)]
-        return cls(sample, tuple(band), table, place, tuple(known))
+        banded_counts = [
+            None if of is None else n for of, n in zip(band, counts, strict=True)
+        ]
+        return cls(sample, tuple(band), table, place, tuple(banded_counts))
 
     def with_records(self, records: Ints) -> Self:
         """Return the same bands with other numbers of records of the sample's cells."""
@@ -111,8 +113,8 @@ class Bands:
 
     def gathered(self, records: Ints) -> Ints:
         """Return the records of each cell of bands, given the sample's."""
-        found = np.bincount(self.place, records, len(self.table))
-        return np.rint(found).astype(np.int64)
+        totals = np.bincount(self.place, records, len(self.table))
+        return np.rint(totals).astype(np.int64)
 
     def clusters(self, clusters: Clusters) -> Clusters:
         """Return the clusters of the sample's cells as those of cells of bands."""
@@ -154,7 +156,7 @@ class Bands:
         table = self.table
         if clusters is not None:
             table = replace(table, clusters=self.clusters(clusters))
-        found = list(category_errors(table))
+        variances = list(category_errors(table))
         for key, (window, band) in enumerate(
             zip(self._windows, self.band, strict=True)
         ):
@@ -163,13 +165,13 @@ class Bands:
             size = np.bincount(table.codes[key], table.records, table.levels[key])
             alone = (1.0 - size / n) / size
             more = np.divide(
-                found[key], alone, out=np.ones(len(size)), where=alone > 0.0
+                variances[key], alone, out=np.ones(len(size)), where=alone > 0.0
             )
             error = 1.0 / np.maximum(window.records, 1.0)
             if (margin := self._margins[key]) is not None:
                 error[: len(margin.error)] = margin.error
-            found[key] = more[band] * (1.0 - window.records / n) * error
-        return tuple(found)
+            variances[key] = more[band] * (1.0 - window.records / n) * error
+        return tuple(variances)
 
     def window_mixture(self, mixture: Pair) -> Pair:
         """Return a mixture with a row for each category, or window, of the sample."""
@@ -188,13 +190,13 @@ class Bands:
         number takes off the rest. ``mixture`` is that of `window_mixture`, ``n`` the
         records of the fit, ``pseudo`` the records of the prior in each class.
         """
-        share, theta = (np.ascontiguousarray(each) for each in mixture)
+        share, theta = (np.ascontiguousarray(array) for array in mixture)
         window = np.ascontiguousarray(self.window_mixture(mixture)[1])
         at, of = self.sample.positions[cells], self.table.positions[self.place[cells]]
         at, of = np.ascontiguousarray(at), np.ascontiguousarray(of)
         inside, least, smooth = self._inside, self._least, self._smooth
         records = np.maximum(self.table.counts, 1.0)
-        keys, classes, found = len(self.band), len(share), np.empty(len(cells))
+        keys, classes, probability = len(self.band), len(share), np.empty(len(cells))
 
         def write(start: int, stop: int) -> None:
             write_windows(
@@ -214,23 +216,23 @@ class Bands:
                 smooth,
                 float(n),
                 pseudo,
-                found,
+                probability,
             )
 
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
-        return found
+        return probability
 
     @cached_property
     def _windows(self) -> tuple[BandWindows | None, ...]:
         assert self.sample.matching is not None
         windows = self.sample.matching.windows
-        found: list[BandWindows | None] = [None] * len(self.band)
+        band_windows: list[BandWindows | None] = [None] * len(self.band)
         for key, low, high in zip(windows.key, windows.low, windows.high, strict=True):
             band, n = self.band[key], self.counts[key]
             assert band is not None
             assert n is not None
-            found[key] = BandWindows.of(band, n, low, high)
-        return tuple(found)
+            band_windows[key] = BandWindows.of(band, n, low, high)
+        return tuple(band_windows)
 
     @cached_property
     def _inside(self) -> Floats:
@@ -243,14 +245,14 @@ class Bands:
         """Return what the windows of each key expect besides their own record."""
         assert self.sample.matching is not None
         windows = self.sample.matching.windows
-        found: list[Margin | None] = [None] * len(self.band)
+        margins: list[Margin | None] = [None] * len(self.band)
         for key, values in zip(windows.key, windows.values, strict=True):
             n = self.counts[key]
             assert n is not None
             if len(values) > 1:
                 reach = windows.tolerance[self.sample.keys[key]].reach(values)
-                found[key] = margin_of(values, reach, n[: len(values)])
-        return tuple(found)
+                margins[key] = margin_of(values, reach, n[: len(values)])
+        return tuple(margins)
 
     @cached_property
     def _smooth(self) -> Floats:
@@ -258,7 +260,7 @@ class Bands:
 
         They replace the records inside as far as the window is not the whole band.
         """
-        found = np.ones(self.sample.starts[-1])
+        factors = np.ones(self.sample.starts[-1])
         places = zip(self._margins, self._windows, self.sample.starts, strict=False)
         for margin, window, start in places:
             if margin is not None and window is not None:
@@ -266,8 +268,8 @@ class Bands:
                 count = np.maximum(window.records[:size] - 0.5, 0.5)
                 smooth = (margin.others + 0.5 * margin.own) / count - 1.0
                 rest = 1.0 - window.own[:size]
-                found[start : start + size] += rest * smooth
-        return found
+                factors[start : start + size] += rest * smooth
+        return factors
 
     @cached_property
     def _least(self) -> Floats:
@@ -327,9 +329,9 @@ class BandWindows:
         """Return the share of each window in each class, given theta of the bands."""
         upto = np.vstack([np.zeros(theta.shape[1]), np.cumsum(theta, axis=0)])
         between = upto[np.maximum(self.last, self.first + 1)] - upto[self.first + 1]
-        found: Floats = theta[self.first] * self.first_part[:, np.newaxis]
-        found += between + theta[self.last] * self.last_part[:, np.newaxis]
-        return found
+        shares: Floats = theta[self.first] * self.first_part[:, np.newaxis]
+        shares += between + theta[self.last] * self.last_part[:, np.newaxis]
+        return shares
 
 
 def _codes_of(table: CellTable, band: Sequence[Ints | None]) -> tuple[Ints, ...]:
@@ -375,10 +377,10 @@ def _merged(
 ) -> Ints:
     """Return the band of each code of a key, by the tables with the other keys."""
     missing = sample.categories is not None and sample.categories[key][-1] is None
-    known = len(n) - missing
-    band = equal_bands(n[:known], _FIRST)
+    category_count = len(n) - missing
+    band = equal_bands(n[:category_count], _FIRST)
     code = np.append(band, band.max(initial=-1) + 1)[
-        np.minimum(sample.codes[key], known)
+        np.minimum(sample.codes[key], category_count)
     ]
     size = int(band.max(initial=-1)) + 1
     inside = code < size  # missing is a band by itself
@@ -386,7 +388,7 @@ def _merged(
     for table, other in zip(tables, others, strict=True):
         np.add.at(table, (code[inside], other[inside]), sample.records[inside])
     free = sum(int((table.sum(axis=0) > 0.0).sum()) - 1 for table in tables)
-    size_of = np.bincount(band, n[:known]).astype(np.float64)
+    size_of = np.bincount(band, n[:category_count]).astype(np.float64)
     groups = merge_bands(size_of, tables, free + _BORDER)
     return np.append(groups[band], groups.max(initial=-1) + 1)[: len(n)]
 

@@ -97,15 +97,17 @@ class CellPrior:
             rate = np.where(p < 0.5, log(p), log1p(-np.minimum(q, 0.5)))
             chance[unique] = exp(self.shape[unique] * rate)
         if self.population is not None:
-            known = ~np.isnan(self.population)
-            chance[known] = (unique & (self.population == 1.0))[known]
+            known_cells = ~np.isnan(self.population)
+            chance[known_cells] = (unique & (self.population == 1.0))[known_cells]
         return chance
 
     def __repr__(self) -> str:
         kind = "Poisson" if self.shape is None else "negative binomial"
         if self.population is not None:
-            known = int(np.count_nonzero(~np.isnan(self.population)))
-            kind = f"{known} known" + (f", {kind}" if known < len(self.records) else "")
+            known_cells = int(np.count_nonzero(~np.isnan(self.population)))
+            kind = f"{known_cells} known" + (
+                f", {kind}" if known_cells < len(self.records) else ""
+            )
         return f"<CellPrior: {counted(len(self.records), 'cell')}, {kind}>"
 
 
@@ -224,12 +226,12 @@ class CellModel(ABC):
         kind = kind_of(kind)
         if not self.converged:
             return self
-        found = self._fitted_overdispersion(self.sample.records, kind)
+        overdispersion = self._fitted_overdispersion(self.sample.records, kind)
         return replace(
             self,
-            overdispersion=found,
-            reason=found.reason or self.reason,
-            converged=not math.isnan(found.scale),
+            overdispersion=overdispersion,
+            reason=overdispersion.reason or self.reason,
+            converged=not math.isnan(overdispersion.scale),
         )
 
     def with_smoothed_weights(self, smooth: bool = True) -> Self:
@@ -261,10 +263,10 @@ class CellModel(ABC):
         """Return the model with overdispersion and smoothing of other records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
-        found = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
+        overdispersion = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
         if smoothing is not None:
             smoothing = self._smoothed_without(smoothing, records)
-        return replace(self, overdispersion=found, smoothing=smoothing)
+        return replace(self, overdispersion=overdispersion, smoothing=smoothing)
 
     def _smoothed_without(
         self, smoothing: SmoothedWeights, records: Ints
@@ -375,9 +377,9 @@ class CellModel(ABC):
         if len(open_):
             some = table.some(open_)
             pi, squares = self._probability(some), self._squares(some)
-            known = squares > 0.0
-            alike = np.maximum(pi[known] * pi[known] / squares[known], 1.0)
-            cells[open_[known]] = alike
+            mask = squares > 0.0
+            alike = np.maximum(pi[mask] * pi[mask] / squares[mask], 1.0)
+            cells[open_[mask]] = alike
         return cells
 
     def _squares(self, table: CellTable) -> Floats:
@@ -529,16 +531,16 @@ class CellModel(ABC):
         def total(model: CellModel) -> float:
             return math.fsum((table.records * function(model.prior(table))).tolist())
 
-        found = total(self)
+        estimate = total(self)
         below = above = 0.0
         if groups:
             below, above = self._error(total, level, groups, self._wrong)
         if deviation is not None:
-            each = table.records * deviation(self.prior(table))
-            spread = math.sqrt(math.fsum((each * each).tolist()))
+            deviations = table.records * deviation(self.prior(table))
+            spread = math.sqrt(math.fsum((deviations * deviations).tolist()))
             spread *= NormalDist().inv_cdf((1 + level) / 2)
             below, above = math.hypot(below, spread), math.hypot(above, spread)
-        return found, max(found - below, 0.0), found + above
+        return estimate, max(estimate - below, 0.0), estimate + above
 
     def _error(
         self,
@@ -553,9 +555,9 @@ class CellModel(ABC):
         deviation for a wrong model, as a share of the figure outside the sample.
         """
         models = self._replicates(groups)
-        found = in_threads(usual_threads(), figure, [(model,) for model in models])
-        mean = math.fsum(found) / groups
-        squares = math.fsum((one - mean) ** 2 for one in found)
+        figures = in_threads(usual_threads(), figure, [(model,) for model in models])
+        mean = math.fsum(figures) / groups
+        squares = math.fsum((value - mean) ** 2 for value in figures)
         spread = math.sqrt((groups - 1) / groups * squares)
         error, rule = student(level, groups - 1) * spread, self._rule_error(figure)
         z = NormalDist().inv_cdf((1.0 + level) / 2.0)
@@ -611,7 +613,7 @@ class CellModel(ABC):
         if groups not in self._fits_without:
             whole = self.sample.clusters is None
             refit = self._by_record(groups) if whole else self._by_cluster(groups)
-            calls = [(each,) for each in range(groups)]
+            calls = [(group_number,) for group_number in range(groups)]
             self._fits_without[groups] = in_threads(usual_threads(), refit, calls)
         return self._fits_without[groups]
 
@@ -619,8 +621,8 @@ class CellModel(ABC):
         """Return the fit without a group of records."""
         cell, group = groups_of(self.sample.records, groups)
 
-        def refit(each: int) -> CellModel:
-            gone = np.bincount(cell[group == each], minlength=len(self.sample))
+        def refit(group_number: int) -> CellModel:
+            gone = np.bincount(cell[group == group_number], minlength=len(self.sample))
             return self._refitted(self.sample.records - gone)
 
         return refit
@@ -630,8 +632,8 @@ class CellModel(ABC):
         clusters = self.sample.clusters
         assert clusters is not None
 
-        def refit(each: int) -> CellModel:
-            left = clusters.without(each, groups)
+        def refit(group_number: int) -> CellModel:
+            left = clusters.without(group_number, groups)
             model = replace(self, sample=replace(self.sample, clusters=left))
             return model._refitted(left.records_in_cells(len(self.sample)))
 
@@ -697,8 +699,8 @@ class CellModel(ABC):
 def refuse_other_windows(table: CellTable, sample: CellTable) -> None:
     """Refuse cells whose windows are not those of the sample of a model."""
     mine, theirs = (
-        None if one.matching is None else one.matching.windows
-        for one in (table, sample)
+        None if cells.matching is None else cells.matching.windows
+        for cells in (table, sample)
     )
     if mine is None and theirs is None:
         return

@@ -214,8 +214,8 @@ class CellTable:
         if keys is not None:
             arguments.one_of("missing", missing, ("refuse", "category"))
             if cluster is None:
-                found = tabulate(data, keys, weight, missing, tolerance=tolerance)
-                return cls._of_cells(found)
+                tabulation = tabulate(data, keys, weight, missing, tolerance=tolerance)
+                return cls._of_cells(tabulation)
             cells, design = tabulate_design(
                 data,
                 keys,
@@ -301,17 +301,17 @@ class CellTable:
             raise ValueError("no record has all keys")
         place = np.full(len(cells), -1)
         place[whole] = np.arange(np.count_nonzero(whole))
-        found = table.some(whole)
+        complete_cells = table.some(whole)
         if cells.counted is not None:
-            return found
+            return complete_cells
         of = place[cells.inverse]
         complete = np.flatnonzero(of >= 0)
         if cells.record_weights is not None:
             rows = Rows(of[complete], cells.record_weights[complete])
-            found = replace(found, rows=rows)
+            complete_cells = replace(complete_cells, rows=rows)
         if design is None:
-            return found
-        return found.clustered(of[complete], design.some(complete))
+            return complete_cells
+        return complete_cells.clustered(of[complete], design.some(complete))
 
     @classmethod
     def of_margins(
@@ -455,8 +455,10 @@ class CellTable:
     def counts(self) -> Floats:
         """Records of each category of each key, in one row, shape (starts[-1],)."""
         pairs = zip(self.codes, self.levels, strict=True)
-        each = [np.bincount(column, self.records, size) for column, size in pairs]
-        return np.concatenate(each)
+        counts_by_key = [
+            np.bincount(column, self.records, size) for column, size in pairs
+        ]
+        return np.concatenate(counts_by_key)
 
     @cached_property
     def weight_spread(self) -> Floats | None:
@@ -468,14 +470,14 @@ class CellTable:
             return None
         cell, weight, records = self.rows
         many = np.flatnonzero(self.records[cell] > 1)
-        cell, each = cell[many], np.ones(len(many))
+        cell, frequency = cell[many], np.ones(len(many))
         if records is not None:
-            each = records[many].astype(np.float64)
+            frequency = records[many].astype(np.float64)
         mean = (self.weight_sum / self.records)[cell]
-        off = weight[many] / each / mean - 1.0
+        off = weight[many] / frequency / mean - 1.0
         off[np.abs(off) <= SAME] = 0.0
-        order = np.lexsort((each, off, cell))
-        squares = (each * off * off)[order]
+        order = np.lexsort((frequency, off, cell))
+        squares = (frequency * off * off)[order]
         return np.asarray(np.bincount(cell[order], squares, len(self)), np.float64)
 
     def scaled(self, factor: float) -> CellTable:
@@ -492,10 +494,10 @@ class CellTable:
         rows = self.rows
         if rows is not None:
             rows = rows._replace(weight_sum=rows.weight_sum * factor)
-        found = replace(self, weight_sum=self.weight_sum * factor, rows=rows)
+        table = replace(self, weight_sum=self.weight_sum * factor, rows=rows)
         if (near := self.matching) is not None:
             near = near._replace(weight_sum=near.weight_sum * factor)
-        return replace(found, matching=near)
+        return replace(table, matching=near)
 
     def with_records(self, records: Ints) -> CellTable:
         """Return the same cells with other numbers of records, which may be 0.
@@ -528,8 +530,8 @@ class CellTable:
         -------
         CellTable
         """
-        each = np.ones(len(cell), np.int64) if records is None else records
-        return replace(self, clusters=Clusters.of(cell, each, design))
+        row_records = np.ones(len(cell), np.int64) if records is None else records
+        return replace(self, clusters=Clusters.of(cell, row_records, design))
 
     def some(self, mask: NDArray[Any]) -> CellTable:
         """Return some of the cells.
@@ -694,15 +696,15 @@ class CellTable:
                 yield cells, there, np.zeros_like(there), np.zeros_like(cells)
                 continue
             mine = [columns[key][cells] for key in keys]
-            known = np.logical_and.reduce([column >= 0 for column in mine])
+            mask = np.logical_and.reduce([column >= 0 for column in mine])
             both = [
-                np.concatenate([other.codes[key][there], column[known]]).astype(
+                np.concatenate([other.codes[key][there], column[mask]]).astype(
                     np.uint32
                 )
                 for key, column in zip(keys, mine, strict=True)
             ]
             cell = count(both, [other.levels[key] for key in keys]).inverse
-            yield cells[known], there, cell[: len(there)], cell[len(there) :]
+            yield cells[mask], there, cell[: len(there)], cell[len(there) :]
 
     def known_in(self, other: CellTable) -> NDArray[np.bool_]:
         """Return whether another table has all categories of each cell.
@@ -721,10 +723,10 @@ class CellTable:
             If the keys differ.
         """
         columns = self._columns_of(other)
-        found: NDArray[np.bool_] = np.logical_and.reduce(
+        mask: NDArray[np.bool_] = np.logical_and.reduce(
             [column != _UNKNOWN for column in columns]
         )
-        return found
+        return mask
 
     def places_in(self, other: CellTable) -> Ints:
         """Return the position of each cell in another table.
@@ -782,8 +784,8 @@ class CellTable:
         """
         if not len(self):
             return
-        known = [(column != ANY).view(np.uint8) for column in self.codes]
-        kinds = count(known, [2] * len(known))
+        indicators = [(column != ANY).view(np.uint8) for column in self.codes]
+        kinds = count(indicators, [2] * len(indicators))
         for kind in range(len(kinds.frequency)):
             keys = [key for key, column in enumerate(kinds.codes) if column[kind]]
             yield tuple(keys), np.flatnonzero(kinds.inverse == kind)
@@ -798,8 +800,8 @@ class CellTable:
 
 def occurring(table: CellTable) -> list[int]:
     """Return the number of categories of each key that occur."""
-    each = np.split(table.counts, table.starts[1:-1])
-    return [int(np.count_nonzero(counts)) for counts in each]
+    counts_by_key = np.split(table.counts, table.starts[1:-1])
+    return [int(np.count_nonzero(counts)) for counts in counts_by_key]
 
 
 def _listed(keys: Iterable[Hashable]) -> str:

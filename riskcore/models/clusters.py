@@ -70,8 +70,8 @@ class Clusters:
         np.add.at(number, row, records)
         cluster, at = np.divmod(pairs, cells)
         begins = np.flatnonzero(np.diff(cluster, prepend=-1))
-        known = scattered(at.astype(np.uint64)) * number.astype(np.uint64)
-        mark = scattered(np.add.reduceat(known, begins))
+        hashes = scattered(at.astype(np.uint64)) * number.astype(np.uint64)
+        mark = scattered(np.add.reduceat(hashes, begins))
         stratum = np.zeros(len(first), np.int64)
         if design.stratum is not None:
             stratum = design.stratum[first]
@@ -102,9 +102,9 @@ class Clusters:
 
     def records_in_cells(self, cells: int) -> Ints:
         """Return the clusters' records in each of K cells, shape (K,)."""
-        found = np.zeros(cells, np.int64)
-        np.add.at(found, self.cell[self._pairs], self.records[self._pairs])
-        return found
+        counts = np.zeros(cells, np.int64)
+        np.add.at(counts, self.cell[self._pairs], self.records[self._pairs])
+        return counts
 
     @property
     def in_words(self) -> str:

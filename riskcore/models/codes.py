@@ -26,9 +26,9 @@ def as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[I
     if levels is not None and len(levels) != len(codes):
         raise ValueError(f"codes: {len(codes)} keys, but {len(levels)} levels")
     columns = []
-    for key, given in enumerate(codes):
+    for key, values in enumerate(codes):
         column = arguments.numbers(
-            f"key {key}", given, "integer codes", kinds="iu", dimensions=1
+            f"key {key}", values, "integer codes", kinds="iu", dimensions=1
         )
         if len(column) != len(np.asarray(codes[0])):
             raise ValueError(
@@ -47,8 +47,8 @@ def as_codes(codes: Sequence[ArrayLike], levels: Sequence[int] | None) -> list[I
 
 def as_frequency(values: ArrayLike | None, length: int) -> Ints:
     """Return the checked number of records of each cell."""
-    given = np.ones(length, np.int64) if values is None else values
-    frequency = arguments.numbers("frequency", given, "integers", kinds="iu")
+    counts = np.ones(length, np.int64) if values is None else values
+    frequency = arguments.numbers("frequency", counts, "integers", kinds="iu")
     if frequency.shape != (length,):
         raise ValueError(f"frequency: shape {frequency.shape}, but {length} cells")
     bad = int(np.count_nonzero(frequency < 0))
@@ -61,11 +61,11 @@ def as_frequency(values: ArrayLike | None, length: int) -> Ints:
 
 
 def as_structural_zeros(
-    given: Mapping[Pair, ArrayLike], levels: tuple[int, ...]
+    masks: Mapping[Pair, ArrayLike], levels: tuple[int, ...]
 ) -> dict[Pair, Mask]:
     """Return the impossible pairs of categories, with the keys in rising order."""
     zeros: dict[Pair, Mask] = {}
-    for (a, b), values in given.items():
+    for (a, b), values in masks.items():
         keys = f"structural_zeros of keys {a} and {b}"
         if not (0 <= a < len(levels) and 0 <= b < len(levels) and a != b):
             raise ValueError(f"{keys}: need two of the keys 0 to {len(levels) - 1}")

@@ -97,12 +97,12 @@ class Ewens(PolyaUrn):
         """
         arguments.one_of("method", method, METHODS)
         check_indices(sizes)
-        n, known = sizes.n, sizes.u if method == "ml" else sizes[1]
-        if known == n:
+        n, statistic = sizes.n, sizes.u if method == "ml" else sizes[1]
+        if statistic == n:
             return cls.none(method, "all records are unique: theta grows to infinity")
         if sizes.u == 1:
             return cls.none(method, "all records are in one cell: theta falls to 0")
-        if known == 0:
+        if statistic == 0:
             return cls.none(method, "no sample uniques: theta falls to 0")
         if method == "ml":
             theta = _theta_of_cells(n, sizes.u)

@@ -152,12 +152,14 @@ class KnownPopulation(CellModel):
     def _replicates(self, groups: int) -> list[Self]:
         if not isinstance(self.lacking, CellModel):
             return [self] * groups
-        found = []
+        replicates = []
         for model in self.lacking._replicates(groups):
-            one = object.__new__(type(self))
-            object.__setattr__(one, "__dict__", {**self.__dict__, "lacking": model})
-            found.append(one)
-        return found
+            replicate = object.__new__(type(self))
+            object.__setattr__(
+                replicate, "__dict__", {**self.__dict__, "lacking": model}
+            )
+            replicates.append(replicate)
+        return replicates
 
     @property
     def fit_in_words(self) -> str:

@@ -272,19 +272,19 @@ class LatentClass(CellModel):
         else:
             whole = Sample.of(fitted, threads)
             begin = _best_of(whole, classes, starts, None)[0].mixture
-        found = ascend(whole, begin, _CYCLES)
+        ascent = ascend(whole, begin, _CYCLES)
         model = cls(
             sample=table,
-            mixture=found.mixture,
+            mixture=ascent.mixture,
             path=path,
-            iterations=found.iterations,
+            iterations=ascent.iterations,
             selected_on=selected_on,
             bands=bands,
-            log_likelihood=found.log_likelihood
+            log_likelihood=ascent.log_likelihood
             + (0.0 if bands is None else bands.log_margin),
-            parameters=parameters(fitted, len(found.mixture.share)),
-            converged=found.converged,
-            reason="" if found.converged else _unfinished(found),
+            parameters=parameters(fitted, len(ascent.mixture.share)),
+            converged=ascent.converged,
+            reason="" if ascent.converged else _unfinished(ascent),
             errors=category_errors(table) if bands is None else bands.errors,
         )
         return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
@@ -327,12 +327,14 @@ class LatentClass(CellModel):
         """Return the sum of pi^2 over cells: a mixture of the pairs of classes."""
         if self.bands is not None:
             return super()._squares(table)
-        (share, theta), found = self.mixture, np.zeros(len(table))
-        one, other = np.triu_indices(len(share))
-        both = share[one] * share[other] * np.where(one == other, 1.0, 2.0)
+        (share, theta), squares = self.mixture, np.zeros(len(table))
+        first_class, other = np.triu_indices(len(share))
+        both = (
+            share[first_class] * share[other] * np.where(first_class == other, 1.0, 2.0)
+        )
         for first in range(0, len(both), MOST_CLASSES):
             part = slice(first, first + MOST_CLASSES)
-            of_pairs = theta[:, one[part]] * theta[:, other[part]]
+            of_pairs = theta[:, first_class[part]] * theta[:, other[part]]
             of_keys = np.split(of_pairs, self.sample.starts[1:-1])
             for keys, cells in table.patterns():
                 gone = [sums.sum(axis=0) for sums in of_keys]
@@ -340,18 +342,18 @@ class LatentClass(CellModel):
                 for key in {*range(len(gone))} - {*keys}:
                     weight *= gone[key]
                 pairs = Mixture(weight, of_pairs)
-                found[cells] += probability(table.some(cells), pairs)
-        return found
+                squares[cells] += probability(table.some(cells), pairs)
+        return squares
 
     def _prior_probability(self, table: CellTable) -> Floats:
         sample = self.sample
         if table is sample:
             return self._prior_probability_of(np.arange(len(sample)))
         place = table.places_in(sample)
-        found = self._probability(table)
-        known = np.flatnonzero(place >= 0)
-        found[known] = self._prior_probability_of(place[known])
-        return found
+        pi = self._probability(table)
+        sampled_cells = np.flatnonzero(place >= 0)
+        pi[sampled_cells] = self._prior_probability_of(place[sampled_cells])
+        return pi
 
     def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
         expected = self.n * pi
@@ -378,10 +380,10 @@ class LatentClass(CellModel):
         if self.bands is not None:
             return self._window_prior_of(self.bands, cells)
         if sample.clusters is not None:
-            found = self._without_cluster(sample.clusters)[cells]
-            lost = np.isnan(found)
-            found[lost] = probability(sample.some(cells[lost]), self.mixture)
-            return found
+            pi = self._without_cluster(sample.clusters)[cells]
+            lost = np.isnan(pi)
+            pi[lost] = probability(sample.some(cells[lost]), self.mixture)
+            return pi
         gone, own = self._own_part(cells)
         return self._without_own(sample, cells, own, sample.n - gone)
 
@@ -399,8 +401,8 @@ class LatentClass(CellModel):
     ) -> Floats:
         """Return pi of some cells of a sample without a part of one record of each."""
         positions, keys = sample.positions[cells], len(sample.levels)
-        share, theta = (np.ascontiguousarray(each) for each in self.mixture)
-        prior, found = _prior(sample), np.empty(len(cells))
+        share, theta = (np.ascontiguousarray(array) for array in self.mixture)
+        prior, pi = _prior(sample), np.empty(len(cells))
 
         def write(start: int, stop: int) -> None:
             write_without(
@@ -415,11 +417,11 @@ class LatentClass(CellModel):
                 float(n),
                 PSEUDO,
                 prior,
-                found,
+                pi,
             )
 
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
-        return found
+        return pi
 
     def _window_prior_of(self, bands: Bands, cells: Ints) -> Floats:
         """Return pi of windows without half of an own record, or of the own cluster."""
@@ -427,13 +429,13 @@ class LatentClass(CellModel):
         n, clusters = self.sample.n - gone, self.sample.clusters
         if clusters is not None:
             own[:] = self.own
-        found = bands.probability_without_own(self.mixture, cells, own, n, PSEUDO)
+        pi = bands.probability_without_own(self.mixture, cells, own, n, PSEUDO)
         if clusters is None:
-            return found
+            return pi
         place = bands.place[cells]
         alone = self._without_own(bands.table, place, own, n)
         others = self._without_cluster(bands.clusters(clusters))[place] / alone
-        return found * np.where(np.isnan(others), 1.0, others)
+        return pi * np.where(np.isnan(others), 1.0, others)
 
     def _fitted_overdispersion(
         self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
@@ -597,13 +599,13 @@ def _half(table: CellTable, keys: list[int]) -> Half:
     if not keys:
         return Half(np.zeros((1, 0), np.int32), np.zeros(len(table), np.int32))
     codes = [table.codes[key].astype(np.uint32) for key in keys]
-    found = count(codes, [table.levels[key] for key in keys])
+    cells = count(codes, [table.levels[key] for key in keys])
     columns = [
         np.asarray(code).astype(np.int32) + table.starts[key]
-        for code, key in zip(found.codes, keys, strict=True)
+        for code, key in zip(cells.codes, keys, strict=True)
     ]
     positions = np.stack(columns, axis=1).astype(np.int32)
-    return Half(positions, found.inverse.astype(np.int32))
+    return Half(positions, cells.inverse.astype(np.int32))
 
 
 def _prior(table: CellTable) -> Floats:
@@ -740,18 +742,16 @@ def _extrapolated(
 
 def probability(table: CellTable, mixture: Mixture) -> Floats:
     """Return pi of cells that are coded as the rows of a mixture."""
-    found = np.empty(len(table))
-    share, theta = (np.ascontiguousarray(each) for each in mixture)
+    pi = np.empty(len(table))
+    share, theta = (np.ascontiguousarray(array) for array in mixture)
     theta = np.vstack([theta, np.ones(len(share))])
     positions, keys = table.positions, len(table.levels)
 
     def write(start: int, stop: int) -> None:
-        write_probabilities(
-            positions, start, stop, keys, len(share), share, theta, found
-        )
+        write_probabilities(positions, start, stop, keys, len(share), share, theta, pi)
 
     in_threads(usual_threads(), write, parts_of(len(table), 2))
-    return found
+    return pi
 
 
 def parameters(table: CellTable, classes: int) -> int:
@@ -759,9 +759,9 @@ def parameters(table: CellTable, classes: int) -> int:
     return classes - 1 + classes * sum(size - 1 for size in occurring(table))
 
 
-def _unfinished(found: Ascent) -> str:
-    if len(found.heights) > _CYCLES:
-        return f"no convergence within {found.iterations} passes over the cells"
+def _unfinished(ascent: Ascent) -> str:
+    if len(ascent.heights) > _CYCLES:
+        return f"no convergence within {ascent.iterations} passes over the cells"
     return "the likelihood fell"
 
 
@@ -785,22 +785,22 @@ def _path(
     best: Mixture | None = None
     before: Mixture | None = None
     for classes in range(1, most + 1):
-        found, iterations = _best_of(sample, classes, starts, before)
+        ascent, iterations = _best_of(sample, classes, starts, before)
         free = parameters(sample.table, classes)
         path.append(
             Step(
                 classes,
-                found.log_likelihood,
+                ascent.log_likelihood,
                 free,
-                2.0 * free - 2.0 * found.log_likelihood,
+                2.0 * free - 2.0 * ascent.log_likelihood,
                 iterations,
-                found.converged,
+                ascent.converged,
             )
         )
-        before = found.mixture
+        before = ascent.mixture
         smallest = min(path, key=lambda step: step.aic)
         if best is None or smallest is path[-1]:
-            best = found.mixture
+            best = ascent.mixture
         if classes - smallest.classes >= PATIENCE:
             break
     assert best is not None
@@ -827,9 +827,9 @@ def _best_of(
 
     begins = starting_mixtures(sample, classes, starts, before)
     tries = in_threads(sample.threads, climb, [(begin,) for begin in begins])
-    best = max(tries, key=lambda one: one.heights[-1])
-    found = ascend(sample, best.mixture, _ON_PATH)
-    return found, found.iterations + sum(one.iterations for one in tries)
+    best = max(tries, key=lambda attempt: attempt.heights[-1])
+    ascent = ascend(sample, best.mixture, _ON_PATH)
+    return ascent, ascent.iterations + sum(attempt.iterations for attempt in tries)
 
 
 def starting_mixtures(

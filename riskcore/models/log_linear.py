@@ -181,16 +181,18 @@ class LogLinear(CellModel):
                 converged=False,
                 reason=ONE_CELL,
             )
-        found = model._fitted(table.records, _CYCLES)
-        if not found.converged:
-            return found
-        logs = log(found.probability())
-        found = replace(
-            found,
+        fitted_model = model._fitted(table.records, _CYCLES)
+        if not fitted_model.converged:
+            return fitted_model
+        logs = log(fitted_model.probability())
+        fitted_model = replace(
+            fitted_model,
             log_likelihood=math.fsum((table.records * logs).tolist()),
             parameters=_parameters(table, pairs),
         )
-        return found.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
+        return fitted_model.with_overdispersion(kind).with_smoothed_weights(
+            smooth_weights
+        )
 
     def _probability(self, table: CellTable) -> Floats:
         return self._sums(table, 1)
@@ -251,10 +253,15 @@ class LogLinear(CellModel):
             far = 0.0
             for term, margin in wanted.items():
                 place = self._place(support, term)
-                found = np.bincount(place, pi, margin.size).reshape(margin.shape)
-                far = max(far, float(np.abs(found - margin).max()))
+                fitted_margin = np.bincount(place, pi, margin.size).reshape(
+                    margin.shape
+                )
+                far = max(far, float(np.abs(fitted_margin - margin).max()))
                 ratio = np.divide(
-                    margin, found, out=np.zeros_like(margin), where=found > 0.0
+                    margin,
+                    fitted_margin,
+                    out=np.zeros_like(margin),
+                    where=fitted_margin > 0.0,
                 )
                 factors[term] = factors[term] * ratio
                 pi *= ratio.ravel()[place]
@@ -309,13 +316,13 @@ def _pairs(
     if isinstance(terms, str):
         arguments.one_of("terms", terms, ("main", "all two-way"))
         return list(combinations(range(len(keys)), 2)) if terms != "main" else []
-    found = set()
+    pairs = set()
     for term in terms:
         pair = tuple(keys.index(key) for key in term if key in keys)
         if isinstance(term, str) or len(tuple(term)) != 2 or len(set(pair)) != 2:
             raise ValueError(f"terms: {term!r} is not a pair of the keys {list(keys)}")
-        found.add((min(pair), max(pair)))
-    return sorted(found)
+        pairs.add((min(pair), max(pair)))
+    return sorted(pairs)
 
 
 def _margin(table: CellTable, term: Term, records: Ints) -> Floats:

@@ -235,10 +235,10 @@ def write_without(
             gone = part[k] * joint[c] / total if total > 0.0 else 0.0
             size = n * share[c]
             left = size - gone if size > gone else 0.0
-            one, inverse = left / (n - part[k]), 1.0 / (left + pseudo)
+            term, inverse = left / (n - part[k]), 1.0 / (left + pseudo)
             for j in range(keys):
                 at = codes[k * keys + j]
                 seen = theta[at * classes + c] * (size + pseudo) - gone
-                one *= max(seen, prior[at]) * inverse
-            pi += one
+                term *= max(seen, prior[at]) * inverse
+            pi += term
         probability[k] = pi

@@ -192,7 +192,7 @@ def fit_between_clusters(
     """
     share, expected = _between(probability, records, clusters)
     cells = part_of(clusters, kind)
-    found = fit_overdispersion(
+    law = fit_overdispersion(
         expected[cells],
         clusters[cells],
         kind,
@@ -200,8 +200,8 @@ def fit_between_clusters(
         tolerance=tolerance,
         n=int(clusters.sum()),
     )
-    between = " of different clusters" if found.reason == ALONE else ""
-    return replace(by_record(found, share), reason=found.reason + between)
+    between = " of different clusters" if law.reason == ALONE else ""
+    return replace(by_record(law, share), reason=law.reason + between)
 
 
 def likely_laws(
@@ -214,10 +214,10 @@ def likely_laws(
     laws, heights = [], []
     before = log(_SCALES / (1.0 + _SCALES) ** 2)
     for exponent in (1.0,) if kind == "dirichlet-multinomial" else _COARSE:
-        each = _power(m, exponent)
+        powers = _power(m, exponent)
         for a, prior in zip(_SCALES.tolist(), before.tolist(), strict=True):
             laws.append(Overdispersion(a, exponent, kind))
-            heights.append(cells.height(a, each) + _BEFORE * exponent + prior)
+            heights.append(cells.height(a, powers) + _BEFORE * exponent + prior)
     chance = exp(np.array(heights) - max(heights))
     chance /= math.fsum(chance.tolist())
     kept = [(law, p) for law, p in zip(laws, chance.tolist(), strict=True)]
@@ -231,8 +231,8 @@ def likely_between_clusters(
 ) -> list[tuple[Overdispersion, float]]:
     """Return the laws that records of different clusters allow, and their chances."""
     share, expected = _between(probability, records, clusters)
-    found = likely_laws(expected, clusters, kind, int(clusters.sum()))
-    return [(by_record(law, share), p) for law, p in found]
+    laws = likely_laws(expected, clusters, kind, int(clusters.sum()))
+    return [(by_record(law, share), p) for law, p in laws]
 
 
 def _between(
@@ -257,7 +257,7 @@ def clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> F
     part = np.empty(len(order), np.int64)
     part[order] = _LIKE * before // records.sum()
     part = np.minimum(part, _LIKE - 1)
-    many, few = (np.bincount(part, one, _LIKE) for one in (records, clusters))
+    many, few = (np.bincount(part, counts, _LIKE) for counts in (records, clusters))
     return np.divide(few, many, out=np.ones(_LIKE), where=many > 0.0)[part]
 
 
@@ -284,12 +284,12 @@ def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> f
 
 
 class Likelihood(Protocol):
-    """The log-likelihood of frequencies, for shapes a times ``each``."""
+    """The log-likelihood of frequencies, for shapes a times ``powers``."""
 
-    def height(self, a: float, each: Floats) -> float:
+    def height(self, a: float, powers: Floats) -> float:
         """Return it, up to a constant."""
 
-    def slope(self, a: float, each: Floats) -> float:
+    def slope(self, a: float, powers: Floats) -> float:
         """Return a times its derivative by a."""
 
 
@@ -308,24 +308,24 @@ def likeliest(
     """
     best, highest = (math.inf, 1.0), lowest + _BEFORE
     for exponent in exponents:
-        each = _power(m, exponent)
+        powers = _power(m, exponent)
 
-        def score(a: float, each: Floats = each) -> float:
-            return cells.slope(a, each)
+        def score(a: float, powers: Floats = powers) -> float:
+            return cells.slope(a, powers)
 
         if not score(_LARGEST) < 0.0:
             continue  # it rises to the Poisson law
         a = positive_root(score, start, tolerance)
         if math.isnan(a):
             continue
-        height = cells.height(a, each) + _BEFORE * exponent
+        height = cells.height(a, powers) + _BEFORE * exponent
         if height > highest:
             best, highest = (a, exponent), height
     return best
 
 
 class Cells:
-    """Likelihood of seen cells: negative binomial, means m, shapes a times ``each``."""
+    """Likelihood of seen cells: negative binomial, mean m, shape a times ``powers``."""
 
     def __init__(self, m: Floats, f: Floats) -> None:
         self.m, self.f, self.log_m = m, f, log(m)
@@ -351,10 +351,10 @@ def _power(x: Floats, exponent: float) -> Floats:
     """Return x^b for x >= 0, the same bits on every processor."""
     if exponent in (0.0, 1.0):
         return np.ones_like(x) if exponent == 0.0 else x
-    found = np.zeros_like(x)
+    powers = np.zeros_like(x)
     some = x > 0.0
-    found[some] = exp(exponent * log(x[some]))
-    return found
+    powers[some] = exp(exponent * log(x[some]))
+    return powers
 
 
 def poisson_height(m: Floats, f: Floats) -> Floats:

@@ -112,13 +112,13 @@ def write_without_cluster(
             for c in range(classes):
                 left = n * share[c] - sums[rows * classes + c]
                 left = left if left > 0.0 else 0.0
-                one = left / (n - part * size)
+                term = left / (n - part * size)
                 for j in range(keys):
                     at = codes[cells[i] * keys + j]
                     seen = theta[at * classes + c] * (n * share[c] + pseudo)
                     seen -= sums[at * classes + c]
                     seen = seen if seen > prior[at] else prior[at]
-                    one *= seen / (left + pseudo)
-                pi += one
+                    term *= seen / (left + pseudo)
+                pi += term
             probability[i] = pi
         _clear(starts[m], starts[m + 1], codes, cells, keys, classes, rows, sums)

@@ -136,23 +136,25 @@ class Pitman(PolyaUrn):
             return cls.none(method, "all records are unique: sigma rises to 1")
         if sizes.u == 1:
             return cls.none(method, _ONE_CELL)
-        found = [
+        solutions = [
             (phi - sigma, sigma)
             for phi, sigma in _METHODS[method](sizes)
             if 0.0 <= sigma < 1.0 and 0.0 < phi < math.inf and phi - sigma > -sigma
         ]
-        if not found:
+        if not solutions:
             return cls.none(method, _NO_SOLUTION[method])
-        models = [cls(theta, sigma) for theta, sigma in found]
+        models = [cls(theta, sigma) for theta, sigma in solutions]
         likelihoods = [model.log_probability(sizes) for model in models]
         best = likelihoods.index(max(likelihoods))
         return replace(
             models[best],
             method=method,
-            reason="boundary sigma = 0: the Ewens model" if not found[best][1] else "",
+            reason="boundary sigma = 0: the Ewens model"
+            if not solutions[best][1]
+            else "",
             log_likelihood=likelihoods[best],
             standard_errors=_standard_errors(models[best], sizes, method),
-            solutions=tuple(found),
+            solutions=tuple(solutions),
         )
 
     def _log_probability(self, sizes: SizeIndices) -> float:

@@ -72,11 +72,11 @@ class PolyaUrn(Superpopulation):
         cell, and no one else does. From j to j + 1 the expectation changes by the
         factor (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
         """
-        found = np.zeros(most)
+        sizes = np.zeros(most)
         exact, of_one = self._weights()
         if exact == 0:  # nobody ever opens a second cell
-            found[n - 1 : n] = 1.0
-            return found
+            sizes[n - 1 : n] = 1.0
+            return sizes
         # Where a second cell is almost impossible, E S_1 is a multiple of that weight:
         # both are held as multiples of 2^-200, and E S_n is their quotient.
         unit = 2.0**-200 if n > 1 and exact < _FAINT else 1.0
@@ -85,14 +85,14 @@ class PolyaUrn(Superpopulation):
         pairs = dd_constant(exact), dd_constant(of_one)
         expected = n * unhit_polya_urn(*pairs, n - 1)
         for j in range(1, min(most, n) + 1):
-            found[j - 1] = unit * expected
+            sizes[j - 1] = unit * expected
             if j == n - 1:
                 expected *= 1.0 / (j + 1) * ((j - 1) + own) / others
                 unit = 1.0
             elif j < n:
                 weight = (n - 1 - j) + others * unit
                 expected *= (n - j) / (j + 1) * ((j - 1) + own) / weight
-        return found
+        return sizes
 
     def asymptotic_tau(self, sizes: SizeIndices, N: int) -> float:
         """Return s_1 (n/N)^(1-sigma), the limit of `tau` for n far above theta.

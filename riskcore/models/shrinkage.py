@@ -36,11 +36,11 @@ def category_errors(sample: CellTable) -> tuple[Floats, ...]:
         clusters = sample.clusters
         return tuple(_between(clusters, code, size) for code, size in columns)
     f = sample.records.astype(np.float64)
-    found = []
+    variances = []
     for code, size in columns:
         x = np.bincount(code, f, size)
-        found.append((1.0 - x / sample.n) / np.maximum(x, 1.0))
-    return tuple(found)
+        variances.append((1.0 - x / sample.n) / np.maximum(x, 1.0))
+    return tuple(variances)
 
 
 def _between(clusters: Clusters, code: NDArray[np.int64], size: int) -> Floats:
@@ -57,16 +57,16 @@ def _between(clusters: Clusters, code: NDArray[np.int64], size: int) -> Floats:
         - 2.0 * p * np.bincount(category, x * n[cluster], size)
         + p * p * (n * n).sum()
     )
-    found: Floats = np.maximum(squares, 0.0) / np.maximum(total, 1.0) ** 2
-    return found
+    variances: Floats = np.maximum(squares, 0.0) / np.maximum(total, 1.0) ** 2
+    return variances
 
 
 def error_of(table: CellTable, errors: tuple[Floats, ...]) -> Floats:
     """Return the variance of log pi of cells; a key with any value adds none."""
-    found = np.zeros(len(table))
-    for each, column in zip(errors, table.codes, strict=True):
-        found += np.append(each, 0.0)[column]
-    return found
+    variance = np.zeros(len(table))
+    for error, column in zip(errors, table.codes, strict=True):
+        variance += np.append(error, 0.0)[column]
+    return variance
 
 
 def true_spread(pi: Floats, error: Floats, records: NDArray[np.int64]) -> float:

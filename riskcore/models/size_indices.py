@@ -70,11 +70,11 @@ class SizeIndices:
     u: int
 
     def __init__(self, counts: Mapping[int, int]) -> None:
-        given: Any = counts
-        if not isinstance(given, Mapping):
+        mapping: Any = counts
+        if not isinstance(mapping, Mapping):
             raise TypeError(
                 "counts: need a mapping of sizes to numbers of cells, got "
-                f"{arguments.shown(given)}; "
+                f"{arguments.shown(mapping)}; "
                 "SizeIndices.from_frequencies takes the records of each cell"
             )
         sizes = _whole_numbers("sizes", list(counts.keys()), least=1)
@@ -122,8 +122,8 @@ class SizeIndices:
     def __getitem__(self, size: int) -> int:
         """Return the number of cells with ``size`` records, which may be 0."""
         at = np.searchsorted(self.sizes, size)
-        found = at < len(self.sizes) and self.sizes[at] == size
-        return int(self.counts[at]) if found else 0
+        present = at < len(self.sizes) and self.sizes[at] == size
+        return int(self.counts[at]) if present else 0
 
     @property
     def same_cell(self) -> int:
@@ -195,14 +195,16 @@ class SizeIndices:
 
 
 def _whole_numbers(name: str, values: ArrayLike, least: int) -> Ints:
-    given = arguments.numbers(name, values, "whole numbers", dimensions=1)
+    numbers = arguments.numbers(name, values, "whole numbers", dimensions=1)
     # nan is not a whole number by the first test.
     with np.errstate(invalid="ignore"):
-        good = (given == np.floor(given)) & (given >= least) & (given <= LARGEST)
-    bad = len(given) - int(np.count_nonzero(good))
+        good = (
+            (numbers == np.floor(numbers)) & (numbers >= least) & (numbers <= LARGEST)
+        )
+    bad = len(numbers) - int(np.count_nonzero(good))
     if bad:
         raise ValueError(
-            f"{name}: {bad} of {len(given)} are not whole numbers "
+            f"{name}: {bad} of {len(numbers)} are not whole numbers "
             f"from {least} to {LARGEST}"
         )
-    return given.astype(np.int64)
+    return numbers.astype(np.int64)

@@ -70,30 +70,30 @@ class SmoothedWeights:
     @classmethod
     def _fitted(cls, weights: Weights, factors: Sequence[Floats], rounds: int) -> Self:
         """Return the fixed point of rounds over the keys, from some factors on."""
-        found = list(factors)
+        new_factors = list(factors)
         base, free = weights.mean, 1.0
-        mean = _product(base, found, weights.codes)
+        mean = _product(base, new_factors, weights.codes)
         for _ in range(rounds):
             residual = weights.residual(mean, free)
             far, free = 0.0, 1.0
-            for key, old in enumerate(found):
+            for key, old in enumerate(new_factors):
                 code = weights.codes[key]
                 others = mean / old[code]
-                found[key], parameters = weights.factor(key, others, residual)
-                mean = others * found[key][code]
-                far = max(far, float(np.abs(found[key] / old - 1.0).max()))
+                new_factors[key], parameters = weights.factor(key, others, residual)
+                mean = others * new_factors[key][code]
+                far = max(far, float(np.abs(new_factors[key] / old - 1.0).max()))
                 free += parameters
             scale = weights.mean * weights.n / _sum(weights.f * mean)
             base, mean = base * scale, mean * scale
             if far < _TOLERANCE:
                 break
         within, between = weights.variances(mean, free)
-        return cls(base, tuple(found), within, between)
+        return cls(base, tuple(new_factors), within, between)
 
     def without(self, table: CellTable, records: Ints) -> Self:
         """Return the smoothing with fewer records, each of its cell's mean weight."""
-        found = self._fitted(Weights.of(table, records), self.factors, _AGAIN)
-        return found if math.isfinite(found.within) else self
+        smoothing = self._fitted(Weights.of(table, records), self.factors, _AGAIN)
+        return smoothing if math.isfinite(smoothing.within) else self
 
     def mean_weight(self, table: CellTable, sample: CellTable | None = None) -> Floats:
         """Return the smoothed mean weight of cells, coded as the sample.
@@ -114,16 +114,16 @@ class SmoothedWeights:
         self, table: CellTable, own: Floats, sample: CellTable | None
     ) -> Floats:
         """Return the product of the factors of cells; their mean over unknown keys."""
-        found = _product(self.base, self.factors, table.codes)
+        product = _product(self.base, self.factors, table.codes)
         open_ = np.logical_or.reduce([codes < 0 for codes in table.codes])
         if not open_.any():
-            return found
-        found[open_] = own[open_]
+            return product
+        product[open_] = own[open_]
         if sample is not None:
-            each = _product(self.base, self.factors, sample.codes)
-            mean = table.some(open_).means_in(sample, each)
-            found[open_] = np.where(np.isnan(mean), own[open_], mean)
-        return found
+            sample_product = _product(self.base, self.factors, sample.codes)
+            mean = table.some(open_).means_in(sample, sample_product)
+            product[open_] = np.where(np.isnan(mean), own[open_], mean)
+        return product
 
     @property
     def in_words(self) -> str:
@@ -215,10 +215,10 @@ def _product(
     base: float, factors: Sequence[Floats], codes: Sequence[NDArray[np.int64]]
 ) -> Floats:
     """Return base times the factor of each cell's categories; any value counts as 1."""
-    found = np.full(len(codes[0]) if codes else 1, base)
+    product = np.full(len(codes[0]) if codes else 1, base)
     for factor, column in zip(factors, codes, strict=True):
-        found *= np.append(factor, 1.0)[column]
-    return found
+        product *= np.append(factor, 1.0)[column]
+    return product
 
 
 def _sum(values: NDArray[Any]) -> float:

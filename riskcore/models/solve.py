@@ -93,9 +93,9 @@ def positive_root(function: Function, start: float, tolerance: float = EXACT) ->
 def all_roots(function: Function, points: Sequence[float]) -> list[float]:
     """Return a root between any two neighbors of opposite sign, without nan."""
     values = [(x, function(x)) for x in points]
-    known = [(x, y) for x, y in values if not math.isnan(y)]
+    pairs = [(x, y) for x, y in values if not math.isnan(y)]
     return [
         root(function, low, high)
-        for (low, at_low), (high, at_high) in pairwise(known)
+        for (low, at_low), (high, at_high) in pairwise(pairs)
         if (at_low > 0.0) != (at_high > 0.0)
     ]

@@ -361,10 +361,10 @@ class Superpopulation(ABC):
         name = type(self).__name__
         if not self.converged:
             return f"<{name}: no estimate by {self.method}, {self.reason}>"
-        given = ", ".join(map(self._describe, self.names))
+        parameters = ", ".join(map(self._describe, self.names))
         how = "given" if self.method == "given" else f"by {self.method}"
         reason = f", {self.reason}" if self.reason else ""
-        return f"<{name}: {given}, {how}{reason}>"
+        return f"<{name}: {parameters}, {how}{reason}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -416,5 +416,5 @@ def check_cells(K: int, sizes: SizeIndices) -> int:
 def check_indices(sizes: Any) -> None:
     """Refuse anything but size indices."""
     if not isinstance(sizes, SizeIndices):
-        given = arguments.shown(sizes)
-        raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {given}")
+        text = arguments.shown(sizes)
+        raise TypeError(f"sizes: give riskcore.models.SizeIndices(...), not {text}")

@@ -58,8 +58,10 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
             height = likelihood_height(inside[some], mean[some], shape, n[some])
             tried.append((height, shape, mean, ring))
     highest = max(height for height, *_ in tried)
-    likely = [one for one in tried if one[0] >= highest - _LIKELY]
-    _, shape, mean, ring = max(likely, key=lambda one: (one[1], one[0]))
+    likely = [candidate for candidate in tried if candidate[0] >= highest - _LIKELY]
+    _, shape, mean, ring = max(
+        likely, key=lambda candidate: (candidate[1], candidate[0])
+    )
     own = mean / (mean + shape)
     others = (inside + shape) * own
     error = own / (others + 0.5 * own) + (1.0 - own) ** 2 / ring

@@ -74,7 +74,7 @@ def fit_in_windows(
 
 
 class Windows:
-    """Likelihood of records around ``r`` in the middle; shapes a times ``each``."""
+    """Likelihood of records around ``r`` in the middle; shapes a times ``powers``."""
 
     def __init__(self, m: Floats, f: Floats, r: Floats) -> None:
         self.m, self.f, self.r, self.log_m = m, f, r, log(m)

@@ -95,15 +95,19 @@ class AgainstOriginal:
         columns = {}
         for name in self.settings.recodings if source.labels is not None else ():
             coded = self.prepared.coded.columns.get(name)
-            known = set() if coded is None else {*values_of(coded)}
-            if name not in source.names or not any(isinstance(x, str) for x in known):
+            categories = set() if coded is None else {*values_of(coded)}
+            if name not in source.names or not any(
+                isinstance(x, str) for x in categories
+            ):
                 continue
             column = code_column(source.records, name)
-            texts = [code_text(plain_value(one)) for one in column.labels]
+            texts = [code_text(plain_value(code)) for code in column.labels]
             named = labels.get(str(name), {})
-            found = [one if one in known else named.get(one, one) for one in texts]
-            if not raw or known >= {*found}:
-                table = [*found, None][: len(found) + bool(column.missing)]
+            values = [
+                code if code in categories else named.get(code, code) for code in texts
+            ]
+            if not raw or categories >= {*values}:
+                table = [*values, None][: len(values) + bool(column.missing)]
                 columns[name] = column_like(source.records, name, table, column)
         return source.holding(columns) if columns else source
 
@@ -127,20 +131,20 @@ class AgainstOriginal:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
         released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
         patterns = _patterns(released, names)
-        found, known = assess_patterns(
+        assessment, matches = assess_patterns(
             original,
             patterns,
             released.inverse,
             data,
             self.prepared.aims(self.settings)[at].goals,
         )
-        unknown = coded.n - len(known)
-        if found is None:
+        unknown = coded.n - len(matches)
+        if assessment is None:
             return None, unknown
         if coded.households is not None and self.settings.level == "record":
-            joint = households(found.individual_risk, coded.households[known])
-            found = replace(found, households=joint)
-        return found, unknown
+            joint = households(assessment.individual_risk, coded.households[matches])
+            assessment = replace(assessment, households=joint)
+        return assessment, unknown
 
     def audit(
         self,
@@ -203,25 +207,25 @@ class AgainstOriginal:
         if finer:
             own = self.original.records.columns
             numbers = earlier.numbers_beside({name: own[name] for name in finer})
-            given = Records.of(earlier.holding(numbers).data)
-            raw = {finer[name]: given.column(name) for name in finer}
+            earlier_records = Records.of(earlier.holding(numbers).data)
+            raw = {finer[name]: earlier_records.column(name) for name in finer}
             rules = {name: settings.recodings[name] for name in finer}
-            before = {**recode(given.columns, rules), **raw}
+            before = {**recode(earlier_records.columns, rules), **raw}
             original = self._with_raw(names, finer)
         keys = (*names, *finer.values())
         return two_releases(original, before, released.data, keys, derived=derived)
 
     def _is_recoded(self, data: Any, name: Hashable) -> bool:
         """Return whether a file has only categories that the recoding makes."""
-        known = {*values_of(self.prepared.coded.columns[name])}
-        return {*values_of(code_column(Records.of(data), name))} <= known
+        categories = {*values_of(self.prepared.coded.columns[name])}
+        return {*values_of(code_column(Records.of(data), name))} <= categories
 
     def _with_raw(self, names: Names, raw: Mapping[Hashable, str]) -> Assessment:
         """Return the original by keys as recoded and as they were."""
-        coded, given = self.prepared.coded, self.original.records
+        coded, records = self.prepared.coded, self.original.records
         columns = {name: coded.columns[name] for name in names}
         for name, other in raw.items():
-            columns[other] = replace(code_column(given, name), name=other)
+            columns[other] = replace(code_column(records, name), name=other)
         coded = replace(coded, columns=columns, households=None, design=None)
         settings = self.settings
         return assess_coded(
@@ -248,7 +252,7 @@ def examine_released(
     """Return the leaks of a file, columns without a role, and what is not judged."""
     say("examining each column")
     there = source.names
-    found = [
+    column_leaks = [
         Leak(
             name,
             "identifier",
@@ -273,7 +277,10 @@ def examine_released(
             renumbered=pair.renumbered,
             shuffled=pair.order is not None,
         )
-        leaks = (*(one.under(settings.accepted) for one in found), *examined.leaks)
+        leaks = (
+            *(leak.under(settings.accepted) for leak in column_leaks),
+            *examined.leaks,
+        )
         # Values that a secret altered do not show which records are of one household.
         assert against is not None
         unknown = [_HOUSEHOLDS] if against.unknown else []
@@ -285,16 +292,20 @@ def examine_released(
             if str(x) not in names
         ]
         return leaks, examined.not_examined, tuple(unknown)
-    known = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
-    others = tuple(name for name in there if name not in known)
+    known_columns = {
+        *settings.roles_of_columns,
+        *settings.suppressible,
+        *settings.treated,
+    }
+    others = tuple(name for name in there if name not in known_columns)
     if source.engine is None:
         weight = [settings.weight] if settings.weight in there else []
-        found += of_columns(profile(source.data, [*others, *weight]), settings)
-    others = tuple(x for x in others if all(x not in one.of for one in found))
+        column_leaks += of_columns(profile(source.data, [*others, *weight]), settings)
+    others = tuple(x for x in others if all(x not in leak.of for leak in column_leaks))
     if others and settings.accepted(ANY_COLUMN):
-        found.append(called_harmless(others))
+        column_leaks.append(called_harmless(others))
         others = ()
-    leaks = tuple(one.under(settings.accepted) for one in found)
+    leaks = tuple(leak.under(settings.accepted) for leak in column_leaks)
     return leaks, others, _not_judged(settings, coded)
 
 
@@ -306,7 +317,7 @@ def _not_judged(settings: Settings, coded: CodedRecords | None) -> tuple[str, ..
         _HOUSEHOLDS: settings.household,
         "hidden values that show": settings.recodings
         or coded is None
-        or any(one.missing for one in coded.columns.values()),
+        or any(column.missing for column in coded.columns.values()),
     }
     return tuple(what for what, there in asked.items() if there)
 

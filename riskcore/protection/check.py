@@ -211,16 +211,20 @@ def check(
     """
     files = {"original": original, "holdout": holdout, "earlier": earlier}
     if record is not None:
-        found = read_record(arguments.file_path("record", record))
+        protection_record = read_record(arguments.file_path("record", record))
         roles = {"keys": keys, "weight": weight, "household": household}
-        given = {name: one for name, one in roles.items() if one is not None}
-        how = reading_of(found)
+        role_arguments = {
+            name: value for name, value in roles.items() if value is not None
+        }
+        how = reading_of(protection_record)
         if reading is None:
             data = released_source(data, how)
-        if any(isinstance(one, str | os.PathLike) for one in files.values()):
+        if any(isinstance(value, str | os.PathLike) for value in files.values()):
             original_reading = original_reading or how
         request = Request.of_settings(
-            found.settings, {**given, **settings}, record=found
+            protection_record.settings,
+            {**role_arguments, **settings},
+            record=protection_record,
         )
     else:
         request = Request.of_arguments(keys, weight, household, settings)
@@ -333,10 +337,10 @@ def _of_audit(
     if all(limit is None for limit in limits.values()):
         return
     for names in judged.request.goals.keys:
-        found = against.audit(
+        audit = against.audit(
             judged.source, names, judged.say, holdout, list(how["target"])
         )
-        checked = found.check(**limits)
+        checked = audit.check(**limits)
         judged.records = judged.records or checked.records
         yield from checked.rules
 
@@ -381,23 +385,23 @@ class Request:
         if keys is None:
             raise ValueError("give keys, or the record of a protection")
         goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
-        found = cls._of(goals, weight, household, how, how)
+        request = cls._of(goals, weight, household, how, how)
         level = how["level"] == "household"
-        if household is None and (level or found.limits_of(households=True)):
+        if household is None and (level or request.limits_of(households=True)):
             what = "level='household'" if level else "a rule on household risks"
             raise ValueError(f"{what} needs the household column")
-        if household is not None and not (level or found.limits_of(households=True)):
+        if household is not None and not (level or request.limits_of(households=True)):
             raise ValueError(
                 f"household={household!r}: no rule is on households; give "
                 "max_household_risk, max_household_rate or level='household'"
             )
-        return found
+        return request
 
     @classmethod
     def of_settings(
         cls,
         made: Settings,
-        given: Mapping[str, Any],
+        rules: Mapping[str, Any],
         *,
         record: Record | None = None,
         where: Path | None = None,
@@ -405,13 +409,13 @@ class Request:
         shuffled: bool = False,
         new_ids: Iterable[str] = (),
     ) -> Request:
-        """Return the goals of a protection; ``given`` are further rules of `check`."""
+        """Return the goals of a protection, and further rules of `check`."""
         stated = {"keys", "weight", "household", "subsets", "strata", *_HOW}
         stated |= {"k"} if any(made.k) else set()
         stated |= {"max_rate"} if made.rate is not None else set()
         stated |= {"max_household_rate"} if made.household_rate is not None else set()
         stated |= {name for name in _MEASURED if getattr(made, name) is not None}
-        idle = [name for name in given if name in stated]
+        idle = [name for name in rules if name in stated]
         if idle:
             what, verb = "rules", "the rules state, or check without them"
             if record is not None:
@@ -422,7 +426,7 @@ class Request:
                 f"{verb}"
             )
         by_settings = {name: getattr(made, name) for name in _HOW}
-        settings: Any = {**given, **by_settings}
+        settings: Any = {**rules, **by_settings}
         how: Mapping[str, Any] = complete(CheckSettings, settings)
         goals = KeyGoals(made.keys, made.k, made.strata)
         if how["k"] is not None:
@@ -437,16 +441,16 @@ class Request:
         if made.household_rate is not None:
             limits["max_household_rate"] = made.household_rate
         measured = any(getattr(made, name) is not None for name in _MEASURED)
-        found = cls._of(
+        request = cls._of(
             goals, made.weight, made.household, limits, how, measured=measured
         )
-        if not found.limits_of(households=True) and made.level == "record":
-            found = replace(found, household=None)
+        if not request.limits_of(households=True) and made.level == "record":
+            request = replace(request, household=None)
         if record is not None:
             left_out, new_ids = record.dropped, record.renumbered
             shuffled = record.shuffled
         return replace(
-            found,
+            request,
             settings=made,
             record=record,
             left_out=frozenset(left_out),
@@ -516,14 +520,14 @@ class Request:
         made = self.settings
         if made is None:
             return []
-        found: list[tuple[str, Hashable | None, float]] = []
+        goals: list[tuple[str, Hashable | None, float]] = []
         if made.min_population is not None:
-            found.append(("min_population", None, made.min_population))
+            goals.append(("min_population", None, made.min_population))
         for name in made.with_role("sensitive"):
             least = None if made.l is None else l_parts(made.l)[1]
             for rule, limit in (("l", least), ("t", made.t)):
-                found += [] if limit is None else [(rule, name, limit)]
-        return found
+                goals += [] if limit is None else [(rule, name, limit)]
+        return goals
 
     def limits_of(self, *, households: bool) -> dict[str, float]:
         """Return the limits on the risks of records, or of households, by name."""
@@ -578,7 +582,9 @@ class _Judged:
             for names in (*request.sets, request.sensitive)
             for name in names
         ]
-        self.columns = list(dict.fromkeys(one for one in needed if one is not None))
+        self.columns = list(
+            dict.fromkeys(column for column in needed if column is not None)
+        )
         self.held = self._read()
         if against is not None and request.how["missing"] == "refuse":
             against.refuse_missing()
@@ -601,7 +607,7 @@ class _Judged:
             source.check([*self.columns, *filter(None, [self.household])])
             self.weight = None  # people are counted by the weights of the original
             return source.data
-        sets = [[one for one in keys if self._there(one)] for keys in request.sets]
+        sets = [[key for key in keys if self._there(key)] for keys in request.sets]
         held = None
         if not request.sensitive and self.household is None and not self.lacking:
             held = source.in_batches(sets, self.weight)
@@ -646,10 +652,10 @@ class _Judged:
             list(how["ordered"]),
         )
         coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
-        found = diversity_of(self.held, coded, names, rules, how["missing"], 1.0)
-        self.counted[names], self.records = found.cells, found.cells.n
-        self._note(names, found.cells)
-        for variable in found.variables:
+        diversity = diversity_of(self.held, coded, names, rules, how["missing"], 1.0)
+        self.counted[names], self.records = diversity.cells, diversity.cells.n
+        self._note(names, diversity.cells)
+        for variable in diversity.variables:
             yield from goals_of_sensitive(variable, names, how["l"], how["t"])
 
     def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
@@ -668,12 +674,13 @@ class _Judged:
             if unknown and self.request.settings is not None:
                 # The file was not made by these settings: what it tells is unknown.
                 goals = (
-                    replace(one, passed=None) if one.passed else one for one in goals
+                    replace(goal, passed=None) if goal.passed else goal
+                    for goal in goals
                 )
             yield from goals
             if among is None:
                 return
-            found: Assessment = among
+            assessment: Assessment = among
         else:
             cells = self._cells(names)
             if k is not None:
@@ -685,16 +692,16 @@ class _Judged:
                 return
             if not risks and not of_households:
                 return
-            found = self._assessed(names)
-            yield from goals_of_risk(found, names, risks)
+            assessment = self._assessed(names)
+            yield from goals_of_risk(assessment, names, risks)
         limits = risks if self.household is None else {**risks, **of_households}
-        said = dict.fromkeys(said_by_model(found, names, limits))
+        said = dict.fromkeys(said_by_model(assessment, names, limits))
         self.notes |= said
         self.weights_doubted |= bool(said)
         if of_households and self.household is None:
             yield from self._by_record(names, of_households, self._ids_left_out())
         else:
-            yield from goals_of_risk(found, names, of_households)
+            yield from goals_of_risk(assessment, names, of_households)
 
     def _not_countable(self, names: Names) -> str:
         """Return why even k cannot be counted; empty if it can."""
@@ -761,11 +768,11 @@ class _Judged:
 
     def _measured_by_record(self, names: Names) -> Iterator[Goal]:
         """Yield the goals of people and sensitive values, as the record has them."""
-        given = self._recorded(names).get("measured", [])
+        entries = self._recorded(names).get("measured", [])
         figures = {
-            (one.get("rule"), one.get("sensitive")): one.get("found")
-            for one in given
-            if isinstance(one, dict)
+            (entry.get("rule"), entry.get("sensitive")): entry.get("found")
+            for entry in entries
+            if isinstance(entry, dict)
         }
         for rule, sensitive, limit in self.request.measured:
             goal = Goal(rule, names, sensitive, limit, math.nan, None, None, None)
@@ -820,14 +827,14 @@ class _Judged:
         """Return the risks by a set of keys, counted among the original records."""
         assert self.against is not None
         assert self.coded is not None
-        found, unknown = self.against.assessed(self.held, self.coded, names)
-        self.records = unknown + (0 if found is None else found.cells.n)
+        assessment, unknown = self.against.assessed(self.held, self.coded, names)
+        self.records = unknown + (0 if assessment is None else assessment.cells.n)
         if unknown:
             self.notes[
                 f"{counted(unknown, 'record')} fit no record of the original by "
                 f"{' x '.join(map(str, names))}."
             ] = None
-        return found, unknown
+        return assessment, unknown
 
     def _cells_of_areas(self) -> Cells:
         """Return the cells of areas; each record is counted in one area only."""
@@ -840,13 +847,13 @@ class _Judged:
             columns = {name: data.column(name) for name in (*areas, weight)}
             if numbers is not None:
                 columns[weight] = numbers
-            found = tabulate(columns, areas, weight, rule)
+            cells = tabulate(columns, areas, weight, rule)
         elif self.coded is None:
-            found = tabulate(self.held, areas, self.weight, rule)
+            cells = tabulate(self.held, areas, self.weight, rule)
         else:
-            found = tabulate_coded(self.coded, areas, rule, 1.0)
-        self.records = found.n
-        return found
+            cells = tabulate_coded(self.coded, areas, rule, 1.0)
+        self.records = cells.n
+        return cells
 
     def note_unknown(self, unknown: Sequence[str]) -> None:
         """Note why evidence is not judged."""

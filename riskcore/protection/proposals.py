@@ -22,16 +22,16 @@ _HEAD = """\
 """
 
 
-def proposed_rules(source: Source, found: Description, path: Path) -> str:
+def proposed_rules(source: Source, description: Description, path: Path) -> str:
     """Return the text of a file of rules with given roles, and proposals for the rest.
 
     ``path`` is where it will stand.
     """
     columns: dict[str, list[str]] = {}
-    for one in found.columns:
-        role = one.role or one.proposed.role
+    for column in description.columns:
+        role = column.role or column.proposed.role
         if role is not None:
-            columns.setdefault(role, []).append(str(one.name))
+            columns.setdefault(role, []).append(str(column.name))
     keys = [*columns.pop("key", []), *columns.pop("household key", [])]
     if not keys:
         raise ValueError("no column seems to be a key variable; name them with --keys")
@@ -52,23 +52,24 @@ def proposed_rules(source: Source, found: Description, path: Path) -> str:
         reading=reading,
     )
     left = {*weights[1:], *households[1:]}
-    said = "".join(f"# {line}\n" for line in _lines(found, left))
+    said = "".join(f"# {line}\n" for line in _lines(description, left))
     first, rest = release.to_toml().split("\n", 1)
     return f"{_HEAD}{said}{first}\nconfirmed = false\n{rest}"
 
 
-def _lines(found: Description, left: set[str]) -> Iterator[str]:
+def _lines(description: Description, left: set[str]) -> Iterator[str]:
     """Yield for each column its role, and who says so."""
-    for one in found.columns:
-        yield f"{printable(str(one.name))}: {_said(one, str(one.name) in left)}"
+    for column in description.columns:
+        name = str(column.name)
+        yield f"{printable(name)}: {_said(column, name in left)}"
 
 
-def _said(one: DescribedColumn, is_second: bool) -> str:
+def _said(column: DescribedColumn, is_second: bool) -> str:
     """Return the role of a column and the reason for it, in words."""
-    if one.role is not None:
-        return f"{one.role} (given)"
-    role = one.proposed.role
-    reason = f" ({printable(one.reason)})" if one.reason else ""
+    if column.role is not None:
+        return f"{column.role} (given)"
+    role = column.proposed.role
+    reason = f" ({printable(column.reason)})" if column.reason else ""
     if role is None or is_second:
         seems = f"seems to be another {role}; " if role else ""
         return (

@@ -145,11 +145,11 @@ class Protected(ProtectedRecords[DataT_co]):
                 f"{self.n:,} records: what a column reveals can be counted only for "
                 f"fewer than {MOST_SHOWN:,} records"
             )
-        found = [one for one in self.shown if one.column in names]
+        clues = [clue for clue in self.shown if clue.column in names]
         for name in names:
             if name in self.not_checked:
-                found += shown_on_engine(self, name)
-        return tuple(found)
+                clues += shown_on_engine(self, name)
+        return tuple(clues)
 
     @cached_property
     def examination(self) -> Examination:
@@ -554,8 +554,8 @@ class Protected(ProtectedRecords[DataT_co]):
 
     def _repr_html_(self) -> str:
         parts = [
-            self._shown_set(one, "" if k else self.verdict)
-            for k, one in enumerate(self.sets)
+            self._shown_set(key_set, "" if k else self.verdict)
+            for k, key_set in enumerate(self.sets)
         ]
         suppressed = html.figures(
             "Suppressed values",
@@ -564,29 +564,29 @@ class Protected(ProtectedRecords[DataT_co]):
         )
         return "".join([*parts, suppressed])
 
-    def _shown_set(self, one: KeySet, verdict: str) -> str:
+    def _shown_set(self, key_set: KeySet, verdict: str) -> str:
         """Return the figures and the risks of one set of keys at each stage."""
-        figures_of = one.comparison()
+        figures_of = key_set.comparison()
         rows: list[tuple[str, ...]] = [("records", *[f"{self.n:,}"] * len(figures_of))]
         rows += [
             (row.label, *row.values)
             for row in table(list(figures_of.values()), "notebook of stages")
         ]
-        files = [stage.distribution for stage in one.stages.values()]
+        files = [stage.distribution for stage in key_set.stages.values()]
         edges = log_edges(
-            min(float(each.risk[0]) for each in files),
-            max(each.max_risk for each in files),
+            min(float(distribution.risk[0]) for distribution in files),
+            max(distribution.max_risk for distribution in files),
         )
-        counts = [class_counts(each, edges).tolist() for each in files]
+        counts = [class_counts(distribution, edges).tolist() for distribution in files]
         drawings = (
             html.bars(
-                each,
+                distribution,
                 f"{name}: records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
                 max(map(max, counts)),
             )
-            for name, each in zip(one.stages, counts, strict=True)
+            for name, distribution in zip(key_set.stages, counts, strict=True)
         )
-        keys = " x ".join(map(str, one.keys))
+        keys = " x ".join(map(str, key_set.keys))
         title = "Protected, for internal use"
         if len(self.sets) > 1:
             title = f"{title}: {keys}"

@@ -166,11 +166,11 @@ class Release:
         """  # noqa: E501
         path = None if path is None else Path(path)
         tables = parsed(text, str(path or "rules"))
-        found = cls(tables, path, text)
+        release = cls(tables, path, text)
         fault = fault_of(tables)
         if fault is not None:
-            raise found._error(*fault)
-        return found
+            raise release._error(*fault)
+        return release
 
     @classmethod
     def of(
@@ -216,33 +216,33 @@ class Release:
         goals: Any = settings.get("k")
         if isinstance(goals, Mapping):
             goals = KeyGoals.of(key_sets(keys), goals, None, None).k
-        given: dict[tuple[str, ...], Any] = {
+        rules: dict[tuple[str, ...], Any] = {
             ("data", "file"): data,
             ("columns", "keys"): _listed(keys),
             ("columns", "weight"): weight,
             ("columns", "household"): household,
         }
         if reading is not None:
-            given |= {("data", name): v for name, v in reading.to_dict().items()}
+            rules |= {("data", name): v for name, v in reading.to_dict().items()}
         if output is not None and not isinstance(output, Mapping):
             output = {"file": output}
-        given |= {("output", name): value for name, value in (output or {}).items()}
-        given |= {("check", name): value for name, value in (check or {}).items()}
+        rules |= {("output", name): value for name, value in (output or {}).items()}
+        rules |= {("check", name): value for name, value in (check or {}).items()}
         places = {place[-1]: place for place in entries() if place[0] != "check"}
         for name, value in settings.items():
-            given[places.get(name, ("", name))] = value
-        return cls._of({**given, ("safe", "k"): goals})
+            rules[places.get(name, ("", name))] = value
+        return cls._of({**rules, ("safe", "k"): goals})
 
     @classmethod
-    def _of(cls, given: Mapping[tuple[str, ...], Any]) -> Release:
+    def _of(cls, rules: Mapping[tuple[str, ...], Any]) -> Release:
         """Return rules from the arguments by place, without defaults."""
-        known = entries()
-        unknown = [place for place in given if place not in known]
+        settings = entries()
+        unknown = [place for place in rules if place not in settings]
         if unknown:
             raise TypeError(f"{'.'.join(filter(None, unknown[0]))}: not a rule")
         tables: dict[str, Any] = {"format": FORMAT}
-        for place, setting in known.items():
-            rule = rule_of(".".join(place), setting, given.get(place))
+        for place, setting in settings.items():
+            rule = rule_of(".".join(place), setting, rules.get(place))
             if rule is not None and len(place) == 1:
                 tables[place[0]] = rule
             elif rule is not None:
@@ -485,16 +485,16 @@ class Release:
 
     def _made(self, source: Source, *, goals: bool) -> Settings:
         """Return the settings of the protection; ``goals`` alone, for its safe file."""
-        given = self.arguments()
+        options = self.arguments()
         if goals:
-            given = {name: one for name, one in given.items() if name in _GOALS}
+            options = {name: value for name, value in options.items() if name in _GOALS}
             there = set(map(str, source.names))
-            given["treat"] = {
+            options["treat"] = {
                 columns: rules
                 for columns, rules in self.arguments().get("treat", {}).items()
                 if there.issuperset(columns.split("+"))
             }
-        return Settings.resolve(source, **given)
+        return Settings.resolve(source, **options)
 
     def _left_out(self) -> set[str]:
         """Return the columns that the safe file does not have."""
@@ -541,7 +541,7 @@ class Release:
             raise self._error(
                 (TRY, own), "the name of the file, which stands for its own rules"
             )
-        rules = {name: one for name, one in self.tables.items() if name != TRY}
+        rules = {name: content for name, content in self.tables.items() if name != TRY}
         return {own: Release(rules, self.path, self.text)} | {
             name: Release(changed(self.tables, name), self.path, self.text, name)
             for name in named
@@ -584,7 +584,7 @@ class Release:
             rules.settings(source)
             asked[name] = rules.arguments()
             asked[name].pop("ties", None)
-        keys = [one.pop("keys") for one in asked.values()]
+        keys = [options.pop("keys") for options in asked.values()]
         layout = self.layout
         return try_out(source, keys[0], asked, layout=layout, progress=progress)
 
@@ -673,10 +673,10 @@ class Release:
 
     def _reading(self) -> Reading:
         """Return how the survey file is read."""
-        given = self._arguments("data")
-        given.pop("file", None)
+        options = self._arguments("data")
+        options.pop("file", None)
         with self._placed():
-            return Reading(**{"missing_codes": {}, **given})
+            return Reading(**{"missing_codes": {}, **options})
 
     def settings(self, source: Source) -> Settings:
         """Return the settings of `protect`; errors have the place of their rule.
@@ -718,19 +718,21 @@ class Release:
                 "the rules are proposals: check the role of each column and the goals, "
                 "then delete this line",
             )
-        found = self._arguments("columns", "safe", "suppress")
-        if "keys" not in found:
+        options = self._arguments("columns", "safe", "suppress")
+        if "keys" not in options:
             raise self._error(("columns", "keys"), "missing; name the key variables")
         for place, setting in entries().items():
             if len(place) == 1 and place[0] in self.tables:
-                found[place[0]] = self._argument(setting, self.tables[place[0]], place)
-        return found
+                options[place[0]] = self._argument(
+                    setting, self.tables[place[0]], place
+                )
+        return options
 
     def _arguments(self, *tables: str) -> dict[str, Any]:
         """Return the arguments in some tables by name."""
-        known = entries()
+        settings = entries()
         return {
-            name: self._argument(known[(table, name)], value, (table, name))
+            name: self._argument(settings[(table, name)], value, (table, name))
             for table in tables
             for name, value in self.tables.get(table, {}).items()
         }
@@ -804,8 +806,8 @@ class Release:
         except FileNotFoundError as error:
             if error.filename is not None:  # the file says where it is
                 raise
-            found = self._error(self._place_in(str(error)), str(error))
-            raise FileNotFoundError(str(found)) from None
+            rules_error = self._error(self._place_in(str(error)), str(error))
+            raise FileNotFoundError(str(rules_error)) from None
 
     def _place_of(self, message: str) -> Place:
         """Return where the rules name the column that a message says is none."""
@@ -835,19 +837,19 @@ class Release:
         """Return the place of the first setting of the rules that a message names."""
         named = {place[-1]: place for place in entries() if self._has(place)}
         named.pop("file", None)  # a word of many messages
-        found = next((one for one in _WORD.findall(message) if one in named), None)
-        if found is None:
+        name = next((word for word in _WORD.findall(message) if word in named), None)
+        if name is None:
             return ()
-        place: Place = named[found]
+        place: Place = named[name]
         value = self.tables[str(place[0])]
         value = value if len(place) == 1 else value[place[1]]
         inside = value if isinstance(value, dict) else {}
         quoted = {
-            message.find(repr(one)): one for one in inside if repr(one) in message
+            message.find(repr(word)): word for word in inside if repr(word) in message
         }
         if quoted:
             return (*place, quoted[min(quoted)])
-        named_in = [one for one in inside if one in message]
+        named_in = [word for word in inside if word in message]
         return (*place, max(named_in, key=len)) if named_in else place
 
     def _error(self, place: Place, message: str) -> RulesError:
@@ -857,13 +859,13 @@ class Release:
             own = (TRY, str(self.candidate), *place)
             place = own if holds(parsed(self.text, where), own) else place
             where += f":{position(self.text, place)}"
-        names = ".".join(str(one) for one in place if isinstance(one, str))
+        names = ".".join(str(part) for part in place if isinstance(part, str))
         named = f"{names}: " if names else ""
         return RulesError(f"{where}: {named}{message}")
 
     def __repr__(self) -> str:
         left_out = ("format", CONFIRMED, TRY)
-        tables = [one for name, one in self.tables.items() if name not in left_out]
+        tables = [table for name, table in self.tables.items() if name not in left_out]
         rules = sum(map(len, tables))
         data = self.tables.get("data", {}).get("file", "any file")
         count = f"{counted(len(tables), 'table')} and {counted(rules, 'rule')}"
@@ -878,5 +880,5 @@ def _word(path: str | os.PathLike[str]) -> str:
 
 def _listed(keys: Any) -> Any:
     """Return one set of keys, or several, as lists."""
-    sets = [list(map(str, one)) for one in key_sets(keys)]
+    sets = [list(map(str, names)) for names in key_sets(keys)]
     return sets[0] if len(sets) == 1 else sets

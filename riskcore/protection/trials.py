@@ -194,11 +194,11 @@ class Trials(WithReport):
 
     def __getitem__(self, name: str) -> Trial:
         """Return the trial of a candidate."""
-        for one in self.trials:
-            if one.name == name:
-                return one
-        known = ", ".join(repr(one.name) for one in self.trials)
-        raise NoSuchNameError(f"{name!r} is not a candidate; candidates are {known}")
+        for trial in self.trials:
+            if trial.name == name:
+                return trial
+        names = ", ".join(repr(trial.name) for trial in self.trials)
+        raise NoSuchNameError(f"{name!r} is not a candidate; candidates are {names}")
 
     def front(
         self,
@@ -224,9 +224,9 @@ class Trials(WithReport):
         """
         points = [self.points(risk, loss) for loss in arguments.names("losses", losses)]
         figures = {
-            name: tuple(one[name] for one in points)
+            name: tuple(pairs[name] for pairs in points)
             for name in points[0]
-            if all(name in one for one in points)
+            if all(name in pairs for pairs in points)
         }
         return tuple(
             name
@@ -251,9 +251,9 @@ class Trials(WithReport):
         arguments.one_of("risk", risk, RISKS)
         arguments.one_of("loss", loss, LOSSES)
         pairs = {
-            one.name: (getattr(one, risk), getattr(one, loss))
-            for one in self.trials
-            if one.safe
+            trial.name: (getattr(trial, risk), getattr(trial, loss))
+            for trial in self.trials
+            if trial.safe
         }
         return {name: pair for name, pair in pairs.items() if None not in pair}
 
@@ -286,40 +286,42 @@ class Trials(WithReport):
         """
         front = self.front()
         rows = []
-        for one in self.trials:
-            row = {**asdict(one), "safe": one.safe}
+        for trial in self.trials:
+            row = {**asdict(trial), "safe": trial.safe}
             for name in ("suppressed", "categories"):
                 if row[name] is not None:
                     row[name] = {str(key): n for key, n in row[name].items()}
             for name in ("largest_loss", "largest_change"):
-                row[name] = loss_plain(getattr(one, name))
-            row["settings"] = {k: _plain(v) for k, v in one.settings.items()}
-            row["warnings"] = list(one.warnings)
-            row["values_suppressed"] = one.values_suppressed
-            rows.append({**row, "front": one.name in front})
+                row[name] = loss_plain(getattr(trial, name))
+            row["settings"] = {k: _plain(v) for k, v in trial.settings.items()}
+            row["warnings"] = list(trial.warnings)
+            row["values_suppressed"] = trial.values_suppressed
+            rows.append({**row, "front": trial.name in front})
         return {"keys": _plain(self.keys), "candidates": rows}
 
     def __repr__(self) -> str:
         said = []
-        for one in self.trials:
-            name = shortened(one.name, _LONGEST_NAME)
-            if one.state is None:
+        for trial in self.trials:
+            name = shortened(trial.name, _LONGEST_NAME)
+            if trial.state is None:
                 said.append(f"{name} failed")
                 continue
-            said.append(f"{name} {one.state}, {_suppressed(one)} suppressed")
+            said.append(f"{name} {trial.state}, {_suppressed(trial)} suppressed")
         return f"<Trials: {'; '.join(said)}>"
 
     def _repr_html_(self) -> str:
         front = self.front()
         rows = []
-        for one in self.trials:
-            lost = "-" if one.share_lost is None else f"{100 * one.share_lost:.3g} %"
-            risk = one.expected_reidentifications
-            words = one.reason or (
-                f"{risk:.6g} expected re-identifications, {lost} of the information "
-                f"lost, {_suppressed(one)} suppressed"
+        for trial in self.trials:
+            lost = (
+                "-" if trial.share_lost is None else f"{100 * trial.share_lost:.3g} %"
             )
-            rows.append((f"{one.name}{' *' if one.name in front else ''}", words))
+            risk = trial.expected_reidentifications
+            words = trial.reason or (
+                f"{risk:.6g} expected re-identifications, {lost} of the information "
+                f"lost, {_suppressed(trial)} suppressed"
+            )
+            rows.append((f"{trial.name}{' *' if trial.name in front else ''}", words))
         note = html.escape("* no other has less risk, loses less and has nearer tables")
         return html.figures("Protections tried, for internal use", note, rows)
 
@@ -390,7 +392,7 @@ def try_out(
     source = Source.of(data, reading)
     keys = list(keys) if not isinstance(keys, str | bytes) else keys
     _check(candidates, common)
-    names = [n for one in keys for n in (one if isinstance(one, list) else [one])]
+    names = [n for key in keys for n in (key if isinstance(key, list) else [key])]
     source.check(arguments.names("keys", names))
     trials = []
     for i, (name, settings) in enumerate(candidates.items(), 1):
@@ -420,7 +422,7 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
         raise TypeError(f"candidates={shown}: need a mapping of names to settings")
     if not candidates:
         raise ValueError("candidates is empty: give the settings of at least one")
-    known = {"weight", "household", *settings_of(ProtectSettings)}
+    setting_names = {"weight", "household", *settings_of(ProtectSettings)}
     for name, settings in [*candidates.items(), ("all candidates", common)]:
         if not isinstance(name, str):
             raise TypeError(f"candidates: {arguments.shown(name)}: a name must be text")
@@ -428,10 +430,10 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
             shown = arguments.shown(settings)
             raise TypeError(f"candidates: {name!r}: need a mapping, not {shown}")
         for key in settings:
-            if key not in known:
+            if key not in setting_names:
                 raise TypeError(
                     f"candidates: {name!r}: {key!r} is not a setting of protect; these "
-                    f"are {', '.join(sorted(known))}"
+                    f"are {', '.join(sorted(setting_names))}"
                 )
 
 
@@ -453,16 +455,16 @@ def _tried(
             examined = result.examination
             if result.on_engine is None:
                 examined = result.preview(steps=say, **layout)
-            found = result.compare(interactions=interactions, progress=say)
+            comparison = result.compare(interactions=interactions, progress=say)
         except _FAILURES as error:
             return Trial(name, settings, None, _said(error))
-    said = tuple(dict.fromkeys(str(one.message) for one in caught))
-    made = Trial.of(name, settings, result, found, result.judge(examined))
+    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+    made = Trial.of(name, settings, result, comparison, result.judge(examined))
     return replace(made, warnings=said)
 
 
-def _suppressed(one: Trial) -> str:
-    return counted(one.values_suppressed or 0, "value")
+def _suppressed(trial: Trial) -> str:
+    return counted(trial.values_suppressed or 0, "value")
 
 
 def _beats(other: tuple[Any, ...], own: tuple[Any, ...]) -> bool:
@@ -476,8 +478,8 @@ def _said(error: BaseException) -> str:
     return str(error.args[0]) if isinstance(error, KeyError) else str(error)
 
 
-def _unsafe(one: Any, stage: Any) -> int:
-    return int(stage.cells.count_of(one.aim.unsafe(stage)))
+def _unsafe(key_set: Any, stage: Any) -> int:
+    return int(stage.cells.count_of(key_set.aim.unsafe(stage)))
 
 
 def grid(**choices: Mapping[str, Any] | Sequence[Any]) -> dict[str, dict[str, Any]]:
@@ -506,24 +508,28 @@ def grid(**choices: Mapping[str, Any] | Sequence[Any]) -> dict[str, dict[str, An
     ('threshold 0.1, groups', {'threshold': 0.1, 'recodings': {'age': 'age.grc'}})
     """
     ways: list[list[tuple[str, str, Any]]] = []
-    for argument, given in choices.items():
-        if isinstance(given, Mapping):
-            ways.append([(str(name), argument, one) for name, one in given.items()])
-        elif isinstance(given, str) or not isinstance(given, Sequence):
+    for argument, options in choices.items():
+        if isinstance(options, Mapping):
+            ways.append(
+                [(str(name), argument, option) for name, option in options.items()]
+            )
+        elif isinstance(options, str) or not isinstance(options, Sequence):
             raise TypeError(
-                f"{argument}={arguments.shown(given)}: need a list of settings, or a "
+                f"{argument}={arguments.shown(options)}: need a list of settings, or a "
                 "mapping of names to settings"
             )
         else:
             word = argument.replace("_", " ")
-            ways.append([(f"{word} {_short(one)}", argument, one) for one in given])
-    found = {}
+            ways.append(
+                [(f"{word} {_short(option)}", argument, option) for option in options]
+            )
+    candidates = {}
     for combination in product(*ways):
         name = ", ".join(label for label, _, _ in combination)
-        if name in found:
+        if name in candidates:
             raise ValueError(f"two candidates are called {name!r}: give names")
-        found[name] = {argument: one for _, argument, one in combination}
-    return found
+        candidates[name] = {argument: option for _, argument, option in combination}
+    return candidates
 
 
 def _short(value: Any) -> str:
@@ -535,9 +541,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Recoding):
         return {**value.to_dict(), "drop": int(value.drop)}
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {str(key): _plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     plain = value is None or isinstance(value, str | bool | int | float)

@@ -23,12 +23,12 @@ _FEWEST_GUESSES = 1_000  # of which it gives a share: one moves it by 0.1 % at m
 
 
 def audit_page(
-    found: Audit, *, title: str, top: int = 0, provenance: Provenance | None = None
+    audit: Audit, *, title: str, top: int = 0, provenance: Provenance | None = None
 ) -> str:
     """Return an audit as HTML, for internal use; with the ``top`` riskiest claims."""
-    sheet, riskiest = found._sheet(), [*_riskiest(found, top)]
+    sheet, riskiest = audit._sheet(), [*_riskiest(audit, top)]
     of_claims, *others = sheet.parts
-    chart, *charts = part_charts(found)
+    chart, *charts = part_charts(audit)
     return sheet_page(
         replace(sheet, parts=[of_claims, *riskiest, *others]),
         title=title,
@@ -37,19 +37,19 @@ def audit_page(
     )
 
 
-def _riskiest(found: Audit, top: int) -> Iterator[Part]:
+def _riskiest(audit: Audit, top: int) -> Iterator[Part]:
     """Yield a table of the claims that are most probably right."""
-    rows = found.riskiest(top)
+    rows = audit.riskiest(top)
     if not rows:
         return
-    head = [*(printable(str(name)) for name in found.keys), "record", "in the original"]
+    head = [*(printable(str(name)) for name in audit.keys), "record", "in the original"]
     table = [[*head, "probably right"]]
     for row in rows:
         *keys, record, frequency, right = row.values()
         record = "-" if record is None else f"{record:,}"
         shown = [on_one_line(value) for value in keys]
         table.append([*shown, record, f"{frequency:,}", f"{right:.4g}"])
-    sides = "<" * len(found.keys) + ">"
+    sides = "<" * len(audit.keys) + ">"
     yield Part("Claims that are most probably right", rows=table, sides=sides)
 
 
@@ -64,28 +64,31 @@ def public_audit_page(
     need_jinja()
     facts = [
         ("released", counted(found.records[1], "record")),
-        ("known of a person", " x ".join(printable(str(one)) for one in found.keys)),
+        (
+            "known of a person",
+            " x ".join(printable(str(attribute)) for attribute in found.keys),
+        ),
     ]
     rows = [["what an intruder may do", "of the original's people", "beside others"]]
     more = found.more_than_others
     claims = "claim that a record is a person"
     beside = _beside(found.identity, "claims" in more)
     rows.append([claims, _right(found), beside if _many(found) else "not said"])
-    for one in found.attributes:
-        name = printable(str(one.target))
-        if one.guessed < _FEWEST_GUESSES:
+    for attribute in found.attributes:
+        name = printable(str(attribute.target))
+        if attribute.guessed < _FEWEST_GUESSES:
             told = f"fewer than {_FEWEST_GUESSES:,} guesses", "not said"
         else:
-            right = f"{round(100 * one.share)} % right"
-            told = right, _beside(one, f"guesses of {name}" in more)
+            right = f"{round(100 * attribute.share)} % right"
+            told = right, _beside(attribute, f"guesses of {name}" in more)
         rows.append([f"guess {name}", *told])
     if found.copies is not None and found.records[1] >= _FEWEST:
         low, high = found.copies.interval()
-        known = "unknown" if math.isnan(high) else f"at most {_class(high)} %"
-        known = "not seen" if low == 0.0 else known
+        extent = "unknown" if math.isnan(high) else f"at most {_class(high)} %"
+        extent = "not seen" if low == 0.0 else extent
         beside = "not compared" if math.isnan(found.copies.excess) else "as many"
         beside = "more" if "copies" in more else beside
-        rows.append(["find records that look like copies", known, beside])
+        rows.append(["find records that look like copies", extent, beside])
     verdict = _verdict(found)
     part = Part("What the file tells of the people behind it", rows=rows)
     return render(
@@ -101,57 +104,57 @@ def public_audit_page(
     )
 
 
-def _many(found: Audit) -> bool:
+def _many(audit: Audit) -> bool:
     """Return whether what is said of claims is not about few people."""
-    return not 0 < found.claims < _FEWEST
+    return not 0 < audit.claims < _FEWEST
 
 
-def _share(found: Audit) -> str:
+def _share(audit: Audit) -> str:
     """Return the share of right claims, rounded up to a class."""
-    share = found.expected_right_claims / found.claims if found.claims else 0.0
+    share = audit.expected_right_claims / audit.claims if audit.claims else 0.0
     return _class(share)
 
 
-def _right(found: Audit) -> str:
+def _right(audit: Audit) -> str:
     """Return the share of right claims in words, if there are many."""
     few = f"fewer than {_FEWEST} claims"
-    return f"at most {_share(found)} % right" if _many(found) else few
+    return f"at most {_share(audit)} % right" if _many(audit) else few
 
 
-def _verdict(found: Audit) -> str:
+def _verdict(audit: Audit) -> str:
     """Return the answer in a sentence or two; nothing of what few people tell."""
     few = {
-        f"guesses of {printable(str(one.target))}"
-        for one in found.attributes
-        if one.guessed < _FEWEST_GUESSES
+        f"guesses of {printable(str(guess.target))}"
+        for guess in audit.attributes
+        if guess.guessed < _FEWEST_GUESSES
     }
-    if not _many(found):
+    if not _many(audit):
         return (
             f"Fewer than {_FEWEST} released records are unique by the keys. How often "
             "claims about them are right would be about single people, and is not said."
         )
-    more = [one for one in found.more_than_others if one not in few]
+    more = [guess for guess in audit.more_than_others if guess not in few]
     than = ""
     if more:
         than = (
             f" The file tells more of these people than of others, by {listed(more)}."
         )
-    if not found.claims:
+    if not audit.claims:
         return f"No released record is unique by the keys.{than}"
     return (
         "Of 100 claims that a released record is a certain person, at most "
-        f"{_share(found)} are expected to be right.{than}"
+        f"{_share(audit)} are expected to be right.{than}"
     )
 
 
 def _class(share: float) -> str:
     """Return the next class above a share, in per cent."""
-    most = next(one for one in CLASSES if share <= one * (1.0 + 1e-12))
+    most = next(bound for bound in CLASSES if share <= bound * (1.0 + 1e-12))
     return f"{100 * most:.3g}"
 
 
-def _beside(found: IdentityClaims | AttributeGuesses, more: bool) -> str:
+def _beside(claims: IdentityClaims | AttributeGuesses, more: bool) -> str:
     """Return whether more is right than about other people, in words."""
-    if math.isnan(found.excess_interval()[0]):
+    if math.isnan(claims.excess_interval()[0]):
         return "not compared"
     return "more often" if more else "as often"

@@ -33,12 +33,12 @@ def set_rows(
     """Return a row for each set of keys, the worst first, after a header row."""
     head = ["keys", "k", "unsafe before", "after", "smallest f"]
     lines = [[*head, name_of("max_risk", "stages")]]
-    for one in (sets[at] for at in worst_first(sets)):
-        before, after = one["risk"]["original"], one["risk"]["protected"]
+    for key_set in (sets[at] for at in worst_first(sets)):
+        before, after = key_set["risk"]["original"], key_set["risk"]["protected"]
         lines.append(
             [
-                " x ".join(map(name, one["keys"])),
-                "-" if one["k"] is None else f"{one['k']:,}",
+                " x ".join(map(name, key_set["keys"])),
+                "-" if key_set["k"] is None else f"{key_set['k']:,}",
                 f"{before['unsafe_records']:,}",
                 f"{after['unsafe_records']:,}",
                 number(after["k_anonymity"]),
@@ -78,6 +78,6 @@ def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
 
 def _plain(protected: Protected) -> list[dict[str, Any]]:
     return [
-        {"keys": one.keys, "k": one.aim.k, "risk": one.comparison()}
-        for one in protected.sets
+        {"keys": key_set.keys, "k": key_set.aim.k, "risk": key_set.comparison()}
+        for key_set in protected.sets
     ]

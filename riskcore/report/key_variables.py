@@ -27,12 +27,12 @@ def key_variables(
     stages: Mapping[str, Assessment],
 ) -> dict[Hashable, list[KeyVariable]] | None:
     """Return each key variable at each stage, None if its values are on an engine."""
-    files = [one.cells for one in stages.values()]
+    files = [assessment.cells for assessment in stages.values()]
     # Collecting the cells of an engine may take long, and was not asked for.
-    if any(isinstance(each, HeldCells) and not each.collected for each in files):
+    if any(isinstance(cells, HeldCells) and not cells.collected for cells in files):
         return None
     return {
-        key: [_of(each, position) for each in files]
+        key: [_of(cells, position) for cells in files]
         for position, key in enumerate(files[0].keys)
     }
 

@@ -92,9 +92,9 @@ def cost_text(cost: Any) -> str:
             "entropy": "entropy",
         }[cost]
     return ", ".join(
-        f"{name} {_one_cost(one)}"
-        for key, given in cost.items()
-        for name, one in _each_cost(key, given)
+        f"{name} {_one_cost(amount)}"
+        for key, key_cost in cost.items()
+        for name, amount in _each_cost(key, key_cost)
     )
 
 
@@ -109,7 +109,7 @@ def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
     """Return the cost of a key, or of its categories, with their names."""
     if not isinstance(cost, Mapping):
         return [(label(key), cost)]
-    return [(f"{label(key)}[{label(code)}]", one) for code, one in cost.items()]
+    return [(f"{label(key)}[{label(code)}]", amount) for code, amount in cost.items()]
 
 
 def threshold_facts(settings: Settings) -> list[tuple[str, str]]:

@@ -156,8 +156,10 @@ def class_chart(
 
     Nothing in it can be moved: it is made at once, however many risks there are.
     """
-    found = [_distributions(one, level) for one in stages.values()]
-    risks = [pair[0] for pair in found if pair]
+    distributions = [
+        _distributions(assessment, level) for assessment in stages.values()
+    ]
+    risks = [pair[0] for pair in distributions if pair]
     edges = shared_edges(risks)
     outlines = [
         Outline(f"stage-{stage % _KINDS}", name, class_counts(own, edges))
@@ -191,24 +193,24 @@ def chart_views(
 ) -> list[ChartView]:
     """Return the charts; charts of one level have the same classes."""
     views = []
-    for level, given in ((RECORDS, threshold), (HOUSEHOLDS, household_threshold)):
-        found = [_distributions(one, level) for one in stages.values()]
-        if None in found:
+    for level, limit in ((RECORDS, threshold), (HOUSEHOLDS, household_threshold)):
+        distributions = [_distributions(entry, level) for entry in stages.values()]
+        if None in distributions:
             continue
-        pairs = [pair for pair in found if pair]
+        pairs = [pair for pair in distributions if pair]
         edges = shared_edges(pair[0] for pair in pairs)
-        include = [] if given is None else [given]
+        include = [] if limit is None else [limit]
         curves = [risk_curve(own, include=include, edges=edges) for own, _ in pairs]
         outlines = [
             Outline(f"stage-{stage % _KINDS}", name, curve.counts)
             for stage, (name, curve) in enumerate(zip(stages, curves, strict=True))
         ]
-        for stage, (one, (own, units), curve) in enumerate(
+        for stage, (entry, (own, units), curve) in enumerate(
             zip(outlines, pairs, curves, strict=True)
         ):
-            others = tuple(each for each in outlines if each is not one)
+            others = tuple(outline for outline in outlines if outline is not entry)
             views.append(
-                ChartView(stage, level, one.name, own, units, curve, given, others)
+                ChartView(stage, level, entry.name, own, units, curve, limit, others)
             )
     return views
 

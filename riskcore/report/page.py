@@ -104,8 +104,8 @@ def page(
     labels = labels or file.cells.labels
     provenance = provenance or Provenance()
     by_stage = [
-        stage_figures(one, *thresholds, (unsafe or {}).get(name), k)
-        for name, one in stages.items()
+        stage_figures(entry, *thresholds, (unsafe or {}).get(name), k)
+        for name, entry in stages.items()
     ]
     return render(
         "office.html",
@@ -124,8 +124,8 @@ def page(
         key_variables=_key_variables(stages),
         suppression=_suppression(suppressed, file.cells.n) if suppressed else None,
         utility=None if utility is None else section_view(utility),
-        open=[one for one in leaks if one["accepted"] is None],
-        accepted=[one for one in leaks if one["accepted"] is not None],
+        open=[entry for entry in leaks if entry["accepted"] is None],
+        accepted=[entry for entry in leaks if entry["accepted"] is not None],
         not_examined=not_examined and no_role_text(not_examined),
         remarks=remarks,
         tiles=tiles,
@@ -163,11 +163,11 @@ def assessment_page(
         name: ", ".join(f"{x:.8g}" for x in values if x is not None)
         for name, values in asked.items()
     }
-    known = assessment.numeric
+    numeric = assessment.numeric
     start = thresholds[0] if thresholds else None
     if rate is not None:
-        found = finite(assessment.risk_threshold(rate=rate))
-        start = start if found is None else found
+        rate_threshold = finite(assessment.risk_threshold(rate=rate))
+        start = start if rate_threshold is None else rate_threshold
     return page(
         {"original": assessment},
         title=title,
@@ -181,7 +181,7 @@ def assessment_page(
         ],
         not_examined=not_examined,
         remarks=[*_weights(assessment), *remarks_of(assessment)],
-        numbers=None if known is None else part_of_numbers(known.to_dict()),
+        numbers=None if numeric is None else part_of_numbers(numeric.to_dict()),
         provenance=provenance,
     )
 
@@ -213,32 +213,32 @@ def protection_page(
     ``examined`` is the verdict on the written file, as `verdict_facts` returns it; by
     default that on the data in memory. Without ``utility`` no cost is shown.
     """
-    one = protected.sets[keys]
+    key_set = protected.sets[keys]
     if examined is None:
         examined = verdict_facts(protected, protected.examination)
     if len(protected.sets) > 1:
         title = f"{title}, set of keys {keys + 1} of {len(protected.sets)}"
     unsafe = None
-    if one.aim.of_households or one.aim.k is not None:
-        comparison = one.comparison()
+    if key_set.aim.of_households or key_set.aim.k is not None:
+        comparison = key_set.comparison()
         unsafe = {stage: of["unsafe_records"] for stage, of in comparison.items()}
     return page(
-        {name: one.stages[name] for name in ("original", "protected")},
+        {name: key_set.stages[name] for name in ("original", "protected")},
         title=title,
-        threshold=finite(one.aim.threshold),
-        household_threshold=finite(one.aim.household_threshold),
+        threshold=finite(key_set.aim.threshold),
+        household_threshold=finite(key_set.aim.household_threshold),
         suppressed=protected.suppressed,
         facts=_protection_facts(protected.settings),
         verdict=examined["verdict"],
         unsafe=unsafe,
-        k=one.aim.k,
+        k=key_set.aim.k,
         leaks=examined["leaks"],
         # In this state the verdict itself names them.
         not_examined=()
         if examined["state"] == "not examined"
         else examined["not_examined"],
         remarks=protection_remarks(protected),
-        tiles=[*tiles_of(protected, one), *_of_verdict(examined)],
+        tiles=[*tiles_of(protected, key_set), *_of_verdict(examined)],
         treated=treatments_view(protected),
         utility=utility,
         labels=protected.labels,
@@ -285,7 +285,9 @@ def protection_pages(
 
     paths = report_paths(Path(path), len(protected.sets))
     positions = sets_with_pages(protected)
-    return {one: maker(at) for one, at in zip(paths, positions, strict=True)}
+    return {
+        report_path: maker(at) for report_path, at in zip(paths, positions, strict=True)
+    }
 
 
 def _protection_facts(settings: Settings) -> list[tuple[str, str]]:
@@ -306,10 +308,12 @@ def _check(
 ) -> None:
     if not stages:
         raise ValueError("no stages: give at least one assessment")
-    sizes = {name: one.cells.n for name, one in stages.items()}
+    sizes = {name: assessment.cells.n for name, assessment in stages.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"stages with different numbers of records: {sizes}")
-    without = [name for name, one in stages.items() if one.households is None]
+    without = [
+        name for name, assessment in stages.items() if assessment.households is None
+    ]
     if without and len(without) < len(stages):
         raise ValueError(f"stages without households: {', '.join(without)}")
     if thresholds[1] is not None and without:
@@ -332,9 +336,12 @@ def _suppression(suppressed: Mapping[Any, int], n: int) -> dict[str, Any]:
 def _below(by_stage: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Return a row for each k: the numbers of records and cells with f below k."""
     return [
-        [str(each[0]["k"])]
-        + [_at_stages([one[units] for one in each]) for units in ("records", "cells")]
-        for each in zip(*(stage["below"] for stage in by_stage), strict=True)
+        [str(row[0]["k"])]
+        + [
+            _at_stages([counts[units] for counts in row])
+            for units in ("records", "cells")
+        ]
+        for row in zip(*(stage["below"] for stage in by_stage), strict=True)
     ]
 
 
@@ -342,12 +349,12 @@ def _key_variables(
     stages: Mapping[str, Assessment],
 ) -> list[tuple[Hashable, list[str]]] | None:
     """Return each key with its counts, None if they are unknown."""
-    found = key_variables(stages)
-    if found is None:
+    variables = key_variables(stages)
+    if variables is None:
         return None
     return [
-        (key, [_at_stages(counts) for counts in zip(*each, strict=True)])
-        for key, each in found.items()
+        (key, [_at_stages(counts) for counts in zip(*by_stage, strict=True)])
+        for key, by_stage in variables.items()
     ]
 
 

@@ -89,11 +89,15 @@ def _drawing(
     others: Sequence[Outline] = (),
 ) -> list[str]:
     """Return bars, outlines, curve and axes."""
-    most = max(int(each.max()) for each in (counts, *(one.counts for one in others)))
+    most = max(
+        int(heights.max())
+        for heights in (counts, *(outline.counts for outline in others))
+    )
     marks = _count_marks(most)
     outlines = (
-        f'<path class="other {one.kind}" d="{_outline(one.counts, edges, marks[-1])}"/>'
-        for one in others
+        f'<path class="other {outline.kind}" '
+        f'd="{_outline(outline.counts, edges, marks[-1])}"/>'
+        for outline in others
     )
     return [
         _classes(counts, edges, marks),
@@ -188,7 +192,9 @@ def _descriptions(counts: Counts, edges: Risks, others: Sequence[Outline]) -> li
     above = counts[::-1].cumsum()[::-1].tolist()
     lines = []
     for k, count in enumerate(counts.tolist()):
-        more = "".join(f"; {one.name}: {int(one.counts[k]):,}" for one in others)
+        more = "".join(
+            f"; {outline.name}: {int(outline.counts[k]):,}" for outline in others
+        )
         lines.append(
             f"{counted(count, 'record')}, {readable(count / n, 2)} %{more}; "
             f"at or above {digits(float(edges[k]))}: {counted(above[k], 'record')}, "

@@ -31,10 +31,10 @@ class Tile(NamedTuple):
 _NAMES = {one.name: one.names.get("page", "") for one in FIGURES}
 
 
-def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
+def tiles_of(protected: Protected, key_set: KeySet) -> list[Tile]:
     """Return unsafe records, the cost in values, and expected re-identifications."""
-    found = one.comparison()
-    before, after = found["original"], found["protected"]
+    stages = key_set.comparison()
+    before, after = stages["original"], stages["protected"]
 
     def both(name: str) -> Figure:
         return _arrow(before[name], after[name])
@@ -44,7 +44,7 @@ def tiles_of(protected: Protected, one: KeySet) -> list[Tile]:
         Tile(
             f"Unsafe {unit}s",
             [both("unsafe_records")],
-            [f"of {one.protected.cells.n:,}, before \u2192 after"],
+            [f"of {key_set.protected.cells.n:,}, before \u2192 after"],
         ),
         _cost(protected),
         Tile(
@@ -75,24 +75,24 @@ def _cost(protected: Protected) -> Tile:
 
 def treatments_view(protected: Protected) -> dict[str, Any] | None:
     """Return the tables of the treated columns, None if no column was treated."""
-    found = treatment_facts(protected)
-    if found is None:
+    facts = treatment_facts(protected)
+    if facts is None:
         return None
     pairs = [
-        (each["columns"], _arrow(each["before"], each["after"]), _change(each))
-        for each in found["correlations"]
+        (effect["columns"], _arrow(effect["before"], effect["after"]), _change(effect))
+        for effect in facts["correlations"]
     ]
-    pairs.sort(key=lambda each: -each[2])
+    pairs.sort(key=lambda effect: -effect[2])
     return {
         "rules": [
-            _rule(name, one["rules"], found)
-            for one in found["rules"]
-            for name in one["columns"]
+            _rule(name, treatment["rules"], facts)
+            for treatment in facts["rules"]
+            for name in treatment["columns"]
         ],
         "moments": [
-            (name, _moments(each["before"], each["after"]))
-            for name, each in found["columns"].items()
-            if each["before"] is not None
+            (name, _moments(effect["before"], effect["after"]))
+            for name, effect in facts["columns"].items()
+            if effect["before"] is not None
         ],
         "weighted": protected.settings.weight is not None,
         "correlations": [(names, figure) for names, figure, _ in pairs[:_MOST]],
@@ -100,9 +100,9 @@ def treatments_view(protected: Protected) -> dict[str, Any] | None:
     }
 
 
-def _rule(name: str, rules: list[str], found: Mapping[str, Any]) -> dict[str, Any]:
+def _rule(name: str, rules: list[str], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return how a column was treated, and the share of its values that changed."""
-    count, of = found["altered"][name], found["values"][name]
+    count, of = facts["altered"][name], facts["values"][name]
     exact = f"{count:,} of {of:,} values"
     share = f"{readable(count / of if of else 0.0, 2)} %"
     return {"name": name, "rules": "; ".join(rules), "share": (share, exact)}
@@ -112,9 +112,11 @@ def _moments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Figure
     """Return mean, standard deviation and median, before and after."""
     both = before, after
     return [
-        _arrow(*(each["mean"] for each in both)),
-        _arrow(*(math.sqrt(each["variance"]) for each in both)),
-        _arrow(*(each["quantiles"][len(each["quantiles"]) // 2] for each in both)),
+        _arrow(*(moments["mean"] for moments in both)),
+        _arrow(*(math.sqrt(moments["variance"]) for moments in both)),
+        _arrow(
+            *(moments["quantiles"][len(moments["quantiles"]) // 2] for moments in both)
+        ),
     ]
 
 

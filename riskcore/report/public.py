@@ -149,8 +149,10 @@ class PublicClasses:
         """
         rates: list[float | None] = []
         for k, view in enumerate(self.views):
-            known = [self.views[i] for i, rate in enumerate(rates) if rate is not None]
-            spread = all(_spread(_differences(view, other)) for other in known)
+            rated_views = [
+                self.views[i] for i, rate in enumerate(rates) if rate is not None
+            ]
+            spread = all(_spread(_differences(view, other)) for other in rated_views)
             safe = spread and self._leaves_all_open(k)
             rates.append(view.distribution.reidentification_rate if safe else None)
         return rates
@@ -161,11 +163,11 @@ class PublicClasses:
         A risk is largest if all others are at the lower bounds of their classes, and
         smallest if they are at the upper bounds.
         """
-        one, counts = self.views[view], self.counts[view]
-        low, high = self.edges[:-1], np.minimum(self.edges[1:], one.limit)
-        classes = np.searchsorted(self.edges[1:-1], one.risk, "right")
-        widest = float(np.max((high - low)[classes] * one.together))
-        total = one.distribution.expected_reidentifications
+        own_view, counts = self.views[view], self.counts[view]
+        low, high = self.edges[:-1], np.minimum(self.edges[1:], own_view.limit)
+        classes = np.searchsorted(self.edges[1:-1], own_view.risk, "right")
+        widest = float(np.max((high - low)[classes] * own_view.together))
+        total = own_view.distribution.expected_reidentifications
         above = total - math.fsum((counts * low).tolist())
         below = math.fsum((counts * high).tolist()) - total
         return above >= widest and below >= widest
@@ -285,12 +287,12 @@ def public_population(assessment: Assessment) -> float | None:
 
 def model_facts(assessment: Assessment) -> list[tuple[str, str]]:
     """Return what the model beside the weights says, in words without its figures."""
-    beside, found = assessment.beside, assessment.by_model
-    if found is None:
+    beside, estimate = assessment.beside, assessment.by_model
+    if estimate is None:
         failed = beside is not None and beside.failure
         words = "no estimate; the weights may say far too little"
         return [("latent-class model", words)] if failed else []
-    by_model = found.expected_reidentifications
+    by_model = estimate.expected_reidentifications
     times = by_model / assessment.expected_reidentifications
     if not apart(times, 1.0):
         return []
@@ -338,7 +340,7 @@ def step_up(x: float) -> float:
     """
     unit = 10.0 ** math.floor(math.log10(x))
     steps = (float(f"{step * unit:.1g}") for step in (1, 2, 5, 10))
-    return next(one for one in steps if one >= x)
+    return next(candidate for candidate in steps if candidate >= x)
 
 
 def threshold_shown(threshold: float) -> float:

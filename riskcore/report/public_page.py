@@ -71,8 +71,8 @@ def public_page(
     cells = assessment.cells
     if cells.counted is not None:
         raise cells.counted.refuse_single("a page for publication")
-    one = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
-    return _Report((one,)).page(
+    key_set = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
+    return _Report((key_set,)).page(
         title=title,
         what=_RISK,
         use=_ALONE,
@@ -109,13 +109,13 @@ def public_protection_page(
     household_threshold = _shown(settings.household_threshold)
     sets = [
         _KeySet(
-            one.protected,
+            key_set.protected,
             threshold,
             household_threshold,
             examined["goals_met"],
-            one.aim.k,
+            key_set.aim.k,
         )
-        for one in protected.sets
+        for key_set in protected.sets
     ]
     return _Report(tuple(sets)).page(
         title=title,
@@ -162,8 +162,8 @@ class _KeySet:
     @cached_property
     def views(self) -> list[View]:
         limits = [
-            math.inf if one is None or not self.safe else one
-            for one in (self.threshold, self.household_threshold)
+            math.inf if threshold is None or not self.safe else threshold
+            for threshold in (self.threshold, self.household_threshold)
         ]
         limits[0] = min(limits[0], self._largest_by_counts)
         return views_of(self.assessment, *limits)
@@ -203,15 +203,15 @@ class _Report:
 
     @cached_property
     def views(self) -> list[View]:
-        return [view for one in self.sets for view in one.views]
+        return [view for key_set in self.sets for view in key_set.views]
 
     @cached_property
     def classes(self) -> PublicClasses | None:
         unsafe_at = [
             threshold
-            for one in self.sets
-            if one.safe is False
-            for threshold in (one.threshold, one.household_threshold)
+            for key_set in self.sets
+            if key_set.safe is False
+            for threshold in (key_set.threshold, key_set.household_threshold)
             if threshold is not None
         ]
         return public_classes(self.views, unsafe_at)
@@ -234,7 +234,7 @@ class _Report:
             use=use,
             verdict=verdict,
             n=self._n,
-            keys=[one.assessment.cells.keys for one in self.sets],
+            keys=[key_set.assessment.cells.keys for key_set in self.sets],
             fewest=FEWEST,
             coarse=COARSE,
             of_households=self.sets[0].assessment.households is not None,
@@ -260,10 +260,10 @@ class _Report:
         """The risks of records and of households, none without classes of risk."""
         if self.classes is None:
             return []
-        sets = [i for i, one in enumerate(self.sets) for _ in one.views]
-        counts = [each.tolist() for each in self.classes.counts]
+        sets = [i for i, key_set in enumerate(self.sets) for _ in key_set.views]
+        counts = [part.tolist() for part in self.classes.counts]
         parts = zip(sets, self.views, counts, self.classes.rates(), strict=True)
-        return [_Risk(k, *each) for k, each in enumerate(parts)]
+        return [_Risk(k, *part) for k, part in enumerate(parts)]
 
     def _name(self, risk: _Risk) -> str:
         name = "household risk" if risk.view.household else "individual risk"
@@ -295,7 +295,9 @@ class _Report:
         columns = [dict(self._column(i)) for i in range(len(self.sets))]
         names = dict.fromkeys(name for column in columns for name in column)
         if self._many:
-            same = [n for n in names if len({one.get(n) for one in columns}) == 1]
+            same = [
+                n for n in names if len({figures.get(n) for figures in columns}) == 1
+            ]
             others = [name for name in names if name not in same]
             rows = [[columns[i][name] for name in others] for i in self._ranked]
             return {
@@ -311,7 +313,7 @@ class _Report:
 
     def _by_set(self, rows: list[list[str]]) -> list[dict[str, Any]]:
         """Return the lines of the ranked sets of keys."""
-        keys = [one.assessment.cells.keys for one in self.sets]
+        keys = [key_set.assessment.cells.keys for key_set in self.sets]
         return [
             {"number": i + 1, "keys": keys[i], "values": values}
             for i, values in zip(self._ranked, rows, strict=True)

@@ -232,12 +232,12 @@ def _write(
 ) -> dict[str, Any]:
     """Write the safe file with its records and reports; return the private record."""
     named = ("allow_unsafe", "record", "public_record")
-    given: Any = {
+    settings: Any = {
         **how,
         **{name: wanted[name] for name in named if name in wanted},
         "overwrite": overwrite,
     }
-    options = complete(WriteSettings, given)
+    options = complete(WriteSettings, settings)
     parts = _parts(say, f"writing {wanted['file']}")
     with warnings.catch_warnings():
         # The figures have them all.

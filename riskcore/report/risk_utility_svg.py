@@ -40,7 +40,7 @@ def spots(
         ]
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
     # The marks of neighbors alternate above and below.
-    ranked = sorted(points, key=lambda one: (one[1], one[0]))
+    ranked = sorted(points, key=lambda point: (point[1], point[0]))
     for i, (risk, loss, mark, best) in enumerate(ranked):
         x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
         kind = " ".join(

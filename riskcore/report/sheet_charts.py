@@ -26,19 +26,19 @@ class PartChart(NamedTuple):
 
 
 @singledispatch
-def part_charts(found: Any) -> list[PartChart | None]:
+def part_charts(result: Any) -> list[PartChart | None]:
     """Return a chart, or None, for each of the first parts of a sheet."""
     return []
 
 
 @part_charts.register
-def _(found: Diversity) -> list[PartChart | None]:
-    return [_by_values(one) for one in found.variables]
+def _(result: Diversity) -> list[PartChart | None]:
+    return [_by_values(variable) for variable in result.variables]
 
 
 @part_charts.register
-def _(found: SpecialUniques) -> list[PartChart | None]:
-    table = found.contributions()
+def _(result: SpecialUniques) -> list[PartChart | None]:
+    table = result.contributions()
     names = [shortened(key, _LONGEST) for key in table["key"].tolist()]
     shares = np.nan_to_num(table["share"]).tolist()
     caption = (
@@ -49,18 +49,18 @@ def _(found: SpecialUniques) -> list[PartChart | None]:
 
 
 @part_charts.register
-def _(found: Audit) -> list[PartChart | None]:
-    charts: list[PartChart | None] = [_of_claims(found)]
-    if found.attributes:
-        charts.append(_of_guesses(found))
+def _(result: Audit) -> list[PartChart | None]:
+    charts: list[PartChart | None] = [_of_claims(result)]
+    if result.attributes:
+        charts.append(_of_guesses(result))
     return charts
 
 
-def _of_claims(found: Audit) -> PartChart | None:
+def _of_claims(audit: Audit) -> PartChart | None:
     """Return the chart of the shares of claims that are right."""
-    if not found.claims:
+    if not audit.claims:
         return None
-    identity = found.identity
+    identity = audit.identity
     rows = {
         "with the keys of somebody": identity.matched,
         "expected to be right": identity.expected_right,
@@ -69,26 +69,26 @@ def _of_claims(found: Audit) -> PartChart | None:
     if others is not None and not np.isnan(others.right):
         rows["right about other people"] = others.right
     caption = "Shares of the claims, 0 to 100 %."
-    shares = [min(max(each / found.claims, 0.0), 1.0) for each in rows.values()]
+    shares = [min(max(count / audit.claims, 0.0), 1.0) for count in rows.values()]
     return PartChart(caption, share_rows([*rows], shares, caption))
 
 
-def _of_guesses(found: Audit) -> PartChart:
+def _of_guesses(audit: Audit) -> PartChart:
     """Return the chart of the shares of right guesses."""
     rows = {}
-    for one in found.attributes:
-        name = shortened(one.target, _LONGEST)
-        rows[f"{name}, people of the original"] = one.share
-        rows[f"{name}, other people"] = one.share_there
+    for guesses in audit.attributes:
+        name = shortened(guesses.target, _LONGEST)
+        rows[f"{name}, people of the original"] = guesses.share
+        rows[f"{name}, other people"] = guesses.share_there
     caption = "Shares of right guesses, 0 to 100 %."
     shares = np.nan_to_num([*rows.values()]).tolist()
     return PartChart(caption, share_rows([*rows], shares, caption))
 
 
-def _by_values(one: SensitiveVariable) -> PartChart:
+def _by_values(variable: SensitiveVariable) -> PartChart:
     """Return the chart of the records by the number of values in their cell."""
-    labels, counts = records_by_values(one)
-    name = shortened(one.name, _LONGEST)
+    labels, counts = records_by_values(variable)
+    name = shortened(variable.name, _LONGEST)
     caption = (
         f"Records by the number of different values of {name} in their cell. In cells "
         "with one value, marked, who finds the cell learns the value."
@@ -96,11 +96,11 @@ def _by_values(one: SensitiveVariable) -> PartChart:
     return PartChart(caption, column_plot(labels, counts, 2, "distinct l", caption))
 
 
-def records_by_values(one: SensitiveVariable) -> tuple[list[str], list[int]]:
+def records_by_values(variable: SensitiveVariable) -> tuple[list[str], list[int]]:
     """Return numbers of values from 0, as text, and the records in such cells."""
-    values = np.minimum(one.distinct_l, MOST_VALUES)
-    records = np.bincount(values, one.cells.records).astype(int).tolist()
+    values = np.minimum(variable.distinct_l, MOST_VALUES)
+    records = np.bincount(values, variable.cells.records).astype(int).tolist()
     labels = [str(place) for place in range(len(records))]
-    if one.distinct_l.max() > MOST_VALUES:
+    if variable.distinct_l.max() > MOST_VALUES:
         labels[-1] = f"{MOST_VALUES} or more"
     return labels, records

@@ -48,21 +48,21 @@ def sheet_page(
     )
 
 
-def public_rules_page(found: Any, *, title: str = "Rules of the release") -> str:
+def public_rules_page(checked: Any, *, title: str = "Rules of the release") -> str:
     """Return the rules that a file keeps or breaks as a page of HTML for publication.
 
     The numbers found would be figures of single records, and are left out.
     """
     need_jinja()
     rows = [("rule", "of", "asked", "")]
-    for rule in found.rules:
+    for rule in checked.rules:
         asked = rule.asked
         if rule.rule in _MEASURED:
             asked = threshold_shown(asked)
         kept = {True: "kept", False: "BROKEN"}.get(rule.passed, "not judged")
         rows.append((rule.title, rule.of, f"{asked:,}", kept))
-    verdict = found.verdict_in_public
-    facts = [("records", f"{found.records:,}")]
+    verdict = checked.verdict_in_public
+    facts = [("records", f"{checked.records:,}")]
     sheet = Sheet("Rules of the release", facts, [Part("Rules", rows=rows)], verdict)
     return render(
         "sheet.html",

@@ -48,8 +48,8 @@ def summary(
         if goal is not None:
             threshold = assessment.risk_threshold(**{name: goal})
             records = assessment.unsafe_count(threshold)
-            found = {"threshold": finite(threshold), "records": records}
-            figures[f"for_{name}"] = {name: goal, **found}
+            outcome = {"threshold": finite(threshold), "records": records}
+            figures[f"for_{name}"] = {name: goal, **outcome}
     if households is not None:
         figures["households"] = {
             **households,

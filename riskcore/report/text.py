@@ -76,10 +76,12 @@ def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
 def _not_examined(columns: list[dict[str, Any]]) -> Part:
     """Return the columns without a role: what they may be, and how many are unique."""
     rows = [["column", "type", "own value", "role", "why"]]
-    for one in columns:
-        role = "-" if one["proposed_role"] is None else f"{one['proposed_role']}?"
-        own = f"{one['own_value']:,}"
-        rows.append([label(one["column"]), one["type"], own, role, one["reason"]])
+    for column in columns:
+        role = "-" if column["proposed_role"] is None else f"{column['proposed_role']}?"
+        own = f"{column['own_value']:,}"
+        rows.append(
+            [label(column["column"]), column["type"], own, role, column["reason"]]
+        )
     title = "Not examined, as they have no role: records with a value of their own"
     said = ["A role with a question mark is a proposal: see riskcore describe."]
     return Part(title, rows=rows, sides="<<><<", sentences=said)
@@ -87,11 +89,11 @@ def _not_examined(columns: list[dict[str, Any]]) -> Part:
 
 def _not_read(columns: list[str]) -> Part:
     """Return that columns without a role were not looked at, and why."""
-    one = len(columns) == 1
+    single = len(columns) == 1
     said = (
-        f"Not examined, as {'it has' if one else 'they have'} no role, and the file is "
-        f"counted in batches: {listed_columns(columns)}. riskcore describe reads the "
-        f"whole file into memory and examines {'it' if one else 'them'}."
+        f"Not examined, as {'it has' if single else 'they have'} no role, and the file "
+        f"is counted in batches: {listed_columns(columns)}. riskcore describe reads "
+        f"the whole file into memory and examines {'it' if single else 'them'}."
     )
     return Part(sentences=_wrapped(said), indents=_UNTITLED)
 
@@ -105,15 +107,15 @@ def _target(target: dict[str, Any], units: str) -> Part:
         else f"at most {counted(target['unsafe'], 'unsafe record')}"
     )
     if target["threshold"] is not None:
-        found = (
+        answer = (
             f"risk threshold {target['threshold']:.8g}; "
             f"{units} at or above it: {target[units]:,}"
         )
     elif of_rate:
-        found = "no threshold is needed, the rate of the file is low enough"
+        answer = "no threshold is needed, the rate of the file is low enough"
     else:
-        found = "only a risk threshold above the maximum risk"
-    return Part(sentences=[f"For {goal}: {found}"], indents=_UNTITLED)
+        answer = "only a risk threshold above the maximum risk"
+    return Part(sentences=[f"For {goal}: {answer}"], indents=_UNTITLED)
 
 
 def _households(figures: dict[str, Any]) -> Part:
@@ -154,8 +156,8 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     file = {name: record[name] for name in ("records", "intake")}
     models = {
         name: None
-        for one in record["sets"]
-        if (name := one["risk"]["original"].get("population_model"))
+        for entry in record["sets"]
+        if (name := entry["risk"]["original"].get("population_model"))
     }
     if models:
         unit = settings["cluster"]
@@ -172,8 +174,10 @@ def protection_text(record: dict[str, Any], title: str) -> str:
     if settings["level"] == "household":
         facts.append(("level", "one row for each household"))
     if settings["person"] is not None:
-        known = settings["known_waves"]
-        waves = "all waves" if known is None else f"any {counted(known, 'wave')}"
+        wave_count = settings["known_waves"]
+        waves = (
+            "all waves" if wave_count is None else f"any {counted(wave_count, 'wave')}"
+        )
         said = f"one row for each person; an intruder knows {waves} of a person"
         facts.append(("counted", said))
     facts.append(("recoded", _recoded(settings["recodings"])))
@@ -183,7 +187,9 @@ def protection_text(record: dict[str, Any], title: str) -> str:
         "Protection",
         facts,
         parts,
-        sentences=[line for one in record["weight_remarks"] for line in _wrapped(one)],
+        sentences=[
+            line for entry in record["weight_remarks"] for line in _wrapped(entry)
+        ],
         head=[*_verdict(record)],
     ).text(title)
 
@@ -193,7 +199,7 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     if len(sets) > _MOST_TABLES:
         yield Part(rows=set_rows(sets), sides="<>", indents=_UNTITLED)
     else:
-        yield from (_key_set(one, settings) for one in sets)
+        yield from (_key_set(key_set, settings) for key_set in sets)
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
     if record["treated"] is not None:
         yield from _treated(record["treated"], record["records"])
@@ -204,10 +210,10 @@ def _verdict(record: dict[str, Any]) -> Iterator[Part]:
     yield Part(sentences=_wrapped(record["verdict"]), indents=_UNTITLED)
     yield Part("Verdict", [(name, text) for name, text in record["lines"]])
     leaks: dict[bool, list[str]] = {True: [], False: []}
-    for one in record["leaks"]:
-        open_ = one["accepted"] is None
-        more = f"-> {one['advice']}" if open_ else f"-> accepted: {one['accepted']}"
-        leaks[open_] += [*_wrapped(one["text"]), *_wrapped(more, "   ")]
+    for leak in record["leaks"]:
+        open_ = leak["accepted"] is None
+        more = f"-> {leak['advice']}" if open_ else f"-> accepted: {leak['accepted']}"
+        leaks[open_] += [*_wrapped(leak["text"]), *_wrapped(more, "   ")]
     for open_, title in ((True, "Open leaks"), (False, "Accepted leaks")):
         if leaks[open_]:
             yield Part(title, sentences=leaks[open_])
@@ -227,11 +233,11 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 def _treated(treated: dict[str, Any], records: int) -> Iterator[Part]:
     """Yield what became of the treated columns."""
     said = []
-    for one in treated["rules"]:
-        names = ", ".join(map(label, one["columns"]))
-        counts = [treated["altered"][name] for name in one["columns"]]
+    for treatment in treated["rules"]:
+        names = ", ".join(map(label, treatment["columns"]))
+        counts = [treated["altered"][name] for name in treatment["columns"]]
         shares = ", ".join(f"{100 * count / records:.3g} %" for count in counts)
-        rules = "; then ".join(one["rules"])
+        rules = "; then ".join(treatment["rules"])
         said += _wrapped(f"{names}: {rules} ({shares} of the values changed)")
     yield Part("Treated columns", sentences=said)
     if treated["columns"]:
@@ -242,9 +248,9 @@ def _effects(columns: dict[str, Any]) -> list[list[str]]:
     """Return moments and quantiles of columns before and after treatment."""
     head = ["", "", "mean", "sd", "5 %", "25 %", "median", "75 %", "95 %", "zero"]
     rows = [head]
-    for name, one in columns.items():
+    for name, effect in columns.items():
         for when in ("before", "after"):
-            of = one[when]
+            of = effect[when]
             if of is None:
                 continue
             numbers = [of["mean"], math.sqrt(of["variance"]), *of["quantiles"]]
@@ -263,29 +269,34 @@ def _recoded(recodings: dict[str, Any]) -> str:
     return ", ".join(names) or "nothing"
 
 
-def _key_set(one: dict[str, Any], settings: dict[str, Any]) -> Part:
+def _key_set(key_set: dict[str, Any], settings: dict[str, Any]) -> Part:
     """Return the thresholds and the figures at each stage of one set of keys."""
     stages = [
-        ["", *one["risk"]],
-        *([row.label, *row.values] for row in table([*one["risk"].values()], "stages")),
+        ["", *key_set["risk"]],
+        *(
+            [row.label, *row.values]
+            for row in table([*key_set["risk"].values()], "stages")
+        ),
     ]
-    title = f"Keys {' x '.join(map(label, one['keys']))}"
-    return Part(title, _thresholds(one, settings), stages, "<>", indents=(2, 4))
+    title = f"Keys {' x '.join(map(label, key_set['keys']))}"
+    return Part(title, _thresholds(key_set, settings), stages, "<>", indents=(2, 4))
 
 
-def _thresholds(one: dict[str, Any], settings: dict[str, Any]) -> list[tuple[str, str]]:
+def _thresholds(
+    key_set: dict[str, Any], settings: dict[str, Any]
+) -> list[tuple[str, str]]:
     """Return the thresholds of one set of keys, given or found for a rate."""
-    pairs = [] if one["k"] is None else [("k", f"{one['k']:,}")]
+    pairs = [] if key_set["k"] is None else [("k", f"{key_set['k']:,}")]
     if settings["strata"]:
         pairs.append(("strata", ", ".join(map(label, settings["strata"]))))
     for unit, name in (("", "risk"), ("household_", "household risk")):
         asked = settings[f"{unit}rate"]
-        value = one[f"{unit}threshold"]
+        value = key_set[f"{unit}threshold"]
         if asked is None and settings[f"{unit}threshold"] is None:
             continue
-        found = "none needed" if value is None else f"{value:.8g}"
+        limit = "none needed" if value is None else f"{value:.8g}"
         why = "" if asked is None else f", for a rate of {percent(asked)}"
-        pairs.append((f"{name} threshold", found + why))
+        pairs.append((f"{name} threshold", limit + why))
     return pairs
 
 
@@ -322,9 +333,9 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     unique = "Sample uniques that are unique in the population"
     parts = [Part(unique, rows=_estimates(figures), sides="<>")]
     reasons = [
-        f"{one['model']}: {one['reason']}"
-        for one in figures["estimates"]
-        if one["reason"]
+        f"{estimate['model']}: {estimate['reason']}"
+        for estimate in figures["estimates"]
+        if estimate["reason"]
     ]
     if reasons:
         missing = "Estimates at a bound, and models that could not be fitted"
@@ -358,18 +369,18 @@ def _estimates(figures: dict[str, Any]) -> list[list[str]]:
     interval = f"{100 * figures['level']:.4g} % interval"
     head = ["", "expected", interval, "with the fit's error", "AIC"]
     lines = [[*head, "population uniques", "parameters"]]
-    for one in figures["estimates"]:
+    for estimate in figures["estimates"]:
         lines.append(
             [
-                one["model"],
-                _or_dash(one["tau"], ",.6g"),
-                _span(one["low"], one["high"]),
-                _span(one["wide_low"], one["wide_high"]),
-                _or_dash(one["aic"], ",.1f"),
-                _or_dash(one["population_uniques"], ",.6g"),
+                estimate["model"],
+                _or_dash(estimate["tau"], ",.6g"),
+                _span(estimate["low"], estimate["high"]),
+                _span(estimate["wide_low"], estimate["wide_high"]),
+                _or_dash(estimate["aic"], ",.1f"),
+                _or_dash(estimate["population_uniques"], ",.6g"),
                 ", ".join(
                     f"{name} {_or_dash(value, '.6g')}"
-                    for name, value in one["parameters"].items()
+                    for name, value in estimate["parameters"].items()
                 ),
             ]
         )

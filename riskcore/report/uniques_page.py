@@ -14,23 +14,32 @@ _SCALE = "sample uniques that are unique in the population"
 
 
 def uniques_page(
-    found: UniquesEstimates, *, title: str, provenance: Provenance | None = None
+    uniques: UniquesEstimates, *, title: str, provenance: Provenance | None = None
 ) -> str:
     """Return the report of estimates of population uniques as HTML."""
     need_jinja()
     provenance = provenance or Provenance()
-    truth = math.nan if found.truth is None else float(found.truth)
-    marks = [(one.model, one.tau, one.low, one.high) for one in found.estimates]
+    truth = math.nan if uniques.truth is None else float(uniques.truth)
+    marks = [
+        (estimate.model, estimate.tau, estimate.low, estimate.high)
+        for estimate in uniques.estimates
+    ]
     drawing, end = interval_drawing(marks, _SCALE, truth)
-    sizes = found.fitted_sizes(_SIZES)
+    sizes = uniques.fitted_sizes(_SIZES)
     return render(
         "uniques.html",
         title=title,
-        verdict=f"Smallest AIC: {found.best}; {found.advice}." if found.best else "",
-        found=found,
-        level=f"{100 * found.level:.4g}",
-        estimates=[_row(one) for one in found.estimates],
-        reasons=[(one.model, one.reason) for one in found.estimates if one.reason],
+        verdict=f"Smallest AIC: {uniques.best}; {uniques.advice}."
+        if uniques.best
+        else "",
+        found=uniques,
+        level=f"{100 * uniques.level:.4g}",
+        estimates=[_row(estimate) for estimate in uniques.estimates],
+        reasons=[
+            (estimate.model, estimate.reason)
+            for estimate in uniques.estimates
+            if estimate.reason
+        ],
         drawing=drawing,
         end=end,
         sizes=range(1, _SIZES + 1),
@@ -43,14 +52,14 @@ def uniques_page(
     )
 
 
-def _row(one: Estimate) -> list[tuple[str, str]]:
+def _row(estimate: Estimate) -> list[tuple[str, str]]:
     """Return the cells of a row, each rounded and with all digits."""
     return [
-        _shown(one.tau),
-        _span(one.low, one.high),
-        _span(one.wide_low, one.wide_high),
-        (known(one.aic, ",.1f"),) * 2,
-        _shown(one.population_uniques),
+        _shown(estimate.tau),
+        _span(estimate.low, estimate.high),
+        _span(estimate.wide_low, estimate.wide_high),
+        (known(estimate.aic, ",.1f"),) * 2,
+        _shown(estimate.population_uniques),
     ]
 
 

@@ -19,9 +19,11 @@ def comparison_page(found: Comparison, *, title: str) -> str:
         title=title,
         verdict="",
         found=found,
-        names=[one.key for one in found.keys],
+        names=[key_comparison.key for key_comparison in found.keys],
         percent=utility_text.percent,
-        recoded=any(one.recoded is not None for one in found.keys),
+        recoded=any(
+            key_comparison.recoded is not None for key_comparison in found.keys
+        ),
         view=utility_view(found),
         studies=studies_view(found),
     )
@@ -31,7 +33,7 @@ def trials_page(tried: Trials, *, title: str) -> str:
     """Return the report of protections tried as HTML, for internal use."""
     need_jinja()
     figures = tried.to_dict()
-    marks = {one.name: str(mark) for mark, one in enumerate(tried.trials, 1)}
+    marks = {trial.name: str(mark) for mark, trial in enumerate(tried.trials, 1)}
     front = tried.front()
     points = [(*at, marks[name], name in front) for name, at in tried.points().items()]
     return render(
@@ -44,8 +46,8 @@ def trials_page(tried: Trials, *, title: str) -> str:
         by_key=utility_text.trial_key_rows(figures, whole_label),
         front=utility_text.FRONT,
         said=[
-            {"mark": mark, "name": one.name, "text": text}
-            for mark, one in enumerate(tried.trials, 1)
-            for text in (*([one.reason] if one.reason else []), *one.warnings)
+            {"mark": mark, "name": trial.name, "text": text}
+            for mark, trial in enumerate(tried.trials, 1)
+            for text in (*([trial.reason] if trial.reason else []), *trial.warnings)
         ],
     )

@@ -41,22 +41,24 @@ def comparison_text(figures: Plain, title: str) -> str:
 def _comparison_parts(figures: Plain) -> Iterator[Part]:
     if figures["verdicts"]:
         yield Part("Verdicts", sentences=_wrapped(figures["verdicts"]))
-    for one in figures["models"]:
+    for entry in figures["models"]:
         yield Part(
-            f"Model {printable(one['formula'])}",
-            model_facts(one, figures["labels"]),
-            coefficient_rows(one),
+            f"Model {printable(entry['formula'])}",
+            model_facts(entry, figures["labels"]),
+            coefficient_rows(entry),
             "<<<>><",
-            _wrapped(one["notes"]),
+            _wrapped(entry["notes"]),
             spaced=True,
         )
-    for one in figures["tables"]:
-        if one["cells"]:
-            yield _table(one)
+    for entry in figures["tables"]:
+        if entry["cells"]:
+            yield _table(entry)
     keys = figures["keys"]
     named = partial(with_label, labels=figures["labels"])
     yield Part("Keys", rows=key_rows(keys, named), sides="<<>")
-    reasons = [f"{label(one['key'])}: {one['reason']}" for one in keys if one["reason"]]
+    reasons = [
+        f"{label(entry['key'])}: {entry['reason']}" for entry in keys if entry["reason"]
+    ]
     tables = distance_rows(keys)
     yield Part("Weighted tables of the keys", (), tables, "<>", reasons)
     lost = loss_rows(figures)
@@ -80,17 +82,17 @@ def _wrapped(sentences: list[str]) -> list[str]:
     """Return sentences as lines for a terminal, the first line of each to the left."""
     return [
         line
-        for one in sentences
+        for sentence in sentences
         for line in textwrap.wrap(
-            printable(one), _WIDTH, subsequent_indent="  ", break_on_hyphens=False
+            printable(sentence), _WIDTH, subsequent_indent="  ", break_on_hyphens=False
         )
     ]
 
 
 def with_label(name: Any, labels: Mapping[str, str], form: Name = label) -> str:
     """Return the name of a column, followed by the label that a file has for it."""
-    found = labels.get(str(name))
-    return form(name) if found is None else f"{form(name)} ({form(found)})"
+    file_label = labels.get(str(name))
+    return form(name) if file_label is None else f"{form(name)} ({form(file_label)})"
 
 
 # --- models and tables of users ---
@@ -98,12 +100,12 @@ def with_label(name: Any, labels: Mapping[str, str], form: Name = label) -> str:
 
 def model_facts(model: Plain, labels: Mapping[str, str], form: Name = label) -> Facts:
     """Return what a model is of, and the records it rests on."""
-    known = [with_label(name, labels, form) for name in _variables(model, labels)]
-    bases = [category_of(form(x), form(one)) for x, one in model["base"].items()]
+    variables = [with_label(name, labels, form) for name in _variables(model, labels)]
+    bases = [category_of(form(x), form(base)) for x, base in model["base"].items()]
     errors = "robust, with weights" if model["weighted"] else "of the model"
     return [
         (f"{model['kind']} model of", form(model["response"])),
-        *([("variables", ", ".join(known))] if known else []),
+        *([("variables", ", ".join(variables))] if variables else []),
         *([("compared with", ", ".join(bases))] if bases else []),
         *records_facts(model),
         ("standard errors", errors),
@@ -142,17 +144,24 @@ def coefficient_rows(
         return []
     estimates = [f"{when} (95 % interval)" for when in _WHEN]
     rows = [["", *estimates, "overlap", "difference, s.e.", ""]]
-    for one in model["coefficients"]:
-        found = [
-            number(one[when])
+    for coefficient in model["coefficients"]:
+        texts = [
+            number(coefficient[when])
             + ("" if ends is None else interval.format(*map(number, ends)))
-            for when, ends in ((x, one[f"interval_{x}"]) for x in _WHEN)
+            for when, ends in ((x, coefficient[f"interval_{x}"]) for x in _WHEN)
         ]
         compared = (
-            percent(_rounded(one["overlap"])),
-            number(_rounded(one["difference"])),
+            percent(_rounded(coefficient["overlap"])),
+            number(_rounded(coefficient["difference"])),
         )
-        rows.append([form(one["term"]), *found, *compared, _CHANGES[one["change"]]])
+        rows.append(
+            [
+                form(coefficient["term"]),
+                *texts,
+                *compared,
+                _CHANGES[coefficient["change"]],
+            ]
+        )
     return rows
 
 
@@ -179,15 +188,15 @@ def cell_rows(table: Plain, most: int, form: Name = label) -> list[list[str]]:
     cells = table["cells"]
     ranked = sorted(range(len(cells)), key=lambda i: (-abs(cells[i]["change"]), i))
     rows = [["", "before", "after", "change, points", "95 % margin", ""]]
-    for one in (cells[i] for i in sorted(ranked[:most])):
+    for cell in (cells[i] for i in sorted(ranked[:most])):
         rows.append(
             [
-                " x ".join(map(form, one["categories"])),
-                percent(one["share_before"]),
-                percent(one["share_after"]),
-                number(100 * one["change"]),
-                f"± {number(100 * one['margin'])}",
-                "leaves its interval" if one["outside"] else "",
+                " x ".join(map(form, cell["categories"])),
+                percent(cell["share_before"]),
+                percent(cell["share_after"]),
+                number(100 * cell["change"]),
+                f"± {number(100 * cell['margin'])}",
+                "leaves its interval" if cell["outside"] else "",
             ]
         )
     return rows
@@ -223,13 +232,13 @@ def whole(value: int | None) -> str:
 def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the categories and entropy of the keys by file, after a header row."""
     rows = [["", "", *_WHEN]]
-    for one in keys:
-        found = one["original"], one["safe"]
-        shown = name(one["key"])
+    for key in keys:
+        stages = key["original"], key["safe"]
+        shown = name(key["key"])
         for what, values in (
-            ("categories", [whole(stage["categories"]) for stage in found]),
-            ("records in the smallest", [whole(x["smallest_records"]) for x in found]),
-            ("entropy, bits", [number(stage["entropy"]) for stage in found]),
+            ("categories", [whole(stage["categories"]) for stage in stages]),
+            ("records in the smallest", [whole(x["smallest_records"]) for x in stages]),
+            ("entropy, bits", [number(stage["entropy"]) for stage in stages]),
         ):
             rows.append([shown, what, *values])
             shown = ""
@@ -244,22 +253,22 @@ def distance_rows(
     With ``entropy`` it has the entropy in the original and in the safe file, otherwise
     the shares of missing values.
     """
-    known = any(one["share_lost"] is not None for one in keys)
-    lost = ["information lost"] if known else []
+    has_loss = any(key["share_lost"] is not None for key in keys)
+    lost = ["information lost"] if has_loss else []
     two = ["missing before", "after"]
     if entropy:
         two = ["entropy, bits: original", "safe file"]
     rows = [["", "suppressed", *two, "TV", *lost]]
-    for one in keys:
-        safe = one["safe"]
+    for key in keys:
+        safe = key["safe"]
         if entropy:
-            stages = [number(x["entropy"]) for x in (one["original"], safe)]
+            stages = [number(x["entropy"]) for x in (key["original"], safe)]
         else:
-            before = one["recoded"] or one["original"]
+            before = key["recoded"] or key["original"]
             stages = [percent(x["missing_share"]) for x in (before, safe)]
-        distance = number(one["total_variation"])
-        row = [name(one["key"]), whole(one["suppressed"]), *stages, distance]
-        rows.append([*row, percent(one["share_lost"])] if known else row)
+        distance = number(key["total_variation"])
+        row = [name(key["key"]), whole(key["suppressed"]), *stages, distance]
+        rows.append([*row, percent(key["share_lost"])] if has_loss else row)
     return rows
 
 
@@ -267,33 +276,33 @@ def loss_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the categories that lost most by suppression, after a header row."""
     head = ["", "category", "records before", "after", "lost"]
     rows = [[*head, "share of the known before", "after"]]
-    for one in figures["losses"]["categories"][:_LISTED]:
-        counts = whole(one["records_before"]), whole(one["records_after"])
-        shares = (percent(one[f"known_{when}"]) for when in ("before", "after"))
-        names = name(one["key"]), name(one["category"])
-        rows.append([*names, *counts, percent(one["lost"]), *shares])
+    for loss in figures["losses"]["categories"][:_LISTED]:
+        counts = whole(loss["records_before"]), whole(loss["records_after"])
+        shares = (percent(loss[f"known_{when}"]) for when in ("before", "after"))
+        names = name(loss["key"]), name(loss["category"])
+        rows.append([*names, *counts, percent(loss["lost"]), *shares])
     return rows
 
 
 def change_sentence(figures: Plain) -> str:
     """Return how far shares among the known values changed."""
-    found = figures["losses"]
-    one, mean = found["largest_change"], found["mean_total_variation_of_values"]
-    shares = (percent(one[f"known_{when}"]) for when in ("before", "after"))
+    losses = figures["losses"]
+    change, mean = losses["largest_change"], losses["mean_total_variation_of_values"]
+    shares = (percent(change[f"known_{when}"]) for when in ("before", "after"))
     return (
-        f"Among the known values, the share of {category(one)} changed most, from "
+        f"Among the known values, the share of {category(change)} changed most, from "
         f"{' to '.join(shares)}; mean TV over the keys {number(mean)}"
     )
 
 
-def category(one: Plain) -> str:
+def category(entry: Plain) -> str:
     """Return a category with its key."""
-    return f"{label(one['key'])}={label(one['category'])}"
+    return f"{label(entry['key'])}={label(entry['category'])}"
 
 
-def lost_most(one: Plain | None) -> str:
+def lost_most(loss: Plain | None) -> str:
     """Return the share that a category lost and its name, a dash if none did."""
-    return "-" if one is None else f"{percent(one['lost'])} of {category(one)}"
+    return "-" if loss is None else f"{percent(loss['lost'])} of {category(loss)}"
 
 
 def _pairs(figures: Plain) -> Part:
@@ -311,7 +320,9 @@ def _pairs(figures: Plain) -> Part:
 
 def most_changed(pairs: list[Plain]) -> list[Plain]:
     """Return the pairs of keys, the pair with the most changed table first."""
-    return sorted(pairs, key=lambda one: -(one["total_variation"] or 0.0))
+    return sorted(
+        pairs, key=lambda key_comparison: -(key_comparison["total_variation"] or 0.0)
+    )
 
 
 def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
@@ -321,8 +332,8 @@ def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
     return [
         head,
         *(
-            [" x ".join(map(name, one["keys"])), *(number(one[x]) for x in figures)]
-            for one in pairs
+            [" x ".join(map(name, pair["keys"])), *(number(pair[x]) for x in figures)]
+            for pair in pairs
         ),
     ]
 
@@ -331,18 +342,18 @@ def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the moments and quantiles of columns of numbers, after a header row."""
     quantiles = [f"{100 * share:g} % quantile" for share in figures["quantiles"]]
     rows = [["", "", *_WHEN]]
-    for one in figures["numbers"]:
-        found = [one[when] for when in _WHEN]
+    for column in figures["numbers"]:
+        stages = [column[when] for when in _WHEN]
         lines = [
-            (x, [whole(each[x]) for each in found]) for x in ("records", "missing")
+            (x, [whole(stage[x]) for stage in stages]) for x in ("records", "missing")
         ]
         for x in ("mean", "variance"):
-            lines.append((x, [number(each[x]) for each in found]))
+            lines.append((x, [number(stage[x]) for stage in stages]))
         for i, x in enumerate(quantiles):
-            values = [each["quantiles"] and each["quantiles"][i] for each in found]
+            values = [stage["quantiles"] and stage["quantiles"][i] for stage in stages]
             lines.append((x, [number(value) for value in values]))
         for i, (what, values) in enumerate(lines):
-            rows.append(["" if i else name(one["column"]), what, *values])
+            rows.append(["" if i else name(column["column"]), what, *values])
     return rows
 
 
@@ -352,10 +363,10 @@ def correlation_rows(correlations: list[Plain], name: Name = label) -> list[list
         ["", "before", "after"],
         *(
             [
-                " x ".join(map(name, one["columns"])),
-                *(number(one[when]) for when in ("before", "after")),
+                " x ".join(map(name, correlation["columns"])),
+                *(number(correlation[when]) for when in ("before", "after")),
             ]
-            for one in correlations
+            for correlation in correlations
         ),
     ]
 
@@ -375,37 +386,37 @@ def _strata(figures: Plain) -> Part:
 
 def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the suppressed values by stratum and key, after a header row."""
-    keys = [one["key"] for one in figures["keys"]]
+    keys = [entry["key"] for entry in figures["keys"]]
     rows = [["", "records", *map(name, keys)]]
-    for one in figures["strata"]["rows"]:
-        row = [" x ".join(map(name, one["stratum"])), whole(one["records_before"])]
+    for entry in figures["strata"]["rows"]:
+        row = [" x ".join(map(name, entry["stratum"])), whole(entry["records_before"])]
         for key in keys:
-            share = percent(one["rate"][key])
-            row.append(f"{whole(one['suppressed'][key])} ({share})")
+            share = percent(entry["rate"][key])
+            row.append(f"{whole(entry['suppressed'][key])} ({share})")
         rows.append(row)
     return rows
 
 
 def propensity_lines(figures: Plain) -> list[str]:
     """Return what the propensity score shows, and what it does not, in sentences."""
-    found = figures["propensity"]
-    terms = "main effects and pairs" if found["interactions"] else "main effects"
-    if found["pmse"] is None:
-        return [f"Propensity score ({terms}): none, {found['reason']}"]
-    pmse, ratio = found["pmse"], found["ratio"]
+    propensity = figures["propensity"]
+    terms = "main effects and pairs" if propensity["interactions"] else "main effects"
+    if propensity["pmse"] is None:
+        return [f"Propensity score ({terms}): none, {propensity['reason']}"]
+    pmse, ratio = propensity["pmse"], propensity["ratio"]
     lines = [
-        f"Propensity score ({terms}, {counted(found['parameters'], 'parameter')}): "
-        f"pMSE {number(pmse)}. It would be 0 if the score could not tell the safe file "
-        "from the original"
-        + (", and it cannot." if pmse == 0 else f". {_beside_sampling(found)}")
+        f"Propensity score ({terms}, "
+        f"{counted(propensity['parameters'], 'parameter')}): pMSE {number(pmse)}. It "
+        "would be 0 if the score could not tell the safe file from the original"
+        + (", and it cannot." if pmse == 0 else f". {_beside_sampling(propensity)}")
     ]
-    if found["told_apart"]:
+    if propensity["told_apart"]:
         lines.append(
-            f"{counted(found['told_apart'], 'record')} can be assigned to a file with "
-            "certainty, because their category occurs in one file only."
+            f"{counted(propensity['told_apart'], 'record')} can be assigned to a file "
+            "with certainty, because their category occurs in one file only."
         )
-    if found["reason"]:
-        lines.append(f"Note: {found['reason']}.")
+    if propensity["reason"]:
+        lines.append(f"Note: {propensity['reason']}.")
     if ratio is not None and pmse > 0:
         lines.append(
             "This is not a test: the safe file is a changed copy of the original."
@@ -413,26 +424,26 @@ def propensity_lines(figures: Plain) -> list[str]:
     return lines
 
 
-def _beside_sampling(found: Plain) -> str:
+def _beside_sampling(propensity: Plain) -> str:
     """Return what a pMSE means beside that of two samples of one population."""
-    if found["ratio"] is None:
+    if propensity["ratio"] is None:
         return "Nothing is known to compare it with"
-    more = "less" if found["ratio"] < 1 else "more"
+    more = "less" if propensity["ratio"] < 1 else "more"
     return (
-        f"Two samples of one population would give {number(found['expected'])}; this "
-        f"is {number(found['ratio'])} times as much, so the files differ {more} than "
-        "two such samples."
+        "Two samples of one population would give "
+        f"{number(propensity['expected'])}; this is {number(propensity['ratio'])} "
+        f"times as much, so the files differ {more} than two such samples."
     )
 
 
 def trials_text(figures: Plain, title: str) -> str:
     """Return the figures of `Trials.to_dict` as text."""
     said = [
-        f"{mark} {label(one['name'])}: {reason}"
-        for mark, one in enumerate(figures["candidates"], 1)
+        f"{mark} {label(trial['name'])}: {reason}"
+        for mark, trial in enumerate(figures["candidates"], 1)
         for reason in (
-            *([one["reason"]] if one["reason"] else []),
-            *(f"warning: {warning}" for warning in one["warnings"]),
+            *([trial["reason"]] if trial["reason"] else []),
+            *(f"warning: {warning}" for warning in trial["warnings"]),
         )
     ]
     by_key, left = "Values suppressed / categories left, by key", (2, 2)
@@ -473,24 +484,24 @@ _OF_TRIAL: dict[str, tuple[str, Callable[[Any], str]]] = {
 def trial_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the risk and utility of each candidate, after a header row."""
     rows = [["", "candidate", "state", *(title for title, _ in _OF_TRIAL.values())]]
-    for mark, one in enumerate(figures["candidates"], 1):
-        state = "failed" if one["state"] is None else one["state"]
-        star = " *" if one["front"] else ""
-        figures_of = [form(one[figure]) for figure, (_, form) in _OF_TRIAL.items()]
-        rows.append([str(mark), f"{name(one['name'])}{star}", state, *figures_of])
+    for mark, trial in enumerate(figures["candidates"], 1):
+        state = "failed" if trial["state"] is None else trial["state"]
+        star = " *" if trial["front"] else ""
+        figures_of = [form(trial[figure]) for figure, (_, form) in _OF_TRIAL.items()]
+        rows.append([str(mark), f"{name(trial['name'])}{star}", state, *figures_of])
     return rows
 
 
 def trial_key_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the suppressed values and remaining categories by candidate and key."""
     tried = [
-        (mark, one, one["suppressed"], one["categories"])
-        for mark, one in enumerate(figures["candidates"], 1)
-        if one["suppressed"] is not None
+        (mark, trial, trial["suppressed"], trial["categories"])
+        for mark, trial in enumerate(figures["candidates"], 1)
+        if trial["suppressed"] is not None
     ]
     keys = dict.fromkeys(key for *_, suppressed, _ in tried for key in suppressed)
     rows = [["", "candidate", *map(name, keys)]]
-    for mark, one, suppressed, left in tried:
+    for mark, trial, suppressed, left in tried:
         counts = (f"{whole(suppressed.get(x))} / {whole(left.get(x))}" for x in keys)
-        rows.append([str(mark), name(one["name"]), *counts])
+        rows.append([str(mark), name(trial["name"]), *counts])
     return rows

@@ -50,10 +50,10 @@ def losses_of(protected: Protected) -> list[CategoryLoss]:
 
 
 def utility_view(
-    found: Comparison, pairs: int | None = None, strata: int | None = None
+    comparison: Comparison, pairs: int | None = None, strata: int | None = None
 ) -> dict[str, Any]:
     """Return the values that every page of a comparison shows."""
-    figures = found.to_dict()
+    figures = comparison.to_dict()
     named = partial(utility_text.with_label, labels=figures["labels"], form=whole_label)
     ranked = utility_text.most_changed(figures["pairs"])
     by_stratum = utility_text.stratum_rows(figures, whole_label)
@@ -62,9 +62,9 @@ def utility_view(
         "keys": utility_text.key_rows(figures["keys"], named),
         "distances": utility_text.distance_rows(figures["keys"], name=whole_label),
         "tables": [
-            {**_table_of_key(one), "name": named(one.key)}
-            for one in found.keys
-            if one.table
+            {**_table_of_key(entry), "name": named(entry.key)}
+            for entry in comparison.keys
+            if entry.table
         ],
         "numbers": utility_text.number_rows(figures, named),
         "correlations": utility_text.correlation_rows(
@@ -72,16 +72,18 @@ def utility_view(
         ),
         "pairs": utility_text.pair_rows(ranked[:pairs], whole_label),
         "more_pairs": len(ranked) - len(ranked[:pairs]),
-        "mean": utility_text.number(found.mean_total_variation),
-        "means_known": found.mean_total_variation is not None,
+        "mean": utility_text.number(comparison.mean_total_variation),
+        "means_known": comparison.mean_total_variation is not None,
         "losses": utility_text.loss_rows(figures, whole_label),
         "strata": listed,
         "more_strata": len(by_stratum) - len(listed),
         "reasons": [
-            {"name": one.key, "reason": one.reason} for one in found.keys if one.reason
+            {"name": entry.key, "reason": entry.reason}
+            for entry in comparison.keys
+            if entry.reason
         ],
         "propensity": [
-            one.rstrip(".") for one in utility_text.propensity_lines(figures)
+            entry.rstrip(".") for entry in utility_text.propensity_lines(figures)
         ],
     }
 
@@ -98,25 +100,30 @@ def _table_of_key(one: KeyComparison) -> dict[str, Any]:
     }
 
 
-def studies_view(found: Comparison) -> dict[str, Any]:
+def studies_view(comparison: Comparison) -> dict[str, Any]:
     """Return the values of the sections on the models and tables of a user."""
-    figures = found.to_dict()
+    figures = comparison.to_dict()
     models, tables = figures["models"], figures["tables"]
     return {
         "verdicts": [
-            *(_verdict(one["formula"], one) for one in models),
-            *(_verdict(f"Table {' x '.join(one['columns'])}", one) for one in tables),
+            *(_verdict(study["formula"], study) for study in models),
+            *(
+                _verdict(f"Table {' x '.join(study['columns'])}", study)
+                for study in tables
+            ),
         ],
         "models": [
             {
-                "name": one["formula"],
-                "facts": utility_text.model_facts(one, figures["labels"], whole_label),
-                "rows": utility_text.coefficient_rows(one, whole_label, "\n{} to {}"),
-                "notes": [note[0].upper() + note[1:] for note in one["notes"]],
+                "name": study["formula"],
+                "facts": utility_text.model_facts(
+                    study, figures["labels"], whole_label
+                ),
+                "rows": utility_text.coefficient_rows(study, whole_label, "\n{} to {}"),
+                "notes": [note[0].upper() + note[1:] for note in study["notes"]],
             }
-            for one in models
+            for study in models
         ],
-        "tables": [_table_view(one) for one in tables if one["cells"]],
+        "tables": [_table_view(study) for study in tables if study["cells"]],
     }
 
 

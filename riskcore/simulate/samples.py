@@ -204,10 +204,10 @@ def _stratified(
     population: Ints, n: ArrayLike, stratum: Ints, rng: np.random.Generator
 ) -> Ints:
     count = int(stratum.max(initial=-1)) + 1
-    given = arguments.numbers("n", n, "whole numbers of records", kinds="iu")
-    if given.shape not in {(), (count,)}:
-        raise ValueError(f"n: {count} strata, but shape {given.shape}")
-    sizes = np.broadcast_to(given, count)
+    numbers = arguments.numbers("n", n, "whole numbers of records", kinds="iu")
+    if numbers.shape not in {(), (count,)}:
+        raise ValueError(f"n: {count} strata, but shape {numbers.shape}")
+    sizes = np.broadcast_to(numbers, count)
     drawn = np.zeros(len(population), dtype=np.int64)
     order = np.argsort(stratum, kind="stable")
     ends = np.cumsum(np.bincount(stratum, minlength=count))
@@ -218,10 +218,10 @@ def _stratified(
 
 def _strata(values: ArrayLike, length: int) -> Ints:
     """Return the position of each cell's stratum among the distinct ones."""
-    given = np.asarray(values)
-    if given.shape != (length,):
-        raise ValueError(f"strata: shape {given.shape}, but {length} cells")
-    stratum: Ints = np.unique(given, return_inverse=True)[1]
+    labels = np.asarray(values)
+    if labels.shape != (length,):
+        raise ValueError(f"strata: shape {labels.shape}, but {length} cells")
+    stratum: Ints = np.unique(labels, return_inverse=True)[1]
     return stratum
 
 
@@ -247,6 +247,8 @@ def _population_and_sample(
 
 def _frequencies(name: str, values: ArrayLike) -> Ints:
     """Return cell frequencies, or refuse them."""
-    given = arguments.numbers(name, values, "whole numbers", kinds="iu", dimensions=1)
-    arguments.refuse(name, (given < 0) | (given > 2**53), "in [0, 2^53]")
-    return given.astype(np.int64, copy=False)
+    frequencies = arguments.numbers(
+        name, values, "whole numbers", kinds="iu", dimensions=1
+    )
+    arguments.refuse(name, (frequencies < 0) | (frequencies > 2**53), "in [0, 2^53]")
+    return frequencies.astype(np.int64, copy=False)

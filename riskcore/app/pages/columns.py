@@ -31,12 +31,12 @@ FOR_THE_REST = ("sensitive", "harmless", "identifier", "key")
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
     """Return the columns with their roles."""
-    found = bench.description()
-    if found is None:
+    description = bench.description()
+    if description is None:
         return {"rows": None, "names": bench.names}
-    rows = [_row(bench, one) for one in found.columns]
+    rows = [_row(bench, column) for column in description.columns]
     return {
-        "records": found.records,
+        "records": description.records,
         "rows": rows,
         "roles": ROLES,
         "proposed": any(row["role"] is None and row["proposed"] for row in rows),
@@ -90,14 +90,14 @@ def _words(name: str, role: str | None) -> str:
 
 def accept(bench: Workbench, _: Form) -> str:
     """Give all columns without a role the role that they seem to have."""
-    found = bench.description()
-    if found is None:
+    description = bench.description()
+    if description is None:
         raise RefusedError(said("columns", "reading"))
     undecided = bench.undecided
     proposed = {
-        str(one.name): one.proposed.role
-        for one in found.columns
-        if one.proposed.role in ROLES
+        str(column.name): column.proposed.role
+        for column in description.columns
+        if column.proposed.role in ROLES
     }
     rival = _rivals(bench, proposed)
     roles: dict[str, str | None] = {
@@ -126,15 +126,15 @@ def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
 
 def rest(bench: Workbench, form: Form) -> str:
     """Give all columns without a role and without a proposal the role of a form."""
-    role, found = form.text("role"), bench.description()
-    assert found is not None
+    role, description = form.text("role"), bench.description()
+    assert description is not None
     if role not in FOR_THE_REST:
         raise ValueError(f"{role!r} is not a role for several columns")
     undecided = bench.undecided
     roles: dict[str, str | None] = {
-        str(one.name): role
-        for one in found.columns
-        if str(one.name) in undecided and one.proposed.role not in ROLES
+        str(column.name): role
+        for column in description.columns
+        if str(column.name) in undecided and column.proposed.role not in ROLES
     }
     words = said("columns", "rest_given", n=len(roles), role=said("roles", role))
     bench.set_roles(roles, words)

@@ -68,18 +68,18 @@ def _usual(bench: Workbench) -> list[int]:
 
 def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
     """Return the values of a comparison that is there."""
-    found = result.found
-    if found is None:
+    comparison = result.found
+    if comparison is None:
         return {"why": result.reason, "work": "failed"}
-    view = utility_view(found, _PAIRS, _STRATA)
+    view = utility_view(comparison, _PAIRS, _STRATA)
     for name, texts in _TEXTS.items():
         view[name] = rewritten(view[name], texts, numbers)
     view["mean"] = in_format(view["mean"], numbers)
-    view["propensity"] = [in_format(one, numbers) for one in view["propensity"]]
+    view["propensity"] = [in_format(entry, numbers) for entry in view["propensity"]]
     return {
         "view": view,
-        "missing": found.newly_missing,
-        "lost": found.share_lost,
+        "missing": comparison.newly_missing,
+        "lost": comparison.share_lost,
         "percent": lambda share: in_format(utility_text.percent(share), numbers),
         "studies": _studies(result.studies, numbers),
     }
@@ -91,7 +91,7 @@ def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
 def _studies(studies: Iterable[Study], numbers: NumberFormat) -> list[dict[str, Any]]:
     """Return what the page shows of the tables and the models."""
     places = {"tables": count(), "models": count()}
-    return [_study(one, next(places[one.kind]), numbers) for one in studies]
+    return [_study(study, next(places[study.kind]), numbers) for study in studies]
 
 
 def _study(study: Study, place: int, numbers: NumberFormat) -> dict[str, Any]:
@@ -100,20 +100,20 @@ def _study(study: Study, place: int, numbers: NumberFormat) -> dict[str, Any]:
     shown = {"name": name, "place": place, "kind": study.kind}
     if study.found is None:
         return {**shown, "error": study.error}
-    found = studies_view(study.found)
-    verdict = found["verdicts"][0]
-    parts = found["models"] or found["tables"]
-    for one in parts:
-        one["rows"] = rewritten(one["rows"], 1, numbers)
+    sections = studies_view(study.found)
+    verdict = sections["verdicts"][0]
+    parts = sections["models"] or sections["tables"]
+    for part in parts:
+        part["rows"] = rewritten(part["rows"], 1, numbers)
     return {
         **shown,
         "error": "",
         "verdict": verdict,
         "part": parts[0] if parts else None,
         "crossed": [
-            _crossed(one, study.found.weight is not None)
-            for one in study.found.tables
-            if one.cells
+            _crossed(part, study.found.weight is not None)
+            for part in study.found.tables
+            if part.cells
         ],
     }
 
@@ -138,9 +138,9 @@ def _crossed(table: TableComparison, weighted: bool) -> dict[str, Any] | None:
             {
                 "when": when,
                 "body": [
-                    [_count(one, total) for one in [*row, sum(row)]] for row in body
+                    [_count(entry, total) for entry in [*row, sum(row)]] for row in body
                 ],
-                "total": [_count(one, total) for one in [*margins, total]],
+                "total": [_count(entry, total) for entry in [*margins, total]],
             }
         )
     outside = {
@@ -152,7 +152,7 @@ def _crossed(table: TableComparison, weighted: bool) -> dict[str, Any] | None:
     return {
         "rows": rows,
         "columns": columns,
-        "names": [str(one) for one in table.columns],
+        "names": [str(entry) for entry in table.columns],
         "sides": sides,
         "outside": outside,
         "weighted": weighted,
@@ -186,18 +186,23 @@ def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
     tried, history = comparisons.trials(bench), bench.history
     shown, front = str(history.current.number), tried.front()
     points = [
-        (one.expected_reidentifications, one.share_lost, one.name, one.name in front)
-        for one in tried.trials
-        if one.expected_reidentifications is not None and one.share_lost is not None
+        (
+            trial.expected_reidentifications,
+            trial.share_lost,
+            trial.name,
+            trial.name in front,
+        )
+        for trial in tried.trials
+        if trial.expected_reidentifications is not None and trial.share_lost is not None
     ]
-    kinds = {one.name: "unsafe" for one in tried.trials if not one.safe}
+    kinds = {trial.name: "unsafe" for trial in tried.trials if not trial.safe}
     kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
-    links = {one.name: f"/history?version={one.name}" for one in tried.trials}
+    links = {trial.name: f"/history?version={trial.name}" for trial in tried.trials}
     return {
         "drawing": axes_in_format(spots(points, "states-text", links, kinds), numbers)
         if points
         else "",
-        "rows": [_state(bench, one, front) for one in reversed(tried.trials)],
+        "rows": [_state(bench, trial, front) for trial in reversed(tried.trials)],
         "more": len(history.figures) > len(tried.trials),
     }
 
@@ -237,9 +242,9 @@ def table(bench: Workbench, form: Form) -> str:
 def model(bench: Workbench, form: Form) -> str:
     """Add a regression."""
     (asked,) = formulas([form.text("formula")])
-    for one in asked.variables:
-        if one.name not in bench.names:
-            raise RefusedError(said("compare", "unknown", column=one.name))
+    for variable in asked.variables:
+        if variable.name not in bench.names:
+            raise RefusedError(said("compare", "unknown", column=variable.name))
     chosen = comparisons.choices(bench)["models"]
     if asked.text not in chosen:
         _choose(bench, "models", [*chosen, asked.text])

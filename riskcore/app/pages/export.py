@@ -41,7 +41,7 @@ class Exported:
     def paths(self) -> list[tuple[str, Path]]:
         """The files written, each with the name of its text."""
         of = self.files
-        found = [
+        named_paths = [
             ("file", of.file),
             ("record", of.private_record),
             ("public_record", of.public_record),
@@ -49,7 +49,7 @@ class Exported:
             ("report_public", of.public_report),
             ("rules", self.rules),
         ]
-        return [(name, path) for name, path in found if path is not None]
+        return [(name, path) for name, path in named_paths if path is not None]
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:

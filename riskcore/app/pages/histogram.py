@@ -68,15 +68,15 @@ class Axis:
         """Return round numbers of the scale and where they stand."""
         span = self.high - self.low
         power = 10.0 ** np.floor(np.log10(span / 4))
-        step = next(power * one for one in _STEPS if span / (power * one) <= 6)
+        step = next(power * number for number in _STEPS if span / (power * number) <= 6)
         step = max(step, 1.0) if self.whole else step
         first, last = np.ceil(self.low / step), np.floor(self.high / step)
-        found = [float(step * one) for one in np.arange(first, last + 1)]
-        return [(one, self.at(one)) for one in found]
+        marks = [float(step * number) for number in np.arange(first, last + 1)]
+        return [(number, self.at(number)) for number in marks]
 
     def bars(self, counts: Sequence[float], most: float) -> list[dict[str, Any]]:
         """Return the rectangles of the bins; ``most`` is as high as the picture."""
-        found = []
+        rectangles = []
         for low, high, count in zip(
             self.edges[:-1], self.edges[1:], counts, strict=True
         ):
@@ -84,5 +84,5 @@ class Axis:
                 tall = max(round((BOTTOM - TOP) * float(count) / most, 2), 0.5)
                 x, end = self.at(float(low)), self.at(float(high))
                 wide = round(max(end - x - 0.6, 0.6), 2)
-                found.append({"x": x, "y": BOTTOM - tall, "w": wide, "h": tall})
-        return found
+                rectangles.append({"x": x, "y": BOTTOM - tall, "w": wide, "h": tall})
+        return rectangles

@@ -60,28 +60,28 @@ def _number(history: History, form: Form, name: str, usual: int) -> int:
 def _states(history: History, first: int, last: int) -> dict[int, str]:
     """Return how versions lie to the one that is shown; others are on a branch."""
     states: dict[int, str] = {}
-    for one in history.path_to(history.current.number):
-        if one.number < first:
+    for version in history.path_to(history.current.number):
+        if version.number < first:
             break
-        states[one.number] = "path"
-    for one in history.ahead():
-        if one.number > last:
+        states[version.number] = "path"
+    for version in history.ahead():
+        if version.number > last:
             break
-        states[one.number] = "undone"
+        states[version.number] = "undone"
     states[history.current.number] = "shown"
     return states
 
 
-def _row(history: History, one: Version, state: str) -> dict[str, Any]:
+def _row(history: History, version: Version, state: str) -> dict[str, Any]:
     """Return what the page shows of a version."""
     return {
-        "number": one.number,
-        "parent": one.parent,
+        "number": version.number,
+        "parent": version.parent,
         "state": state,
-        "change": one.change,
-        "at": one.at,
-        "name": history.names.get(one.number, ""),
-        "figures": history.figures.get(one.number),
+        "change": version.change,
+        "at": version.at,
+        "name": history.names.get(version.number, ""),
+        "figures": history.figures.get(version.number),
     }
 
 
@@ -90,9 +90,9 @@ def _one(history: History, form: Form) -> dict[str, Any] | None:
     if not form.has("version"):
         return None
     number = _number(history, form, "version", 0)
-    one = history.versions[number]
+    version = history.versions[number]
     state = "shown" if number == history.current.number else ""
-    return {**_row(history, one, state), "text": one.text}
+    return {**_row(history, version, state), "text": version.text}
 
 
 def _chosen(history: History, form: Form, name: str) -> int:
@@ -111,24 +111,24 @@ def _two(history: History, form: Form) -> dict[str, Any] | None:
         return None
     pair = [history.versions[_number(history, form, name, 0)] for name in ("a", "b")]
     try:
-        rules = [rules_of(one.text, form.numbers) for one in pair]
+        rules = [rules_of(side.text, form.numbers) for side in pair]
     except tomllib.TOMLDecodeError as error:
         raise RefusedError(said("history", "not_understood", why=error)) from None
     return {
         "a": pair[0].number,
         "b": pair[1].number,
         "rules": [
-            (*name, *(one.get(name) for one in rules))
+            (*name, *(side.get(name) for side in rules))
             for name in dict.fromkeys([*rules[0], *rules[1]])
             if rules[0].get(name) != rules[1].get(name)
         ],
-        "figures": _figures(history, *(one.number for one in pair)),
+        "figures": _figures(history, *(side.number for side in pair)),
     }
 
 
 def _figures(history: History, a: int, b: int) -> list[dict[str, Any]]:
     """Return the figures of two versions side by side, if one was carried out."""
-    pair = [history.figures.get(one) for one in (a, b)]
+    pair = [history.figures.get(side) for side in (a, b)]
     if pair == [None, None]:
         return []
     return [
@@ -136,8 +136,8 @@ def _figures(history: History, a: int, b: int) -> list[dict[str, Any]]:
             "name": name,
             "share": name in _SHARES,
             "values": [
-                None if one is None else comparisons.figure_of(one.get(name))
-                for one in pair
+                None if side is None else comparisons.figure_of(side.get(name))
+                for side in pair
             ],
         }
         for name in _FIGURES
@@ -158,8 +158,8 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     if not isinstance(value, Mapping) or not value:
         yield name, value
         return
-    for part, one in value.items():
-        yield from _named(f"{name} {part}".strip(), one)
+    for part, content in value.items():
+        yield from _named(f"{name} {part}".strip(), content)
 
 
 def _words(value: Any, numbers: NumberFormat) -> str:
@@ -169,10 +169,10 @@ def _words(value: Any, numbers: NumberFormat) -> str:
     if isinstance(value, int | float):
         return numbers.write(str(value))
     if isinstance(value, Mapping):
-        pairs = (f"{name} = {_words(one, numbers)}" for name, one in value.items())
+        pairs = (f"{name} = {_words(part, numbers)}" for name, part in value.items())
         return ", ".join(pairs) or said("history", "empty")
     if isinstance(value, list):
-        mark = "; " if any(isinstance(one, list | dict) for one in value) else ", "
+        mark = "; " if any(isinstance(part, list | dict) for part in value) else ", "
         return mark.join(_words(x, numbers) for x in value) or said("history", "empty")
     return printable(value)
 
@@ -191,10 +191,10 @@ def name(bench: Workbench, form: Form) -> str:
     """Give a version a name."""
     number = _number(bench.history, form, "version", -1)
     bench.history.name(number, form.text("name"))
-    given = bench.history.names.get(number)
-    if given is None:
+    version_name = bench.history.names.get(number)
+    if version_name is None:
         return said("history", "unnamed", n=number)
-    return said("history", "named", n=number, given=given)
+    return said("history", "named", n=number, given=version_name)
 
 
 PAGE = Page("history", view, {"show": show, "name": name})

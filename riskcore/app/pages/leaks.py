@@ -54,8 +54,8 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "lacking": "",
         "job": job,
         "done": examined is not None,
-        "open": [one for one in items if one["accepted"] is None],
-        "accepted": [one for one in items if one["accepted"] is not None],
+        "open": [entry for entry in items if entry["accepted"] is None],
+        "accepted": [entry for entry in items if entry["accepted"] is not None],
         "not_examined": [*map(str, examined.not_examined)] if examined else [],
         "dropped": _at(bench, _dropped(bench, settings)),
         "identifiers": settings.with_role("identifier"),
@@ -148,8 +148,8 @@ def _fits(
 def _may_be_ids(settings: Settings, name: Hashable) -> bool:
     """Return whether new ids can stand for the values of a column."""
     told = (*settings.columns, settings.weight, *settings.with_role("sensitive"))
-    known = name in told or _is_number(settings, name)
-    return name == settings.household or not known
+    is_used = name in told or _is_number(settings, name)
+    return name == settings.household or not is_used
 
 
 def _is_number(settings: Settings, name: Hashable) -> bool:
@@ -166,14 +166,14 @@ def _dropped(bench: Workbench, settings: Settings) -> list[str]:
 def _renumbered(bench: Workbench, settings: Settings) -> list[str]:
     """Return the columns that get new ids."""
     output, dropped = bench.table("output"), _dropped(bench, settings)
-    given = output.get("renumber")
-    if given is not None:
-        given = [name for name in given if name not in dropped]
-    wanted = {"drop": output.get("drop", ()), "renumber": given}
+    names = output.get("renumber")
+    if names is not None:
+        names = [name for name in names if name not in dropped]
+    wanted = {"drop": output.get("drop", ()), "renumber": names}
     try:
         return [*check_columns(bench.source, settings, wanted)[1]]
     except ValueError:  # the job says so
-        return given or []
+        return names or []
 
 
 # --- what is done ---
@@ -195,7 +195,7 @@ def drop(bench: Workbench, form: Form) -> str:
     """Leave a column out of the file."""
     name, output = _column(bench, form), bench.table("output")
     left = [*output.get("drop", ())]
-    ids = [one for one in output.get("renumber", ()) if one != name]
+    ids = [column for column in output.get("renumber", ()) if column != name]
     more = {"renumber": ids} if ids != [*output.get("renumber", ())] else {}
     return _output(
         bench, "did_drop", name, drop=[*dict.fromkeys([*left, name])], **more
@@ -205,7 +205,9 @@ def drop(bench: Workbench, form: Form) -> str:
 def keep(bench: Workbench, form: Form) -> str:
     """Write a column that was left out."""
     name = _column(bench, form)
-    left = [one for one in bench.table("output").get("drop", ()) if one != name]
+    left = [
+        column for column in bench.table("output").get("drop", ()) if column != name
+    ]
     return _output(bench, "did_keep", name, drop=left or None)
 
 
@@ -219,7 +221,7 @@ def renumber(bench: Workbench, form: Form) -> str:
 def old_ids(bench: Workbench, form: Form) -> str:
     """Keep the ids of a column."""
     name = _column(bench, form)
-    ids = [one for one in _renumbered(bench, bench.settings()) if one != name]
+    ids = [column for column in _renumbered(bench, bench.settings()) if column != name]
     return _output(bench, "did_old_ids", name, renumber=ids)
 
 
@@ -234,10 +236,10 @@ def identifier(bench: Workbench, form: Form) -> str:
 def related(bench: Workbench, form: Form) -> str:
     """Blank a column together with a key."""
     name, key = _column(bench, form), bench.column(form.text("key"))
-    known = {str(k): [*map(str, v)] for k, v in bench.settings().related.items()}
-    known[key] = [*known.get(key, []), name]
+    relations = {str(k): [*map(str, v)] for k, v in bench.settings().related.items()}
+    relations[key] = [*relations.get(key, []), name]
     words = said("leaks", "did_related", column=name, key=key)
-    bench.change(words, suppress={"related": known})
+    bench.change(words, suppress={"related": relations})
     return words
 
 
@@ -287,9 +289,9 @@ def accept(bench: Workbench, form: Form) -> str:
 
 def take_back(bench: Workbench, form: Form) -> str:
     """Take an acceptance back."""
-    given = bench.table("accept")
-    names = [name for name in _accepted(bench, form) if name in given]
-    if ANY in given:
+    acceptances = bench.table("accept")
+    names = [name for name in _accepted(bench, form) if name in acceptances]
+    if ANY in acceptances:
         names.append(ANY)
     words = said("leaks", "did_take_back", names=_listed(names))
     bench.change(words, accept=dict.fromkeys(names))
@@ -298,13 +300,15 @@ def take_back(bench: Workbench, form: Form) -> str:
 
 def _accepted(bench: Workbench, form: Form) -> list[str]:
     """Return the columns of a form as acceptances name them."""
-    given = form.all("column")
-    return [ORDER if one == "order" else bench.column(one) for one in given]
+    columns = form.all("column")
+    return [ORDER if column == "order" else bench.column(column) for column in columns]
 
 
 def _listed(names: list[str]) -> str:
     """Return columns in words."""
-    return ", ".join(said("leaks", "order") if one == ORDER else one for one in names)
+    return ", ".join(
+        said("leaks", "order") if name == ORDER else name for name in names
+    )
 
 
 PAGE = Page(

@@ -77,7 +77,11 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
 def _goals_of(settings: Settings) -> list[str]:
     """Return the goals that these rules can have."""
     of_households = settings.household is not None and settings.unit == "record"
-    return [one for one in GOALS if of_households or not one.startswith("household")]
+    return [
+        goal_name
+        for goal_name in GOALS
+        if of_households or not goal_name.startswith("household")
+    ]
 
 
 def _goal(settings: Settings, name: str, form: Form) -> dict[str, Any]:
@@ -105,8 +109,10 @@ def _value(settings: Settings, name: str) -> Any:
 
 def _text(value: Any, form: Form) -> str:
     """Return a goal as the reader writes it."""
-    given = value if isinstance(value, tuple) else (value,)
-    return "; ".join(shown(1 if one is None else one, form.numbers) for one in given)
+    limits = value if isinstance(value, tuple) else (value,)
+    return "; ".join(
+        shown(1 if limit is None else limit, form.numbers) for limit in limits
+    )
 
 
 def _way(bench: Workbench, name: str) -> dict[str, Any]:
@@ -128,8 +134,8 @@ def _usual(bench: Workbench, name: str) -> str:
 
 def _cost(settings: Settings, name: str, form: Form) -> dict[str, Any]:
     """Return the cost of a key as the page shows it; empty without one of its own."""
-    given = {} if isinstance(settings.cost, str) else settings.cost
-    cost = given.get(name)
+    key_costs = {} if isinstance(settings.cost, str) else settings.cost
+    cost = key_costs.get(name)
     if isinstance(cost, Mapping):
         return {"key": name, "text": None}
     if cost is None:
@@ -140,12 +146,12 @@ def _cost(settings: Settings, name: str, form: Form) -> dict[str, Any]:
 
 def _strata(bench: Workbench) -> list[dict[str, Any]]:
     """Return the columns that may be strata."""
-    given = bench.table("safe").get("strata", [])
+    chosen_names = bench.table("safe").get("strata", [])
     fit = (None, "harmless", "sensitive")
     return [
-        {"position": i, "name": name, "on": name in given}
+        {"position": i, "name": name, "on": name in chosen_names}
         for i, name in enumerate(bench.names)
-        if name in given or bench.role_of(name) in fit
+        if name in chosen_names or bench.role_of(name) in fit
     ]
 
 
@@ -154,9 +160,9 @@ def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]
     if settings.household is None or settings.unit == "household":
         return []
     fit = [str(name) for name in settings.variables if name not in settings.strata]
-    given = settings.household_keys
+    chosen_keys = settings.household_keys
     return [
-        {"position": bench.names.index(name), "name": name, "on": name in given}
+        {"position": bench.names.index(name), "name": name, "on": name in chosen_keys}
         for name in fit
     ]
 
@@ -166,10 +172,10 @@ def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]
 
 def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
     """Return what the page shows of a plan that is done."""
-    found: Mapping[str, Any] = bench.keep(
+    figures: Mapping[str, Any] = bench.keep(
         "plan figures", plan.key, lambda: figures_of(plan.result)
     )
-    return {**found, "label_of": code_labels(bench)}
+    return {**figures, "label_of": code_labels(bench)}
 
 
 def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
@@ -188,7 +194,7 @@ def figures_of(result: Protected) -> dict[str, Any]:
     """Return the figures of a protected file for the page."""
     blanked, share = result.suppressed, result.blanked_share
     losses = [loss for loss in losses_of(result) if loss.lost > 0]
-    losses.sort(key=lambda one: (-one.lost, str(one.key), str(one.category)))
+    losses.sort(key=lambda entry: (-entry.lost, str(entry.key), str(entry.category)))
     return {
         "met": result.goals_met,
         "words": result.on_goals,
@@ -198,11 +204,13 @@ def figures_of(result: Protected) -> dict[str, Any]:
         ],
         "total": sum(blanked.values()),
         "records": result.n,
-        "unsafe": max(one.protected.cells.count_of(one.unsafe) for one in result.sets),
-        "households": max(
-            one.aim.unsafe_households(one.protected) for one in result.sets
+        "unsafe": max(
+            entry.protected.cells.count_of(entry.unsafe) for entry in result.sets
         ),
-        "without": max(one.without_keys for one in result.sets),
+        "households": max(
+            entry.aim.unsafe_households(entry.protected) for entry in result.sets
+        ),
+        "without": max(entry.without_keys for entry in result.sets),
         "losses": losses[:_LOSSES],
         "more": max(len(losses) - _LOSSES, 0),
     }
@@ -220,7 +228,7 @@ def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
         goals = _with_goal(settings, name, value)
     else:
         value, goals = _value(settings, name), {}
-    none = {one: _by_set(settings, one, None) for one in GOALS}
+    none = {goal_name: _by_set(settings, goal_name, None) for goal_name in GOALS}
     alone = {**none, name: _by_set(settings, name, value)}
     return {
         "name": name,
@@ -237,10 +245,10 @@ def count_unsafe(bench: Workbench, goals: Mapping[str, Any]) -> tuple[int, int]:
     prepared = bench.prepared()
     aims = prepared.aims(replace(bench.settings(), **goals))
     pairs = [*zip(aims, prepared.recoded, strict=True)]
-    unsafe = np.logical_or.reduce([aim.unsafe(one) for aim, one in pairs])
+    unsafe = np.logical_or.reduce([aim.unsafe(assessment) for aim, assessment in pairs])
     return (
         prepared.recoded[0].cells.count_of(unsafe),
-        max(aim.unsafe_households(one) for aim, one in pairs),
+        max(aim.unsafe_households(assessment) for aim, assessment in pairs),
     )
 
 
@@ -301,8 +309,8 @@ def _read(name: str, form: Form) -> Any:
     if name != "k":
         return form.fraction("value")
     parts = form.text("value").replace(";", " ").split()
-    found = [Form({"k": (part,)}, form.numbers).whole("k") for part in parts]
-    return tuple(found) if len(found) > 1 else form.whole("value")
+    numbers = [Form({"k": (part,)}, form.numbers).whole("k") for part in parts]
+    return tuple(numbers) if len(numbers) > 1 else form.whole("value")
 
 
 def slide(bench: Workbench, form: Form) -> str:
@@ -315,7 +323,7 @@ def _set(bench: Workbench, name: str, value: Any, form: Form) -> str:
     """Set a goal, and return it in words."""
     words = said("protect", "set", goal=_name_of(name), value=_text(value, form))
     rule = (
-        [1 if one is None else one for one in value]
+        [1 if limit is None else limit for limit in value]
         if isinstance(value, tuple)
         else value
     )
@@ -334,18 +342,18 @@ def ways(bench: Workbench, form: Form) -> str:
     tables: dict[str, dict[str, Any]] = {"suppress": {}, "safe": {}}
     words = []
     for name, (table, choices) in WAYS.items():
-        given, now = form.text(name), _way(bench, name)["value"]
+        choice, now = form.text(name), _way(bench, name)["value"]
         # An old page takes nothing back that others chose meanwhile.
-        if given not in choices or given in (now, form.text(f"was-{name}")):
+        if choice not in choices or choice in (now, form.text(f"was-{name}")):
             continue
-        tables[table][name] = None if given == _usual(bench, name) else given
-        words.append(said("protect", f"{name}_{given}"))
+        tables[table][name] = None if choice == _usual(bench, name) else choice
+        words.append(said("protect", f"{name}_{choice}"))
     if form.text("fraction") != form.text("was-fraction"):
         value = form.fraction("fraction") if form.has("fraction") else None
         tables["safe"]["sampling_fraction"] = value
         words.append(said("protect", "fraction_set", value=form.text("fraction")))
     told = ". ".join(words)
-    bench.change(told, **{name: one for name, one in tables.items() if one})
+    bench.change(told, **{name: changes for name, changes in tables.items() if changes})
     return told
 
 
@@ -353,21 +361,21 @@ def costs(bench: Workbench, form: Form) -> str:
     """Give keys costs of their own, or take them all away."""
     settings = bench.settings()
     own = bench.table("suppress").get("cost", settings.cost)
-    given = {} if isinstance(own, str) else own
-    found: dict[str, Any] = dict(given)
+    old_costs = {} if isinstance(own, str) else own
+    new_costs: dict[str, Any] = dict(old_costs)
     for i, name in enumerate(settings.variables):
         text = form.text(f"cost-{i}")
         if f"cost-{i}" not in form.fields or text == form.text(f"was-cost-{i}"):
             continue
-        found.pop(str(name), None)
+        new_costs.pop(str(name), None)
         if text.lower() in (NEVER, said("protect", "never").lower()):
-            found[str(name)] = NEVER
+            new_costs[str(name)] = NEVER
         elif text:
-            found[str(name)] = _number(form, f"cost-{i}", str(name))
-    words = said("protect", "costs_set" if found else "costs_gone")
-    if found != given:
+            new_costs[str(name)] = _number(form, f"cost-{i}", str(name))
+    words = said("protect", "costs_set" if new_costs else "costs_gone")
+    if new_costs != old_costs:
         none = WAYS["cost"][1][0] if bench.source.variables else None
-        bench.change(words, suppress={"cost": found or none})
+        bench.change(words, suppress={"cost": new_costs or none})
     return words
 
 

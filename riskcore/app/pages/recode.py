@@ -56,7 +56,9 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     return {
         "lacking": "",
         "fault": fault,
-        "columns": [_listed(bench, one, state) for one in recodable(bench)],
+        "columns": [
+            _listed(bench, column_name, state) for column_name in recodable(bench)
+        ],
         "position": bench.names.index(name),
         "name": name,
         "label": label_of(bench, name),
@@ -73,14 +75,14 @@ def _form_of(
     """Return the form of the way that is chosen, and what it shows of the values."""
     rule = bench.table("recodings").get(str(column.name))
     numbers = numbers_of(bench, column)
-    ways = [one for one in WAYS if numbers is not None or one not in OF_NUMBERS]
+    ways = [kind for kind in WAYS if numbers is not None or kind not in OF_NUMBERS]
     usual = "cut" if numbers is not None and len(column.labels) > _FEW else "merge"
     own = usual if rule is None else way_of(rule)
     way = form.text("way", own)
     if way not in ways:
         way = "text"
     counts, unsafe = counts_of(column), _unsafe(column, state)
-    found = {
+    values = {
         "rule": rule,
         "ways": ways,
         "way": way,
@@ -89,10 +91,10 @@ def _form_of(
         "categories": [],
     }
     if numbers is not None and way in OF_NUMBERS:
-        found["picture"] = _picture(numbers, counts, unsafe)
+        values["picture"] = _picture(numbers, counts, unsafe)
     else:
-        found["categories"] = _categories(bench, column, counts, unsafe, form)
-    return found
+        values["categories"] = _categories(bench, column, counts, unsafe, form)
+    return values
 
 
 def recodable(bench: Workbench) -> list[str]:
@@ -122,7 +124,7 @@ def _chosen(bench: Workbench, form: Form) -> str:
 def _listed(bench: Workbench, name: str, state: State | None) -> dict[str, Any]:
     """Return a column of the list: its categories before and after."""
     rule = bench.table("recodings").get(name)
-    found = {
+    row = {
         "name": name,
         "label": label_of(bench, name),
         "position": bench.names.index(name),
@@ -133,13 +135,13 @@ def _listed(bench: Workbench, name: str, state: State | None) -> dict[str, Any]:
     }
     if rule or name in bench.keys:
         column = bench.coded_column(name)
-        found["before"] = found["after"] = len(column.labels)
+        row["before"] = row["after"] = len(column.labels)
         if rule:
-            found["after"] = None
+            row["after"] = None
         if rule and state is not None:
             after, _ = _after(bench, column, state.settings.recodings[name])
-            found["after"] = len(after)
-    return found
+            row["after"] = len(after)
+    return row
 
 
 # --- the values of a column ---
@@ -150,7 +152,7 @@ def _unsafe(column: CodedColumn, state: State | None) -> NDArray[np.int64] | Non
     if state is None or state.settings.unit == "household":
         return None
     pairs = zip(state.prepared.recoded, state.aims, strict=True)
-    mask = np.logical_or.reduce([aim.unsafe(one) for one, aim in pairs])
+    mask = np.logical_or.reduce([aim.unsafe(assessment) for assessment, aim in pairs])
     levels = len(column.labels)
     return np.bincount(column.codes[mask], minlength=levels + 1)[:levels]
 
@@ -193,10 +195,10 @@ def _categories(
         numbers = numbers_of(bench, column)
         order = range(len(counts)) if numbers is None else np.argsort(numbers)
     texts = labels_of(bench, str(column.name))
-    found = []
+    categories = []
     for at in [*order][:_MOST]:
         code = code_of(column.labels[at])
-        found.append(
+        categories.append(
             {
                 "position": int(at),
                 "code": code,
@@ -206,7 +208,7 @@ def _categories(
                 "to": new.get(code, code),
             }
         )
-    return found
+    return categories
 
 
 # --- what a rule does ---
@@ -214,11 +216,11 @@ def _categories(
 
 def _state(bench: Workbench, **changes: Mapping[str, Any]) -> State:
     """Return the figures after changes, without treatments that change no risk."""
-    known = {*bench.keys, bench.table("columns").get("weight")}
+    risk_columns = {*bench.keys, bench.table("columns").get("weight")}
     idle = {
         name: None
         for name in bench.table("treat")
-        if known.isdisjoint({name, *name.split("+")})
+        if risk_columns.isdisjoint({name, *name.split("+")})
     }
     return bench.tried(**changes, **({"treat": idle} if idle else {}))
 
@@ -235,18 +237,18 @@ def _after(
         raise RefusedError(str(error)) from None
     numbers = numbers_of(bench, column)
     order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
-    found: dict[str, int] = {}
+    records: dict[str, int] = {}
     for at in order:
         code = recoded.codes[at]
         if code is not None:
             text = code_of(code)
-            found[text] = found.get(text, 0) + int(counts[at])
+            records[text] = records.get(text, 0) + int(counts[at])
     doubts = []
     if recoded.unused and recoding.others != "refuse":
         doubts.append(said("recode", "unused", n=len(recoded.unused)))
     if recoded.overlapping:
         doubts.append(said("recode", "overlapping", n=len(recoded.overlapping)))
-    return found, doubts
+    return records, doubts
 
 
 def _categories_of(

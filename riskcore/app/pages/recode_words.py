@@ -40,23 +40,23 @@ def way_of(rule: str) -> str:
 def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
     """Return the fields in which a rule is shown, with numbers as the reader writes."""
     kind, _, words = (rule or "").partition(":")
-    found: dict[str, Any] = {**_EMPTY, "rule": rule or "", "kind": kind}
+    fields: dict[str, Any] = {**_EMPTY, "rule": rule or "", "kind": kind}
     if not rule or not is_rule(rule):
-        return found | {"path": rule or ""}
+        return fields | {"path": rule or ""}
     if kind in ("from", "upto"):
         breaks, _, codes = words.partition("=")
-        return found | {
-            "breaks": [numbers.write(one.strip()) for one in breaks.split(",")],
+        return fields | {
+            "breaks": [numbers.write(text.strip()) for text in breaks.split(",")],
             "codes": codes,
         }
     if kind in ("top", "bottom"):
         bound, _, code = words.partition("=")
-        return found | {"bound": numbers.write(bound), "code": code}
+        return fields | {"bound": numbers.write(bound), "code": code}
     if kind == "hierarchy":
         path, _, level = words.rpartition(":")
-        return found | {"path": path, "level": level}
+        return fields | {"path": path, "level": level}
     shown = numbers.write(words) if kind == "round" else words
-    return found | {kind: shown}
+    return fields | {kind: shown}
 
 
 def rule_of(way: str, form: Form, codes: Mapping[str, str]) -> str | None:
@@ -74,9 +74,9 @@ def rule_of(way: str, form: Form, codes: Mapping[str, str]) -> str | None:
 
 def _cut(form: Form, _: Mapping[str, str]) -> str | None:
     """Return a rule of intervals."""
-    given = (one.strip() for one in form.all("break"))
-    numbers = [form.numbers.read(one) for one in given if one]
-    breaks = sorted({float(one): one for one in numbers}.items())
+    entries = (entry.strip() for entry in form.all("break"))
+    numbers = [form.numbers.read(entry) for entry in entries if entry]
+    breaks = sorted({float(entry): entry for entry in numbers}.items())
     if not breaks:
         return None
     side = "upto" if form.text("side") == "upto" else "from"
@@ -101,29 +101,29 @@ def _round(form: Form, _: Mapping[str, str]) -> str | None:
 
 def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
     """Return a rule of merged codes: those of the text, and those checked."""
-    found = merged(form.text("map"))
+    new_codes = merged(form.text("map"))
     if form.has("split"):
-        found = _split(found, codes.get(form.text("split")))
+        new_codes = _split(new_codes, codes.get(form.text("split")))
     new = form.text("new")
-    picked = [codes[one] for one in form.all("pick") if one in codes]
+    picked = [codes[entry] for entry in form.all("pick") if entry in codes]
     if picked and not new:
         raise RefusedError("give the code that the checked categories become")
     for code in picked:
-        old = [one for one, to in found.items() if to == code]
-        found |= dict.fromkeys((code, *old), new)
-    return words_of(found)
+        old = [entry for entry, to in new_codes.items() if to == code]
+        new_codes |= dict.fromkeys((code, *old), new)
+    return words_of(new_codes)
 
 
 def merged(words: str) -> dict[str, str]:
     """Return the new code by old code of words such as ``3=2,4=2``."""
-    found: dict[str, str] = {}
-    for one in filter(None, (each.strip() for each in words.split(","))):
-        old, equals, new = one.partition("=")
+    new_codes: dict[str, str] = {}
+    for pair in filter(None, (part.strip() for part in words.split(","))):
+        old, equals, new = pair.partition("=")
         if not (old and equals and new):
-            raise RefusedError(f"{one!r} is not OLD=NEW, such as 3=2")
-        if found.setdefault(old, new) != new:
+            raise RefusedError(f"{pair!r} is not OLD=NEW, such as 3=2")
+        if new_codes.setdefault(old, new) != new:
             raise RefusedError(f"{old!r} becomes two codes; give one")
-    return found
+    return new_codes
 
 
 def words_of(codes: Mapping[str, str]) -> str | None:

@@ -72,7 +72,7 @@ def _sets(bench: Workbench) -> list[_Set]:
         raise RefusedError(words_of(error)) from None
     made = state.prepared
     stages = zip(state.aims, made.original, made.recoded, strict=True)
-    return [_Set(at, *one, state.settings) for at, one in enumerate(stages)]
+    return [_Set(at, *parts, state.settings) for at, parts in enumerate(stages)]
 
 
 def _shown_set(bench: Workbench, form: Form) -> _Set:
@@ -95,7 +95,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the switches of the keys, and the risk by a set of them."""
     values: dict[str, Any] = {"switches": _switches(bench), "risk": None, "why": ""}
     values["without_role"] = sum(
-        one["role"] is None for one in values["switches"]["columns"]
+        column["role"] is None for column in values["switches"]["columns"]
     )
     if bench.lacking:
         return values | {"why": bench.lacking}
@@ -111,9 +111,9 @@ def _switches(bench: Workbench) -> dict[str, Any]:
     proposed: dict[str, Any] = {}
     labels: dict[str, Any] = {}
     if description is not None:
-        of = {str(one.name): one for one in description.columns}
-        proposed = {name: one.proposed.role for name, one in of.items()}
-        labels = {name: one.profile.label for name, one in of.items()}
+        of = {str(column.name): column for column in description.columns}
+        proposed = {name: column.proposed.role for name, column in of.items()}
+        labels = {name: column.profile.label for name, column in of.items()}
     columns = [
         {"at": at, "name": name, "label": labels.get(name), "role": role}
         for at, name in enumerate(bench.names)
@@ -126,8 +126,10 @@ def _switches(bench: Workbench) -> dict[str, Any]:
 def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
     """Return what the page shows of the risk."""
     sets = _sets(bench)
-    masks = [one.aim.unsafe(one.recoded) for one in sets]
-    unsafe = [one.recoded.cells.count_of(m) for one, m in zip(sets, masks, strict=True)]
+    masks = [entry.aim.unsafe(entry.recoded) for entry in sets]
+    unsafe = [
+        entry.recoded.cells.count_of(m) for entry, m in zip(sets, masks, strict=True)
+    ]
     shown = sets[_position(form, len(sets))]
     cells = shown.recoded.cells
     return {
@@ -144,7 +146,7 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
         "rows": _figure_rows(shown, unsafe[shown.at], form),
         "charts": _charts(shown, form),
         "frequencies": _frequencies(shown, form),
-        "remarks": [in_format(one, form.numbers) for one in _remarks(bench)],
+        "remarks": [in_format(entry, form.numbers) for entry in _remarks(bench)],
         "beside": shown.recoded.beside is not None and shown.recoded.beside.needed,
         "counts": COUNTS,
     }
@@ -153,8 +155,13 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
 def _set_rows(sets: Sequence[_Set], unsafe: Sequence[int]) -> list[dict[str, Any]]:
     """Return a row for each set of keys."""
     return [
-        {"at": one.at, "keys": one.recoded.cells.keys, "k": one.aim.k, "unsafe": count}
-        for one, count in zip(sets, unsafe, strict=True)
+        {
+            "at": key_set.at,
+            "keys": key_set.recoded.cells.keys,
+            "k": key_set.aim.k,
+            "unsafe": count,
+        }
+        for key_set, count in zip(sets, unsafe, strict=True)
     ]
 
 
@@ -261,7 +268,7 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
         return contributions(shown.recoded, shown.aim, shown.settings)
 
     try:
-        found = bench.keep("contributions", (text, shown.at), make)
+        key_contributions = bench.keep("contributions", (text, shown.at), make)
     except FAILURES as error:
         raise RefusedError(words_of(error)) from None
     cells, labels = shown.recoded.cells, _labels(bench, shown.settings)
@@ -272,13 +279,13 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     left = "uniques" if alone else "unsafe"
     rows = [
         {
-            "key": one.key,
-            "label": _label(labels, one.key),
-            "without": one.without,
-            "alone": one.alone,
-            "share": _share(whole, getattr(one.without, left)),
+            "key": contribution.key,
+            "label": _label(labels, contribution.key),
+            "without": contribution.without,
+            "alone": contribution.alone,
+            "share": _share(whole, getattr(contribution.without, left)),
         }
-        for one in found
+        for contribution in key_contributions
     ]
     rows.sort(key=lambda row: -row["share"])
     return {
@@ -319,10 +326,10 @@ def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
         return pattern_counts(bench.prepared().assessed[shown.at], say)
 
     job = bench.jobs.start("patterns", (bench.key_of(*_NOT_RISK), shown.at), work)
-    found = _result(bench, job)
-    if found is None:
+    answer = _result(bench, job)
+    if answer is None:
         return {"rows": None, "canceled": job.state == "canceled"}
-    singled, counts = found
+    singled, counts = answer
     rows = [
         {"keys": [cells.keys[at] for at in keys], "records": count}
         for keys, count in counts[:_PATTERNS]
@@ -347,16 +354,16 @@ def pattern_counts(
     of its own.
     """
     keys = assessment.cells.keys
-    found = suda(assessment.data, keys, _MOST, missing="category", progress=say).found
-    words, numbers = np.unique(found.keys, return_counts=True)
+    uniques = suda(assessment.data, keys, _MOST, missing="category", progress=say).found
+    words, numbers = np.unique(uniques.keys, return_counts=True)
     counts = Counter(
         {
             tuple(at for at in range(len(keys)) if word >> at & 1): number
             for word, number in zip(words.tolist(), numbers.tolist(), strict=True)
         }
     )
-    order = sorted(counts.items(), key=lambda one: (-one[1], len(one[0]), one[0]))
-    return len(np.unique(found.cell)), order
+    order = sorted(counts.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0]))
+    return len(np.unique(uniques.cell)), order
 
 
 def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
@@ -368,8 +375,10 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
     def work(say: Lines) -> dict[str, Any]:
         say(said("risk", "model_work"))
-        found = stage.by_model
-        unsafe = None if found is None else found.cells.count_of(aim.unsafe(found))
+        estimate = stage.by_model
+        unsafe = (
+            None if estimate is None else estimate.cells.count_of(aim.unsafe(estimate))
+        )
         return {**stage.figures, "unsafe_by_model": unsafe}
 
     job = bench.jobs.start("model", (bench.key_of(*_NOT_RISK), shown.at), work)
@@ -405,9 +414,9 @@ def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
     shown = _shown_set(bench, form)
     text = form.text("count")
     count = int(text) if text in map(str, COUNTS) else COUNTS[0]
-    found = shown.recoded.riskiest(count)
-    told = riskiest_view(found, _labels(bench, shown.settings))
-    return {"told": told, "count": len(found)}
+    combinations = shown.recoded.riskiest(count)
+    told = riskiest_view(combinations, _labels(bench, shown.settings))
+    return {"told": told, "count": len(combinations)}
 
 
 # --- actions ---
@@ -420,19 +429,19 @@ def switch(bench: Workbench, form: Form) -> str:
     if form.text("at") not in places or form.text("sets", places[-1]) != places[-1]:
         raise RefusedError(said("risk", "no_set"))
     at = places.index(form.text("at"))
-    offered = {bench.column(one) for one in form.all("offered")}
-    chosen = {bench.column(one) for one in form.all("key")}
+    offered = {bench.column(entry) for entry in form.all("offered")}
+    chosen = {bench.column(entry) for entry in form.all("key")}
     now = {*sets[at]}
     # An old page takes nothing back that others chose meanwhile.
     was = now
     if "was" in form.fields:
-        was = {bench.column(one) for one in form.text("was").split()}
+        was = {bench.column(entry) for entry in form.text("was").split()}
     keys = (now - (offered & was - chosen)) | (chosen - was)
     words = [
         said("risk", "on", column=name) for name in bench.names if name in keys - now
     ]
     off = [name for name in bench.names if name in now - keys]
-    others = {name for i, one in enumerate(sets) if i != at for name in one}
+    others = {name for i, entry in enumerate(sets) if i != at for name in entry}
     words += [
         said("risk", "off_here" if name in others else "off", column=name)
         for name in off
@@ -443,7 +452,7 @@ def switch(bench: Workbench, form: Form) -> str:
 
 def add_set(bench: Workbench, form: Form) -> str:
     """Add a set of keys, which another intruder may know."""
-    keys = {bench.column(one) for one in form.all("key")}
+    keys = {bench.column(column) for column in form.all("key")}
     if not keys:
         raise RefusedError(said("risk", "empty_set"))
     at = len(bench.release.key_sets)

@@ -53,24 +53,25 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     rules = _told(bench, key)
     return {
         "lacking": "",
-        "columns": [_listed(bench, one) for one in names],
+        "columns": [_listed(bench, entry) for entry in names],
         "position": bench.names.index(name),
         "name": name,
         "label": label_of(bench, name),
         "treated": key,
         "joint": key is not None and key != name,
         "rules": rules,
-        "random": any(one["random"] for one in rules),
-        "alters": any(one["alters"] for one in rules),
+        "random": any(entry["random"] for entry in rules),
+        "alters": any(entry["alters"] for entry in rules),
         "kinds": kinds_of(role, numeric),
         "fields": _fields(form),
         "becomes": BECOMES,
         "flags": FLAGS,
-        "others": [_listed(bench, one) for one in names if one != name],
+        "others": [_listed(bench, entry) for entry in names if entry != name],
         "strata": [
-            {"name": one, "position": at}
-            for at, one in enumerate(bench.names)
-            if one != name and bench.role_of(one) not in (*_LEFT, "weight", "numeric")
+            {"name": entry, "position": at}
+            for at, entry in enumerate(bench.names)
+            if entry != name
+            and bench.role_of(entry) not in (*_LEFT, "weight", "numeric")
         ],
     }
 
@@ -85,13 +86,13 @@ def _fields(form: Form) -> dict[str, dict[str, str]]:
 
 def treatable(bench: Workbench) -> list[str]:
     """Return the columns that can be treated: numbers, weight, then the others."""
-    found = [
+    columns = [
         name
         for name in bench.names
         if bench.role_of(name) not in _LEFT and name not in bench.table("recodings")
     ]
     order = ("numeric", "weight", "sensitive", "harmless", None, "key")
-    return sorted(found, key=lambda name: order.index(bench.role_of(name)))
+    return sorted(columns, key=lambda name: order.index(bench.role_of(name)))
 
 
 def _chosen(bench: Workbench, form: Form, names: list[str]) -> str:
@@ -124,8 +125,8 @@ def _told(bench: Workbench, key: str | None) -> list[dict[str, Any]]:
         known = bench.settings().treat if rules else {}
     except RefusedError:  # rules that do not suit the file can be changed here
         known = {}
-    made = {"+".join(map(str, names)): found for names, found in known.items()}
-    found: list[Treatment | None] = [*made.get(str(key), [None] * len(rules))]
+    made = {"+".join(map(str, names)): treatment for names, treatment in known.items()}
+    treatment: list[Treatment | None] = [*made.get(str(key), [None] * len(rules))]
     return [
         {
             "rule": rule,
@@ -133,7 +134,7 @@ def _told(bench: Workbench, key: str | None) -> list[dict[str, Any]]:
             "random": one is not None and one.random,
             "alters": one is None or one.alters,
         }
-        for rule, one in zip(rules, found, strict=True)
+        for rule, one in zip(rules, treatment, strict=True)
     ]
 
 
@@ -145,13 +146,13 @@ def add(bench: Workbench, form: Form) -> str:
     name = _chosen(bench, form, treatable(bench))
     rule = rule_of(bench, form)
     key = key_of(bench, name)
-    partners = [bench.column(one) for one in form.all("with")]
+    partners = [bench.column(column) for column in form.all("with")]
     if partners:
         joint = {name, *partners}
         refuse_joined(joint, "+")
         if key is not None and {*key.split("+")} != joint:
             raise RefusedError(said("treat", "alone", column=name))
-        key = key or "+".join(one for one in bench.names if one in joint)
+        key = key or "+".join(column for column in bench.names if column in joint)
     key = key or name
     return _change(bench, key, [*rules_of(bench, key), rule])
 
@@ -196,15 +197,15 @@ def effect(bench: Workbench, form: Form) -> Mapping[str, Any]:
     treated = now.prepared.treated
     if key is None or treated is None or name not in treated.after:
         return {"kind": "none" if key is None else "later"}
-    found: dict[str, Any] = {"kind": "numbers", "name": name, "unsafe": None}
+    values: dict[str, Any] = {"kind": "numbers", "name": name, "unsafe": None}
     if name in bench.keys or name == treated.weight:
-        found["unsafe"] = _unsafe_both(bench, key)
+        values["unsafe"] = _unsafe_both(bench, key)
     changed = int(np.count_nonzero(treated.altered(name)))
     present = int(np.count_nonzero(~np.isnan(treated.before[name])))
-    found |= {"altered": changed, "present": present}
+    values |= {"altered": changed, "present": present}
     if name in treated.categorical:
-        return found | _categories(bench, treated, name)
-    return found | _numbers(bench, treated, name)
+        return values | _categories(bench, treated, name)
+    return values | _numbers(bench, treated, name)
 
 
 def _unsafe_both(bench: Workbench, key: str) -> list[tuple[list[str], int, int]]:
@@ -225,7 +226,7 @@ def _numbers(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
     old, new = old[present], new[present]
     weights = None if weights is None else weights[present]
     total = float(len(old) if weights is None else weights.sum())
-    both = [np.unique(one, return_counts=True) for one in (old, new)]
+    both = [np.unique(distribution, return_counts=True) for distribution in (old, new)]
     pairs = [
         _figures(told["columns"][name][when], total, len(values), of_weight)
         for when, (values, _) in zip(("before", "after"), both, strict=True)
@@ -235,10 +236,10 @@ def _numbers(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
         "weighted": weights is not None,
         "correlation": _correlation(old, new, weights),
         "correlations": [
-            (other, one["before"], one["after"])
-            for one in told["correlations"]
-            for other in one["columns"]
-            if name in one["columns"] and other != name
+            (other, distribution["before"], distribution["after"])
+            for distribution in told["correlations"]
+            for other in distribution["columns"]
+            if name in distribution["columns"] and other != name
         ],
         "picture": _picture(*both),
     }
@@ -273,8 +274,8 @@ def _picture(*both: tuple[Floats, NDArray[Any]]) -> dict[str, Any] | None:
     if not len(counted[0][0]):
         return None
     axis = Axis.of(*counted[0])
-    bars = [axis.counts(*one) for one in counted]
-    most = float(max(one.max() for one in bars))
+    bars = [axis.counts(*stage) for stage in counted]
+    most = float(max(stage.max() for stage in bars))
     return {
         "axis": axis,
         "size": histogram,
@@ -291,7 +292,7 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
         codes = values[~np.isnan(values)].astype(np.int64)
         counts.append(np.bincount(codes, minlength=len(labels)))
     order = np.argsort(-counts[0], kind="stable")[:_MOST]
-    most = max(int(one.max()) for one in counts)
+    most = max(int(stage.max()) for stage in counts)
     texts = labels_of(bench, name)
     return {
         "kind": "categories",
@@ -300,7 +301,7 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
                 "code": labels[at],
                 "label": texts.get(labels[at], ""),
                 "counts": (int(counts[0][at]), int(counts[1][at])),
-                "wide": [round(100 * int(one[at]) / most, 2) for one in counts],
+                "wide": [round(100 * int(stage[at]) / most, 2) for stage in counts],
             }
             for at in order.tolist()
         ],

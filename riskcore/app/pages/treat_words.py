@@ -64,7 +64,7 @@ def rule_of(bench: Workbench, form: Form) -> str:
     ]
     if kind == "noise" and form.has("with"):
         flags.append("correlated")
-    within = [bench.column(one) for one in form.all("within") if one]
+    within = [bench.column(column) for column in form.all("within") if column]
     refuse_joined(within, "+:")
     strata = [f"within={'+'.join(within)}"] if within else []
     return ":".join([kind, argument, *flags, *strata])
@@ -90,8 +90,8 @@ def _tail(form: Form) -> str:
 
 def _bands(form: Form) -> str:
     """Return breaks, which semicolons separate, and what the bands become."""
-    given = [one.strip() for one in form.text("breaks").split(";")]
-    breaks = ",".join(form.numbers.read(one) for one in given if one)
+    texts = [text.strip() for text in form.text("breaks").split(";")]
+    breaks = ",".join(form.numbers.read(text) for text in texts if text)
     return f"{breaks}=mean" if form.text("becomes") == "mean" else breaks
 
 
@@ -140,8 +140,8 @@ def key_of(bench: Workbench, name: str) -> str | None:
 
 def rules_of(bench: Workbench, key: str | None) -> list[str]:
     """Return the rules of a name of the table of treatments."""
-    given = bench.table("treat").get(key, []) if key is not None else []
-    return [given] if isinstance(given, str) else list(given)
+    rules = bench.table("treat").get(key, []) if key is not None else []
+    return [rules] if isinstance(rules, str) else list(rules)
 
 
 def value_of(rules: Sequence[str]) -> str | list[str] | None:

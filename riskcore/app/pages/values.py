@@ -47,12 +47,14 @@ def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | N
     """
 
     def make() -> NDArray[np.float64] | None:
-        texts = [code_of(one).strip(" ") for one in column.labels]
+        texts = [code_of(label).strip(" ") for label in column.labels]
         if not texts or not all(map(is_number, texts)):
             return None
         numbers = np.array([*map(float, texts)])
         with np.errstate(over="ignore", invalid="ignore"):
             return numbers if np.isfinite(np.ptp(numbers)) else None
 
-    found: NDArray[np.float64] | None = bench.keep("numbers", column.name, make)
-    return found
+    category_numbers: NDArray[np.float64] | None = bench.keep(
+        "numbers", column.name, make
+    )
+    return category_numbers

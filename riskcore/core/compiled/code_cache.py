@@ -97,9 +97,9 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
                 _warn_not_kept(f"in {path}: {error.strerror}")
         yield folder
     finally:
-        for each in (folder, root):
-            if each is not None:
-                each.close()
+        for directory in (folder, root):
+            if directory is not None:
+                directory.close()
 
 
 def _refuse(reason: UntrustedError) -> None:

@@ -100,8 +100,10 @@ def add_shared(
 ) -> None:
     """Let compiled code call a shared kernel by its symbol."""
     kinds = tuple(normalize_signature(f"({_numba_types(arguments)})")[0])
-    found = [getattr(numba.types, each) for each in returns]
-    result = found[0] if len(found) == 1 else numba.types.Tuple(found)
+    return_types = [getattr(numba.types, type_name) for type_name in returns]
+    result = (
+        return_types[0] if len(return_types) == 1 else numba.types.Tuple(return_types)
+    )
     _shared[symbol] = _Shared(function, kinds, result)
 
     def call(context: Any, builder: Any, sig: Any, values: Any) -> Any:
@@ -183,8 +185,8 @@ def _call_of(identity: str, inputs: int) -> Callable[..., Any]:
             cgutils.is_null(builder, builder.load(slot)), likely=False
         ):
             asked = context.insert_const_string(module, identity)
-            found = builder.call(_finder(context, builder, byte), [asked])
-            builder.store(builder.bitcast(found, slot.value_type), slot)
+            address = builder.call(_finder(context, builder, byte), [asked])
+            builder.store(builder.bitcast(address, slot.value_type), slot)
         return builder.call(builder.load(slot), arguments)
 
     result = signature(numba.float64, *[numba.float64] * inputs)
@@ -338,9 +340,9 @@ class _Library(JITCodeLibrary):
         module = self._final_module
         assembly = str(module)
         strange = {
-            each
-            for each in _declared(module) - _C_LIBRARY - set(_shared)
-            if not each.startswith("llvm.") and assembly.count(f"@{each}(") > 1
+            callee
+            for callee in _declared(module) - _C_LIBRARY - set(_shared)
+            if not callee.startswith("llvm.") and assembly.count(f"@{callee}(") > 1
         }
         if strange:
             raise RuntimeError(f"{name} calls {sorted(strange)}")
@@ -348,14 +350,14 @@ class _Library(JITCodeLibrary):
 
 
 def _declared(module: Any) -> set[str]:
-    return {each.name for each in module.functions if each.is_declaration}
+    return {function.name for function in module.functions if function.is_declaration}
 
 
 def _called(module: Any) -> set[str]:
     """Return the symbols of the shared kernels that a module calls but lacks."""
     declared = _declared(module) & set(_shared)
     assembly = str(module) if declared else ""
-    return {each for each in declared if assembly.count(f"@{each}(") > 1}
+    return {symbol for symbol in declared if assembly.count(f"@{symbol}(") > 1}
 
 
 @cache

@@ -97,8 +97,8 @@ _REGISTERS: dict[str, Callable[[ir.IRBuilder], Any]] = {
 
 
 def _declared(build: ir.IRBuilder, name: str, kind: ir.FunctionType) -> ir.Function:
-    known = build.module.globals.get(name)
-    return ir.Function(build.module, kind, name) if known is None else known
+    function = build.module.globals.get(name)
+    return ir.Function(build.module, kind, name) if function is None else function
 
 
 def guard(module: Any, symbol: str, types: tuple[str, ...]) -> None:
@@ -126,7 +126,7 @@ def _guard(
     register: Callable[[ir.IRBuilder], Any],
 ) -> str:
     *arguments, result = [
-        _BYTES if each.endswith("*") else _TYPES[each] for each in types
+        _BYTES if type_name.endswith("*") else _TYPES[type_name] for type_name in types
     ]
     kind = ir.FunctionType(result, arguments)
     guarded = ir.Module()

@@ -64,8 +64,8 @@ def kernel(function: Function) -> Function:
 
 def _rounds_to_nearest() -> bool:
     """Return whether this thread rounds to nearest, as Python's own numbers need."""
-    one, half = 1.0, sys.float_info.epsilon / 2.0
-    return one + half == one and one + 1.5 * half > one
+    unit, half = 1.0, sys.float_info.epsilon / 2.0
+    return unit + half == unit and unit + 1.5 * half > unit
 
 
 _misread: set[str] = set()  # modules whose constants may have been read inexactly
@@ -340,7 +340,7 @@ def _argument(kind: str, value: Any) -> Any:
 @cache
 def _can_compile() -> bool:
     """Return whether machine code can be compiled and loaded here."""
-    return all(find_spec(each) is not None for each in ("llvmlite", "numba"))
+    return all(find_spec(package) is not None for package in ("llvmlite", "numba"))
 
 
 def _no_code(where: str) -> ImportError:
@@ -365,9 +365,11 @@ def _machine() -> tuple[Any, Any, str]:
     llvm.initialize_native_asmprinter()
     chosen = os.environ.get("RISKCORE_CPU")
     processor = chosen or llvm.get_host_cpu_name()
-    known = {} if chosen else dict(llvm.get_host_cpu_features())
+    host_features = {} if chosen else dict(llvm.get_host_cpu_features())
     signs = {True: "+", False: "-"}
-    features = ",".join(f"{signs[known[each]]}{each}" for each in sorted(known))
+    features = ",".join(
+        f"{signs[host_features[feature]]}{feature}" for feature in sorted(host_features)
+    )
     target = llvm.Target.from_default_triple()
     machine = target.create_target_machine(
         cpu=processor, features=features, opt=3, jit=True
@@ -413,8 +415,8 @@ def loop_on_arrays(loop: Native, count: int) -> int:
 
         engine.add_module(llvm.parse_assembly(on_arrays(name, address, count)))
         engine.finalize_object()
-        found: int = engine.get_function_address(name)
-    return found
+        wrapper_address: int = engine.get_function_address(name)
+    return wrapper_address
 
 
 def _content(
@@ -437,10 +439,10 @@ def _content(
 def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
     """Return the machine code of an entry point or a shared kernel, or None."""
     content = code_cache.read(_build(modules), f"{identity}.o")
-    known = content and all(
+    usable = content and all(
         symbol in shared_kernels for symbol in _symbols(content)[1:]
     )
-    return content if known else None
+    return content if usable else None
 
 
 def _shipped(identity: str, modules: frozenset[str]) -> int | None:
@@ -482,8 +484,8 @@ def _loaded(content: bytes) -> int:
     import llvmlite.binding as llvm
 
     symbol, *needed = _symbols(content)
-    for each in needed:
-        shared_kernels[each].prepare()
+    for dependency in needed:
+        shared_kernels[dependency].prepare()
     engine = _machine()[1]
     code = content.partition(b"\n")[2]
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -541,8 +543,8 @@ class Shared:
             if self._address is None:
                 self._load(_content(self.symbol, self.modules, self.code))
             assert self._address is not None
-            for each in self._needed if whole else ():
-                shared_kernels[each].provide(whole=True)
+            for dependency in self._needed if whole else ():
+                shared_kernels[dependency].provide(whole=True)
             return self._address
 
     def _load(self, content: bytes) -> None:
@@ -566,15 +568,20 @@ class Shared:
         kind = ir.FunctionType(
             ir.IntType(32),
             [pointer, pointer]
-            + [pointer if each[-1] == "*" else kinds[each] for each in self.arguments],
+            + [
+                pointer if type_name[-1] == "*" else kinds[type_name]
+                for type_name in self.arguments
+            ],
         )
         module = ir.Module()
         name = f"{self.symbol}_stand_in"
         entry = ir.Function(module, kind, name)
         build = ir.IRBuilder(entry.append_basic_block())
         place = build.inttoptr(word(ctypes.addressof(self._place)), word.as_pointer())
-        known = build.load_atomic(place, "acquire", 8)
-        with build.if_else(build.icmp_unsigned("!=", known, word(0)), likely=True) as (
+        stored_address = build.load_atomic(place, "acquire", 8)
+        with build.if_else(
+            build.icmp_unsigned("!=", stored_address, word(0)), likely=True
+        ) as (
             there,
             missing,
         ):
@@ -585,11 +592,11 @@ class Shared:
                 asked = ir.FunctionType(word, [word])
                 finder = ctypes.cast(_provider, ctypes.c_void_p).value
                 ask = build.inttoptr(word(finder), asked.as_pointer())
-                found = build.call(ask, [word(ctypes.addressof(self._name))])
+                provided_address = build.call(ask, [word(ctypes.addressof(self._name))])
                 later = build.block
         code = build.phi(word)
-        code.add_incoming(known, at_once)
-        code.add_incoming(found, later)
+        code.add_incoming(stored_address, at_once)
+        code.add_incoming(provided_address, later)
         code = build.inttoptr(code, kind.as_pointer())
         build.ret(build.call(code, entry.args))
         engine = _machine()[1]
@@ -697,8 +704,8 @@ def _source_file(name: str, package: Path) -> Path | None:
     first, *rest = name.split(".")
     if first == package.name:
         stem = package.joinpath(*rest)
-        found = (stem.with_suffix(".py"), stem / "__init__.py")
-        return next((path for path in found if path.is_file()), None)
+        candidates = (stem.with_suffix(".py"), stem / "__init__.py")
+        return next((path for path in candidates if path.is_file()), None)
     file = getattr(sys.modules.get(name), "__file__", None)
     path = Path(file) if file else None
     return path if path and path.is_file() else None

@@ -21,8 +21,8 @@ def on_arrays(name: str, loop: str | int, count: int) -> str:
     build = ir.IRBuilder(entry.append_basic_block())
     arrays, steps = build.alloca(array, count), build.alloca(word, count)
     size = build.alloca(word)
-    for i, given in enumerate(entry.args[:-1]):
-        build.store(given, build.gep(arrays, [word(i)]))
+    for i, argument in enumerate(entry.args[:-1]):
+        build.store(argument, build.gep(arrays, [word(i)]))
         build.store(word(8), build.gep(steps, [word(i)]))
     build.store(entry.args[-1], size)
     if isinstance(loop, str):

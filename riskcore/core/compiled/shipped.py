@@ -64,9 +64,9 @@ class Library(NamedTuple):
     def address(self, name: str) -> int:
         """Return the address of an entry point."""
         function = getattr(self.code, symbol_of(name))
-        found = ctypes.cast(function, ctypes.c_void_p).value
-        assert found is not None
-        return found
+        pointer = ctypes.cast(function, ctypes.c_void_p).value
+        assert pointer is not None
+        return pointer
 
 
 def symbol_of(name: str) -> str:
@@ -83,19 +83,19 @@ def refused() -> bool:
 
 def address(name: str, sources: Callable[[], str]) -> int | None:
     """Return the address of an entry point whose sources have a digest, or None."""
-    found = library()
-    if found is None or name not in found.sources:
+    shipped_library = library()
+    if shipped_library is None or name not in shipped_library.sources:
         return None
-    if found.sources[name] != sources():
+    if shipped_library.sources[name] != sources():
         _log.debug("the shipped code of %s is of other sources", name)
         return None
-    return found.address(name)
+    return shipped_library.address(name)
 
 
 def has(name: str) -> bool:
     """Return whether there is an entry point of a name, of whatever sources."""
-    found = library()
-    return found is not None and name in found.sources
+    shipped_library = library()
+    return shipped_library is not None and name in shipped_library.sources
 
 
 def library() -> Library | None:
@@ -148,8 +148,8 @@ def sources_of(path: Path, processor: str) -> dict[str, str]:
 
 def _sources_in(index: bytes, processor: str) -> dict[str, str]:
     first = _FIRST_LINE.format(processor=processor).encode() + b"\n"
-    _, found, rest = index.partition(first)
-    if not found:
+    _, separator, rest = index.partition(first)
+    if not separator:
         return {}
     lines = rest.partition(b"\0")[0].decode().splitlines()
     return dict(line.split() for line in lines)
@@ -162,12 +162,12 @@ def features(code: Any) -> set[str]:
     except AttributeError:  # for any processor
         return set()
     cpuid.argtypes, cpuid.restype = [ctypes.c_uint32] * 2, ctypes.c_uint32
-    found = set()
+    feature_names = set()
     for (leaf, register), bits in BITS.items():
         if cpuid(leaf & 0x80000000, 0) >= leaf:  # the highest leaf of its kind
             word = cpuid(leaf, register)
-            found |= {name for name, bit in bits.items() if word >> bit & 1}
-    kept = registers() if "xsave" in found else 0
+            feature_names |= {name for name, bit in bits.items() if word >> bit & 1}
+    kept = registers() if "xsave" in feature_names else 0
     if kept & _AVX_KEPT != _AVX_KEPT:
-        return found & _V2
-    return found if kept & _AVX512_KEPT == _AVX512_KEPT else found & _V3
+        return feature_names & _V2
+    return feature_names if kept & _AVX512_KEPT == _AVX512_KEPT else feature_names & _V3

@@ -36,8 +36,8 @@ def as_risk(values: ArrayLike) -> Risks:
 
 def as_doubles(name: str, values: ArrayLike) -> Risks:
     """Return values as a contiguous array of one dimension, or refuse them."""
-    given = arguments.numbers(name, values, dimensions=1)
-    return np.ascontiguousarray(given, dtype=np.float64)
+    numbers = arguments.numbers(name, values, dimensions=1)
+    return np.ascontiguousarray(numbers, dtype=np.float64)
 
 
 def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
@@ -46,18 +46,18 @@ def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
         if length == 0:
             raise ValueError("risk: the file has no records")
         return None
-    given = arguments.numbers("frequency", values, "numbers of records")
-    if given.shape != (length,):
-        raise ValueError(f"frequency: shape {given.shape}, but {length} risks")
-    bad = _count_not_whole(given)
+    counts = arguments.numbers("frequency", values, "numbers of records")
+    if counts.shape != (length,):
+        raise ValueError(f"frequency: shape {counts.shape}, but {length} risks")
+    bad = _count_not_whole(counts)
     if bad:
         raise ValueError(
             f"frequency: {bad} of {length} values are not whole numbers of records"
         )
-    total = given.sum(dtype=np.float64)
+    total = counts.sum(dtype=np.float64)
     if not 0 < total < 2.0**53:
         raise ValueError(f"frequency: the file has {total:.17g} records")
-    return np.ascontiguousarray(given, dtype=np.int64)
+    return np.ascontiguousarray(counts, dtype=np.int64)
 
 
 def as_threshold(value: float) -> float:

@@ -67,8 +67,8 @@ def household_risk(risk: ArrayLike, household: ArrayLike) -> Risks:
     >>> household_risk([0.5, 1e-20, 0.5, 1e-20], ["a", "b", "a", "b"])
     array([7.5e-01, 2.0e-20, 7.5e-01, 2.0e-20])
     """
-    found = households(risk, household)
-    return found.risk[found.inverse]
+    grouping = households(risk, household)
+    return grouping.risk[grouping.inverse]
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +272,9 @@ def _group_range(ids: Counts, low: int, high: int) -> tuple[Ids, Counts]:
 def _group_objects(ids: Ids) -> tuple[Ids, Counts]:
     position: dict[Hashable, int] = {}
     inverse = np.fromiter(
-        (position.setdefault(one, len(position)) for one in ids), np.int64, len(ids)
+        (position.setdefault(identifier, len(position)) for identifier in ids),
+        np.int64,
+        len(ids),
     )
     distinct = np.empty(len(position), dtype=object)
     distinct[:] = list(position)
@@ -297,8 +299,8 @@ def _round_exactly(
     """Replace the undecided households' risks by rational arithmetic, rounded."""
     records = np.flatnonzero(undecided[inverse])
     records = records[np.argsort(inverse[records], kind="stable")]
-    found, first = np.unique(inverse[records], return_index=True)
-    for g, members in zip(found, np.split(risk[records], first[1:]), strict=True):
+    groups, first = np.unique(inverse[records], return_index=True)
+    for g, members in zip(groups, np.split(risk[records], first[1:]), strict=True):
         result[g] = float(1 - math.prod(1 - Fraction(r) for r in members.tolist()))
 
 

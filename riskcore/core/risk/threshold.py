@@ -119,11 +119,11 @@ class RiskDistribution:
         >>> RiskDistribution.of_own(risk, records).n, risk
         (5, array([0.125, 0.5  ]))
         """
-        found = cls.__new__(cls)
+        distribution = cls.__new__(cls)
         as_frequency(frequency, len(as_risk(risk)))
         risk += 0.0  # a negative zero is zero
-        found._take(risk, frequency)
-        return found
+        distribution._take(risk, frequency)
+        return distribution
 
     def _take(self, risk: Risks, counts: NDArray[np.signedinteger[Any]]) -> None:
         """Build the distribution from arrays that it owns."""
@@ -478,13 +478,13 @@ def _distribute(
     bits: Any, counts: Any, first: Any, end: Any, low: int, shift: int, classes: int
 ) -> None:
     """Move each risk to its class, and its records with it; this uses up ``first``."""
-    for one in range(classes):
-        while first[one] < end[one]:
-            i = first[one]
+    for class_index in range(classes):
+        while first[class_index] < end[class_index]:
+            i = first[class_index]
             key = bits[i]
             count = counts[i]
             to = (key - low) >> np.uint64(shift)
-            while to != one:
+            while to != class_index:
                 j = first[to]
                 first[to] = j + 1
                 other = bits[j]
@@ -496,7 +496,7 @@ def _distribute(
                 to = (key - low) >> np.uint64(shift)
             bits[i] = key
             counts[i] = count
-            first[one] = i + 1
+            first[class_index] = i + 1
 
 
 def _merge_equal(risk: Any, counts: Any, n: int, kept: Any) -> None:

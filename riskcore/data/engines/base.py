@@ -120,11 +120,11 @@ class Engine(ABC):
         if question.columns:
             renamed = _renamed(question)
             data = nw.from_native(self.select(question.columns))
-            found = weigh(data, renamed.weight, renamed.keys)
+            weights = weigh(data, renamed.weight, renamed.keys)
         else:
-            found = weigh(self.frame, None)
-        self._n = found.n
-        return found
+            weights = weigh(self.frame, None)
+        self._n = weights.n
+        return weights
 
     def cells(self, question: Question) -> Any:
         """Return the cells, collected."""
@@ -189,8 +189,8 @@ class Engine(ABC):
 
     def is_float(self, key: Any) -> bool:
         """Tell whether a key is a float: its NaN is missing."""
-        found: bool = self.schema[key].is_float()
-        return found
+        answer: bool = self.schema[key].is_float()
+        return answer
 
     def compute_results(self, question: Question, compute: Compute) -> Any:
         """Return the data with results that the engine computes; None if it cannot."""
@@ -225,12 +225,12 @@ class Engine(ABC):
                     "needs text, numbers, times or other values that have an order"
                 )
         if self.case_blind:
-            known: dict[str, str] = {}
-            for one in columns:
-                other = known.setdefault(self.fold_case(one), one)
-                if other != one:
+            spellings: dict[str, str] = {}
+            for column in columns:
+                other = spellings.setdefault(self.fold_case(column), column)
+                if other != column:
                     raise ValueError(
-                        f"columns {other!r}, {one!r} differ only in case, which "
+                        f"columns {other!r}, {column!r} differ only in case, which "
                         f"{self.name} ignores: rename one of them"
                     )
 
@@ -276,9 +276,9 @@ class Counted:
 
     @cached_property
     def _numbers(self) -> Numbers:
-        found = frequencies(self.cells, self.question)
-        self._check(int(found[0].sum()))
-        return found
+        numbers = frequencies(self.cells, self.question)
+        self._check(int(numbers[0].sum()))
+        return numbers
 
     @property
     def records(self) -> NDArray[np.int64]:
@@ -302,22 +302,22 @@ class Counted:
 
     def numbers(self) -> Iterator[Numbers]:
         """Yield records and weight sums of all cells, at most ``MOST`` at a time."""
-        found = 0
+        total = 0
         for records, weight_sum in self.engine.numbers(self.question):
-            found += int(records.sum())
+            total += int(records.sum())
             for start in range(0, len(records), MOST):
                 part = slice(start, start + MOST)
                 yield records[part], weight_sum[part]
-        self._check(found)
+        self._check(total)
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
         """Yield all cells as frames with their keys, and their numbers."""
-        found = 0
+        total = 0
         for cells in self.engine.batches(self.question):
             numbers = frequencies(cells, self.question)
-            found += int(numbers[0].sum())
+            total += int(numbers[0].sum())
             yield cells, numbers
-        self._check(found)
+        self._check(total)
 
     def labels(self, key: Hashable) -> tuple[Any, NDArray[np.int64]]:
         """Return the values of a key, a narwhals Series, and the records of each."""
@@ -333,9 +333,9 @@ class Counted:
         # Sums of doubles would be others when the engine adds them again.
         repeats = question.weight is None or question.sums is not None
         if results is None and repeats:
-            found = self.engine.compute_results(question, compute)
-            if found is not None:
-                return found
+            data = self.engine.compute_results(question, compute)
+            if data is not None:
+                return data
         rows = compute(self.records, self.weight_sum) if results is None else results()
         cells = self.cells.select(*question.key_columns)
         return self.engine.join_results(question, cells, rows)
@@ -344,10 +344,10 @@ class Counted:
         """Return the error for a task that needs single records."""
         return self.engine.refuse_single(what)
 
-    def _check(self, found: int) -> None:
-        if found != self.n:
+    def _check(self, total: int) -> None:
+        if total != self.n:
             raise ValueError(
-                f"the cells have {found:,} records, the data {self.n:,}: they changed "
+                f"the cells have {total:,} records, the data {self.n:,}: they changed "
                 "while they were counted"
             )
 
@@ -375,7 +375,9 @@ def _renamed(question: Question) -> Question:
 def result_types(compute: Compute, kinds: Mapping[str, Any]) -> dict[str, Any]:
     """Return the type of each result, given the engine's for kinds "i" and "f"."""
     no_cells = np.zeros(0, np.int64), np.zeros(0)
-    return {name: kinds[one.dtype.kind] for name, one in compute(*no_cells).items()}
+    return {
+        name: kinds[values.dtype.kind] for name, values in compute(*no_cells).items()
+    }
 
 
 def frames_of(batches: Iterable[Any]) -> Iterator[Any]:

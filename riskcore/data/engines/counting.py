@@ -121,12 +121,12 @@ def weigh(
         wanted[f"missing_{i}"] = number(nw.col(key_column(i)).is_null())
     asked = (frame.select(*columns) if columns else frame).select(**wanted)
     (row,) = asked.collect().rows(named=True)
-    found: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
+    facts: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
     for name in ("low", "high"):
         value = row.get(name)
-        found[name] = np.nan if value is None else float(value)
+        facts[name] = np.nan if value is None else float(value)
     missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))
-    return Weights(**found, missing_keys=missing)
+    return Weights(**facts, missing_keys=missing)
 
 
 def count_cells(frame: Any, question: Question) -> Any:
@@ -165,14 +165,14 @@ def _keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
     import narwhals.stable.v2 as nw
 
     schema = frame.collect_schema()
-    found = []
+    expressions = []
     name: Any
     for i, name in enumerate(keys):
         column = nw.col(name)
         if schema[name].is_float():
             column = (column.fill_nan(None) + 0.0).cast(schema[name])
-        found.append(column.alias(key_column(i)))
-    return found
+        expressions.append(column.alias(key_column(i)))
+    return expressions
 
 
 def _numbers(cells: Any, name: str, kind: type[np.generic]) -> NDArray[Any]:
@@ -212,8 +212,8 @@ def doubles(series: Any) -> NDArray[np.float64]:
     if dtype.is_decimal() and not series.implementation.is_polars():
         # By text: Arrow's own cast turns 9.7 into 9.700000000000001.
         texts = series.to_arrow().cast("string")
-        found = texts.cast("double").to_numpy(zero_copy_only=False)
-        return np.asarray(found, np.float64)
+        values = texts.cast("double").to_numpy(zero_copy_only=False)
+        return np.asarray(values, np.float64)
     return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 
 

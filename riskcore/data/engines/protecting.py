@@ -55,5 +55,5 @@ def table_of(columns: Mapping[str, Any]) -> Any:
     """Return the table of a lookup, given narwhals series of one library by name."""
     import narwhals.stable.v2 as nw
 
-    series = [one.alias(name) for name, one in columns.items()]
-    return nw.concat([one.to_frame() for one in series], how="horizontal")
+    series = [column.alias(name) for name, column in columns.items()]
+    return nw.concat([column.to_frame() for column in series], how="horizontal")

@@ -122,9 +122,11 @@ def _of_dask(frame: Any) -> Any:
 
     def tables(schema: Any) -> Iterator[Any]:
         for part in frame[schema.names].to_delayed():
-            found = part.compute()
+            partition = part.compute()
             try:
-                table = pyarrow.Table.from_pandas(found, schema, preserve_index=False)
+                table = pyarrow.Table.from_pandas(
+                    partition, schema, preserve_index=False
+                )
             except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
                 raise TypeError(
                     "a dask DataFrame: the values of a partition do not have the type "

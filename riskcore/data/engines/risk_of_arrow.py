@@ -20,13 +20,13 @@ def individual_risk(frequency: Any, weight_sum: Any) -> Any:
     # duckdb calls this for 2,048 cells at a time, so each step costs time.
     columns = frequency, weight_sum
     values = individual.individual_risk_from_frequencies(*map(_doubles, columns))
-    known = None
+    validity = None
     for column in columns:
         if column.null_count:
             valid = column.is_valid().to_numpy(zero_copy_only=False)
-            known = valid if known is None else known & valid
+            validity = valid if validity is None else validity & valid
     pyarrow = import_pyarrow()
-    return pyarrow.array(values, mask=None if known is None else ~known)
+    return pyarrow.array(values, mask=None if validity is None else ~validity)
 
 
 def _doubles(column: Any) -> Any:

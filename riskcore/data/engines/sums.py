@@ -73,7 +73,7 @@ class WholeSums:
         totals = np.empty(len(sums[0]))
         for start in range(0, len(totals), BLOCK):
             part = slice(start, start + BLOCK)
-            self._join_block([each[part] for each in sums], totals[part])
+            self._join_block([piece_sums[part] for piece_sums in sums], totals[part])
         return totals
 
     def _join_block(

@@ -198,12 +198,12 @@ def without_codes(
     if pyarrow.types.is_float16(column.type):  # for which Arrow has no is_in
         single = pyarrow.float32()
         compared, values = column.cast(single), values.cast(single)
-    found = compute.is_in(compared, values) if len(values) else None
-    if found is None or not compute.any(found).as_py():
+    mask = compute.is_in(compared, values) if len(values) else None
+    if mask is None or not compute.any(mask).as_py():
         if own:
             warn_of_idle_codes(path, name, own)
         return column
-    return compute.if_else(found, pyarrow.scalar(None, column.type), column)
+    return compute.if_else(mask, pyarrow.scalar(None, column.type), column)
 
 
 def _as_values(codes: Sequence[str], kind: Any) -> Any:
@@ -241,11 +241,11 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     count = compute.sum(wrong).as_py()
     if count:
         first = compute.index(wrong, True).as_py()
-        found = column[first].as_py()
+        value = column[first].as_py()
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
-            f"first in record {first + 1:,}: {found!r}"
-            f"{_about_marks(found, decimal, path)}"
+            f"first in record {first + 1:,}: {value!r}"
+            f"{_about_marks(value, decimal, path)}"
         )
     return numbers
 

@@ -176,12 +176,12 @@ class FileFormat(ABC):
             lacking.add("delimiter")
         if self.reading.sheet is not None and self.reading.sheet not in self.sheets():
             lacking.add("sheet")
-        found = replace(self.reading, **{x: getattr(Reading, x) for x in lacking})
-        if found.columns:
-            names = ("", *type(self)(self.path, found).header.names)
-            codes = {x: found.codes(x) for x in ("", *found.columns) if x in names}
-            found = replace(found, missing_codes=codes)
-        return found
+        reading = replace(self.reading, **{x: getattr(Reading, x) for x in lacking})
+        if reading.columns:
+            names = ("", *type(self)(self.path, reading).header.names)
+            codes = {x: reading.codes(x) for x in ("", *reading.columns) if x in names}
+            reading = replace(reading, missing_codes=codes)
+        return reading
 
     def sheets(self) -> Sequence[str]:
         """Return the names of the sheets."""
@@ -224,12 +224,12 @@ class FileFormat(ABC):
         names = self.header.names
         columns = list(names if columns is None else dict.fromkeys(columns))
         numbers = set(numeric)
-        known = set(names)
+        header_names = set(names)
         for use, wanted in (
             ("", dict.fromkeys([*columns, *sorted(numbers)])),
             ("missing codes: ", self.reading.columns),
         ):
-            lacking = [name for name in wanted if name not in known]
+            lacking = [name for name in wanted if name not in header_names]
             if lacking:
                 raise no_such_column(lacking, names, self.path, use)
         return self.read_columns(columns, numbers, text=text, progress=progress)

@@ -158,9 +158,9 @@ def _refuse_hostile(path: Path) -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             parts = archive.infolist()
-            sizes = [one.file_size for one in parts]
-            others = [one for one in parts if not one.filename.startswith(_SHEETS)]
-            largest = max((one.file_size for one in others), default=0)
+            sizes = [part.file_size for part in parts]
+            others = [part for part in parts if not part.filename.startswith(_SHEETS)]
+            largest = max((part.file_size for part in others), default=0)
             if (
                 sum(sizes) > _LARGEST
                 or largest > _LARGEST_PART
@@ -170,9 +170,9 @@ def _refuse_hostile(path: Path) -> None:
                     f"{path}: {sum(sizes):,} bytes in {len(parts):,} parts when "
                     "unpacked, which is too large; save it as .csv or .parquet"
                 )
-            for one in parts:
-                if one.filename.lower().endswith((".xml", ".rels")):
-                    _refuse_definitions(path, archive, one)
+            for part in parts:
+                if part.filename.lower().endswith((".xml", ".rels")):
+                    _refuse_definitions(path, archive, part)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         raise ValueError(f"{path}: a damaged workbook: {error}") from None
 
@@ -193,9 +193,9 @@ def _refuse_definitions(
 def _rows(path: Path, sheet: str) -> Iterator[list[Any]]:
     """Yield the cells of each row of a sheet, up to its last one."""
     with _opened(path) as book:
-        found = book[sheet]
-        found.reset_dimensions()  # a file may state any
-        rows = found.iter_rows()
+        worksheet = book[sheet]
+        worksheet.reset_dimensions()  # a file may state any
+        rows = worksheet.iter_rows()
         while True:
             try:
                 row = next(rows, None)
@@ -293,7 +293,7 @@ def column_of(values: list[Any]) -> Any:
     if kinds == {bool}:
         return pyarrow.array(values, pyarrow.bool_())
     if kinds == {datetime}:
-        days = all(one is None or one.time() == time() for one in values)
+        days = all(moment is None or moment.time() == time() for moment in values)
         array = pyarrow.array(values, pyarrow.timestamp("us"))
         return array.cast(pyarrow.date32()) if days else array
     texts = [None if value is None else _text(value) for value in values]

@@ -123,7 +123,7 @@ def _cells(
 ) -> list[str]:
     """Return the cells of some values, empty text for a missing one."""
     try:
-        return ["" if one is None else writer(one) for one in column.to_pylist()]
+        return ["" if value is None else writer(value) for value in column.to_pylist()]
     except (TypeError, ValueError) as error:
         raise type(error)(f"{path}: column {name!r} {error}") from None
 

@@ -130,16 +130,20 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
     What no file can have is left to the first, which refuses it. It has the metadata.
     """
     others = replace(reading, metadata=None)
-    found = [opened(x, others if i else reading).fitting() for i, x in enumerate(paths)]
+    readings = [
+        opened(x, others if i else reading).fitting() for i, x in enumerate(paths)
+    ]
     lost = {
         name: asked
         for name, asked in vars(reading).items()
         if name not in ("metadata", "missing_codes")
-        and all(getattr(one, name) != asked for one in found)
+        and all(getattr(file_reading, name) != asked for file_reading in readings)
     }
-    if not {name for one in found for name in one.columns} >= {*reading.columns}:
+    if not {name for file_reading in readings for name in file_reading.columns} >= {
+        *reading.columns
+    }:
         lost["missing_codes"] = reading.missing_codes
-    return [replace(found[0], **lost), *found[1:]]
+    return [replace(readings[0], **lost), *readings[1:]]
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:
@@ -213,9 +217,9 @@ def check_writable(
 
 def refuse_within(targets: Iterable[Path], source: Path) -> None:
     """Refuse to write a file that would become one of the files of a source."""
-    for one in FORMATS:
-        for target in targets if one.is_many(source) else ():
-            if one.would_hold(source, target):
+    for file_format in FORMATS:
+        for target in targets if file_format.is_many(source) else ():
+            if file_format.would_hold(source, target):
                 raise ValueError(
                     f"{target}: would become one of the files of {source}, the data "
                     "that are read; write it elsewhere"
@@ -231,21 +235,30 @@ def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, .
 def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]:
     """Return the format in which `write` writes a file."""
     path = Path(path)
-    found = next((one for one in FORMATS if one.is_target(path, like)), None)
-    if found is not None:
-        return found
-    *targets, last = (suffix for one in FORMATS for suffix in one.targets)
-    own = [one.own_targets for one in FORMATS if like and one.kind == like.kind]
-    known = f"{', '.join(targets)} and {last}{''.join(own)}"
-    raise ValueError(f"{path}: can write {known} only")
+    match = next(
+        (file_format for file_format in FORMATS if file_format.is_target(path, like)),
+        None,
+    )
+    if match is not None:
+        return match
+    *targets, last = (
+        suffix for file_format in FORMATS for suffix in file_format.targets
+    )
+    own = [
+        file_format.own_targets
+        for file_format in FORMATS
+        if like and file_format.kind == like.kind
+    ]
+    suffixes = f"{', '.join(targets)} and {last}{''.join(own)}"
+    raise ValueError(f"{path}: can write {suffixes} only")
 
 
 def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
     """Return a file of the class of its format, to be read."""
     path, reading = Path(path), reading or Reading()
-    for one in FORMATS:
-        if one.is_many(path) and reading.metadata is None:
-            return one(path, reading)
+    for file_format in FORMATS:
+        if file_format.is_many(path) and reading.metadata is None:
+            return file_format(path, reading)
     _refuse_unless_file(path)
     return _format_read(path, reading)(path, reading)
 
@@ -264,16 +277,18 @@ def _refuse_unless_file(path: Path) -> None:
 def _format_read(path: Path, reading: Reading) -> type[FileFormat]:
     """Return the format of a file: as asked for, else by its suffix or neighbors."""
     tests: tuple[Callable[[type[FileFormat]], bool], ...] = (
-        lambda one: one.is_meant(reading),
-        lambda one: one.is_named(path),
-        lambda one: one.is_likely(path),
+        lambda file_format: file_format.is_meant(reading),
+        lambda file_format: file_format.is_named(path),
+        lambda file_format: file_format.is_likely(path),
     )
     for test in tests:
-        for one in reversed(FORMATS):
-            if test(one):
-                return one
-    known = ", ".join(suffix for one in FORMATS for suffix in one.suffixes)
+        for file_format in reversed(FORMATS):
+            if test(file_format):
+                return file_format
+    suffixes = ", ".join(
+        suffix for file_format in FORMATS for suffix in file_format.suffixes
+    )
     raise ValueError(
         f"{path}: unknown kind of file; save it as a known one, or read it into a data "
-        f"frame in Python; known are {known}"
+        f"frame in Python; known are {suffixes}"
     )

@@ -83,7 +83,7 @@ class ArrowFile(ArrowFormat):
     @classmethod
     def streams(cls, schema: Any) -> bool:
         """Tell whether a table of this schema can be written a part at a time."""
-        return not any(hasattr(one.type, "index_type") for one in schema)
+        return not any(hasattr(field.type, "index_type") for field in schema)
 
     @classmethod
     def write_tables(

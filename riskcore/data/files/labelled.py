@@ -99,8 +99,8 @@ class LabelledFile(ArrowFormat):
     def _parsed(self, **how: Any) -> tuple[Any, Any]:
         """Return the data and the metadata as pyreadstat reads them."""
         need_pyreadstat()
-        given = self.reading.encoding
-        encoding = None if given == "utf-8" else given  # the file states it
+        option = self.reading.encoding
+        encoding = None if option == "utf-8" else option  # the file states it
         read = getattr(import_module("pyreadstat"), self.reader)
         try:
             data, metadata = read(
@@ -138,7 +138,7 @@ class LabelledFile(ArrowFormat):
                 for name, labels in self.value_labels(about).items()
             },
             {
-                name: tuple((one["lo"], one["hi"]) for one in ranges)
+                name: tuple((bounds["lo"], bounds["hi"]) for bounds in ranges)
                 for name, ranges in with_ranges.missing_ranges.items()
             },
             {n: form for n, form in about.original_variable_types.items() if form},
@@ -147,8 +147,8 @@ class LabelledFile(ArrowFormat):
 
     def value_labels(self, about: Any) -> Mapping[str, Mapping[Any, str]]:
         """Return the labels of the codes of each column."""
-        found: Mapping[str, Mapping[Any, str]] = about.variable_value_labels
-        return found
+        labels_by_column: Mapping[str, Mapping[Any, str]] = about.variable_value_labels
+        return labels_by_column
 
     def _code(self, name: str, code: Any) -> str:
         """Return a labelled code as text; a letter among numbers gets a dot."""
@@ -206,15 +206,15 @@ class LabelledFile(ArrowFormat):
         self, columns: list[str], total: int, progress: Parts | None
     ) -> Iterator[tuple[int, Any]]:
         """Yield batches of records, each after its first record; refuse lost ones."""
-        begin, found = 0, _ROWS
-        while begin < total and found == _ROWS:
+        begin, records = 0, _ROWS
+        while begin < total and records == _ROWS:
             data, _ = self._parsed(
                 usecols=columns, row_offset=begin, row_limit=_ROWS, **self.options
             )
-            found = len(data[columns[0]]) if columns[0] in data else 0
-            if found:
+            records = len(data[columns[0]]) if columns[0] in data else 0
+            if records:
                 yield begin, data
-            begin += found
+            begin += records
             if progress is not None:
                 progress(min(begin, total), total)
         if begin != total:
@@ -254,16 +254,16 @@ class LabelledFile(ArrowFormat):
         word = _word(self.labels.formats.get(name, ""))
         valid = column.is_valid().to_numpy()
         plain = np.where(valid, column.fill_null(0).to_numpy(), 0)
-        found = None
+        moments = None
         if word in self.dates:
-            found = _days_of(plain, self.day, self.epoch)
+            moments = _days_of(plain, self.day, self.epoch)
             kind = pyarrow.date32()
         elif word in self.times:
-            found = _micro_of(plain, _MICRO // self.ticks, self.epoch * _DAY * _MICRO)
+            moments = _micro_of(plain, _MICRO // self.ticks, self.epoch * _DAY * _MICRO)
             kind = pyarrow.timestamp("us")
-        if found is None:
+        if moments is None:
             return numbers
-        return pyarrow.chunked_array([pyarrow.array(found, mask=~valid).cast(kind)])
+        return pyarrow.chunked_array([pyarrow.array(moments, mask=~valid).cast(kind)])
 
     # --- writing ---
 
@@ -310,15 +310,17 @@ class LabelledFile(ArrowFormat):
         file.flush()
 
     @classmethod
-    def _form(cls, given: str | None, form: str | None, column: Any) -> str | None:
+    def _form(cls, old_form: str | None, form: str | None, column: Any) -> str | None:
         """Return the format that a column had if it still fits, else the one needed.
 
         Text has none: its width would be that of the values before suppression.
         """
-        if given is None or is_text(column.type):
+        if old_form is None or is_text(column.type):
             return form
-        fits = form in (None, cls.whole_format) or _word(given) in cls.dates | cls.times
-        return given if fits else form
+        fits = (
+            form in (None, cls.whole_format) or _word(old_form) in cls.dates | cls.times
+        )
+        return old_form if fits else form
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
@@ -438,13 +440,17 @@ def _column(values: Any, text: bool) -> tuple[Any, Any]:
     """Return the numbers or the text of a batch, and any letters among the numbers."""
     pyarrow = import_pyarrow()
     if text:
-        return pyarrow.array([one or None for one in values], pyarrow.string()), None
+        return pyarrow.array(
+            [value or None for value in values], pyarrow.string()
+        ), None
     try:
         return pyarrow.array(values, pyarrow.float64(), from_pandas=True), None
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
         pass
-    letters = [f".{one.lower()}" if isinstance(one, str) else None for one in values]
-    numbers = [None if isinstance(one, str) else one for one in values]
+    letters = [
+        f".{value.lower()}" if isinstance(value, str) else None for value in values
+    ]
+    numbers = [None if isinstance(value, str) else value for value in values]
     return (
         pyarrow.array(numbers, pyarrow.float64(), from_pandas=True),
         pyarrow.array(letters, pyarrow.string()),
@@ -456,12 +462,12 @@ def _whole_column(parts: list[tuple[int, Any]], n: int) -> Any:
     if not parts:
         return None
     pyarrow = import_pyarrow()
-    found, end = [], 0
+    chunks, end = [], 0
     for begin, letters in parts:
-        found += [pyarrow.nulls(begin - end, pyarrow.string()), letters]
+        chunks += [pyarrow.nulls(begin - end, pyarrow.string()), letters]
         end = begin + len(letters)
-    found.append(pyarrow.nulls(n - end, pyarrow.string()))
-    return pyarrow.chunked_array(found, pyarrow.string())
+    chunks.append(pyarrow.nulls(n - end, pyarrow.string()))
+    return pyarrow.chunked_array(chunks, pyarrow.string())
 
 
 def _within(column: Any, ranges: tuple[tuple[Any, Any], ...]) -> Any:
@@ -507,5 +513,5 @@ def _word(form: str) -> str:
     """Return the word of a format: DATE for DATE11, %td for %tdD_m_Y."""
     if form.startswith("%"):
         return form.replace("-", "")[:3]
-    found = re.match(r"[A-Za-z_]+", form)
-    return found[0].upper() if found else ""
+    match = re.match(r"[A-Za-z_]+", form)
+    return match[0].upper() if match else ""

@@ -47,7 +47,7 @@ class Labels:
         """Return the labels, leaving out the code labels of some columns."""
 
         def others(names: Mapping[str, Any]) -> dict[str, Any]:
-            return {name: one for name, one in names.items() if name not in columns}
+            return {name: entry for name, entry in names.items() if name not in columns}
 
         return replace(
             self,
@@ -73,15 +73,17 @@ class Labels:
             }
             for name in map(str, columns)
         }
-        return {n: one for n, one in named.items() if one["label"] or one["values"]}
+        return {
+            n: entry for n, entry in named.items() if entry["label"] or entry["values"]
+        }
 
 
 def labels_of_plain(plain: Mapping[str, Mapping[str, Any]] | None) -> Labels:
     """Return the labels that `Labels.plain` gave, or none."""
-    found = plain or {}
+    entries = plain or {}
     return Labels(
-        {name: one["label"] for name, one in found.items() if one["label"]},
-        {name: one["values"] for name, one in found.items()},
+        {name: entry["label"] for name, entry in entries.items() if entry["label"]},
+        {name: entry["values"] for name, entry in entries.items()},
     )
 
 

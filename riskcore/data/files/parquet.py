@@ -88,16 +88,16 @@ class ParquetFile(ArrowFormat):
     def _read_batches(self, intake: Intake, columns: list[str]) -> Iterator[Any]:
         """Yield batches of some columns."""
         pyarrow = import_pyarrow()
-        found = 0
+        records = 0
         # A pre-buffer would keep all that was read until the file is closed; without
         # buffers of columns, a whole row group is kept, which may be the file.
         how = {"pre_buffer": False, "buffer_size": _BUFFER}
         with self.open(**how) as file, refused_as_value_error(self.path):
             for batch in file.iter_batches(_BATCH, columns=columns):
-                found += batch.num_rows
+                records += batch.num_rows
                 table = pyarrow.Table.from_batches([batch]).select(columns)
                 yield from in_plain_layouts(table).to_batches()
-        intake.check(self.path, found)
+        intake.check(self.path, records)
 
     def _read_groups(
         self, file: Any, columns: list[str], progress: Parts | None

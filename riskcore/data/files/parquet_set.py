@@ -76,7 +76,9 @@ class ParquetSet(ArrowFormat):
         _, files = _found(path)
         folders = {_whole(file.parent) for file in files}
         if path.is_dir():
-            return any(place[: len(one)] == one for one in {_whole(path), *folders})
+            return any(
+                place[: len(folder)] == folder for folder in {_whole(path), *folders}
+            )
         if not ParquetFile.is_named(target):
             return False
         if place[:-1] in folders and fnmatch(place[-1], path.name):
@@ -92,8 +94,8 @@ class ParquetSet(ArrowFormat):
         super().__init__(path, reading)
         self.root, paths = _found(path)
         self.parts = [
-            _Part(ParquetFile(one, reading), _partitions(one.relative_to(self.root)))
-            for one in paths
+            _Part(ParquetFile(file, reading), _partitions(file.relative_to(self.root)))
+            for file in paths
         ]
         _refuse_unless_single(paths)
         first = self.parts[0]
@@ -122,17 +124,17 @@ class ParquetSet(ArrowFormat):
         return Header(tuple(dict.fromkeys([*types, *first.partitions])))
 
     def _refuse_other(
-        self, file: ParquetFile, types: dict[str, Any], found: dict[str, Any]
+        self, file: ParquetFile, types: dict[str, Any], file_types: dict[str, Any]
     ) -> None:
         """Refuse a file with other columns than the first one has."""
-        if types == found:
+        if types == file_types:
             return
         first = self.parts[0].file.path
         differ = [
-            f"{name!r} is {_type(types, name)} in {first} and {_type(found, name)} in "
-            f"{file.path}"
-            for name in {**types, **found}
-            if types.get(name) != found.get(name)
+            f"{name!r} is {_type(types, name)} in {first} and "
+            f"{_type(file_types, name)} in {file.path}"
+            for name in {**types, **file_types}
+            if types.get(name) != file_types.get(name)
         ]
         more = f"; and {len(differ) - _NAMED} more" if len(differ) > _NAMED else ""
         raise ValueError(
@@ -145,8 +147,8 @@ class ParquetSet(ArrowFormat):
     def partitions(self) -> tuple[str, ...]:
         """The columns that the folders give and the files do not have."""
         first = self.parts[0]
-        known = _types(first.file)
-        return tuple(name for name in first.partitions if name not in known)
+        file_types = _types(first.file)
+        return tuple(name for name in first.partitions if name not in file_types)
 
     def read_table(
         self, columns: list[str], progress: Parts | None
@@ -185,8 +187,10 @@ class ParquetSet(ArrowFormat):
         schema = parts[0].schema.empty_table()
         schema = self._with_partitions(schema, self.parts[0], 0, names).schema
         intake = Intake(
-            records=sum(one.intake.records for one in parts),
-            row_groups=sum(one.intake.row_groups or 0 for one in parts),
+            records=sum(file_batches.intake.records for file_batches in parts),
+            row_groups=sum(
+                file_batches.intake.row_groups or 0 for file_batches in parts
+            ),
             files=len(parts),
         )
 
@@ -195,8 +199,8 @@ class ParquetSet(ArrowFormat):
             own = [name for name in columns if name not in self.partitions]
             # If all columns are the folders', another is read to count the records.
             some = own or parts[0].schema.names[:1]
-            for part, one in zip(self.parts, parts, strict=True):
-                for batch in one.read(some):
+            for part, file_batches in zip(self.parts, parts, strict=True):
+                for batch in file_batches.read(some):
                     table = pyarrow.Table.from_batches([batch])
                     table = self._with_partitions(table, part, len(table), columns)
                     yield from table.select(columns).combine_chunks().to_batches()
@@ -230,7 +234,7 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
         files = [*_matching(root, rest, ())]
         if not files:
             raise FileNotFoundError(f"{path}: no file matches this pattern")
-        return root, sorted(set(files), key=lambda one: one.parts)
+        return root, sorted(set(files), key=lambda entry: entry.parts)
     hidden: list[Path] = []
     files = [*_below(path, (), hidden)]
     parquet = [file for file in files if ParquetFile.is_named(file)]
@@ -246,7 +250,7 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
             f"as {others[0]}; give a pattern for the files to read, such as "
             f"{path / '*.parquet'}"
         )
-    passed = [one for one in hidden if _holds_parquet(one)]
+    passed = [entry for entry in hidden if _holds_parquet(entry)]
     if passed:
         what = counted(len(passed), "file or folder", "files or folders")
         warn(
@@ -255,17 +259,17 @@ def _found(path: Path) -> tuple[Path, list[Path]]:
             "data. If they belong to the data, rename them",
             FilesPassedOver,
         )
-    return path, sorted(parquet, key=lambda one: one.parts)
+    return path, sorted(parquet, key=lambda entry: entry.parts)
 
 
 def _refuse_unless_single(paths: Sequence[Path]) -> None:
     """Refuse paths that are not files, or lead to the same file."""
-    known: dict[tuple[int, int], Path] = {}
+    paths_by_inode: dict[tuple[int, int], Path] = {}
     for path in paths:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
             raise OSError(f"{path}: a device or pipe, not a file")
-        other = known.setdefault((about.st_dev, about.st_ino), path)
+        other = paths_by_inode.setdefault((about.st_dev, about.st_ino), path)
         if about.st_ino and other is not path:
             raise ValueError(
                 f"{path}: the same file as {other}, whose records would count twice; "
@@ -309,15 +313,15 @@ def _matching(
                 yield from _matching(folder / name, pattern, above)
         return
     for name in _names_in(folder) if glob.has_magic(first) else (first,):
-        found = folder / name
+        path = folder / name
         if name != first and not fnmatch(name, first):
             continue
         if name.startswith(".") and not first.startswith("."):
             continue
-        if rest and found.is_dir():
-            yield from _matching(found, rest, above)
-        elif not rest and os.path.lexists(found):
-            yield from _below(found, above)
+        if rest and path.is_dir():
+            yield from _matching(path, rest, above)
+        elif not rest and os.path.lexists(path):
+            yield from _below(path, above)
 
 
 def _entered(folder: Path, above: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -353,20 +357,20 @@ def _is_hidden(name: str) -> bool:
 
 def _holds_parquet(path: Path) -> bool:
     """Tell whether a path is a Parquet file, or a folder that has one."""
-    found = path.rglob("*") if path.is_dir() else iter([path])
-    return any(ParquetFile.is_named(one) for one in found)
+    entries = path.rglob("*") if path.is_dir() else iter([path])
+    return any(ParquetFile.is_named(entry) for entry in entries)
 
 
 def _partitions(path: Path) -> dict[str, str | None]:
     """Return the columns that the folders of a file give."""
-    found: dict[str, str | None] = {}
+    columns: dict[str, str | None] = {}
     for part in path.parts[:-1]:
         name, equals, value = part.partition("=")
-        if equals and unquote(name) in found:
+        if equals and unquote(name) in columns:
             raise ValueError(f"{path}: the folders give {unquote(name)!r} twice")
         if equals:
-            found[unquote(name)] = None if value == _MISSING else unquote(value)
-    return found
+            columns[unquote(name)] = None if value == _MISSING else unquote(value)
+    return columns
 
 
 def _columns_of(part: _Part) -> str:

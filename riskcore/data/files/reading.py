@@ -85,14 +85,19 @@ class Reading:
                 f"encoding={self.encoding!r} is unknown; use utf-8, cp1252, latin-1, "
                 "utf-16, or another encoding of text that Python knows"
             )
-        one = self.delimiter
-        if one is not None and not isinstance(one, str):
-            raise TypeError(f"delimiter={one!r}: give one ASCII character as text")
-        if one is not None and (
-            len(one) != 1 or not one.isascii() or one in _NO_DELIMITERS
+        delimiter = self.delimiter
+        if delimiter is not None and not isinstance(delimiter, str):
+            raise TypeError(
+                f"delimiter={delimiter!r}: give one ASCII character as text"
+            )
+        if delimiter is not None and (
+            len(delimiter) != 1
+            or not delimiter.isascii()
+            or delimiter in _NO_DELIMITERS
         ):
             raise ValueError(
-                f"delimiter={one!r}: give one ASCII character, not a quote or line end"
+                f"delimiter={delimiter!r}: give one ASCII character, not a quote or "
+                "line end"
             )
         if self.decimal not in (".", ","):
             raise ValueError(f"decimal={self.decimal!r}: use '.' or ','")
@@ -110,17 +115,19 @@ class Reading:
                     )
 
     def _by_column(self) -> dict[str, tuple[str, ...]]:
-        given = self.missing_codes
-        if isinstance(given, str):
-            raise TypeError(f"missing_codes is a list of codes: write [{given!r}]")
-        if not isinstance(given, Mapping):
-            given = {"": given}
-        for codes in given.values():
+        missing_codes = self.missing_codes
+        if isinstance(missing_codes, str):
+            raise TypeError(
+                f"missing_codes is a list of codes: write [{missing_codes!r}]"
+            )
+        if not isinstance(missing_codes, Mapping):
+            missing_codes = {"": missing_codes}
+        for codes in missing_codes.values():
             if not isinstance(codes, Iterable):
                 raise TypeError(f"missing_codes: {codes!r} is not a list of codes")
         return {
             name: (codes,) if isinstance(codes, str) else tuple(codes)
-            for name, codes in given.items()
+            for name, codes in missing_codes.items()
         }
 
     def codes(self, column: str = "") -> tuple[str, ...]:

@@ -135,13 +135,13 @@ def count_spss(path: Path) -> RecordCount:
                 f"after {records:,} whole records, {rest:,} of the {width:,} values of "
                 "another follow"
             )
-        known = {one for one in (stated, more) if one >= 0}
-        if known - {records}:
+        stated_counts = {count for count in (stated, more) if count >= 0}
+        if stated_counts - {records}:
             file.refuse(
-                f"its header states {max(known - {records}):,} records, its data hold "
-                f"{records:,}"
+                f"its header states {max(stated_counts - {records}):,} records, "
+                f"its data hold {records:,}"
             )
-        return RecordCount(records, bool(known) or marked)
+        return RecordCount(records, bool(stated_counts) or marked)
 
 
 def _spss_dictionary(file: _Bytes) -> tuple[int, int]:
@@ -325,7 +325,9 @@ def _count_untagged(file: _Bytes, release: int) -> int:
     place = file.file.tell()
     # Labels follow up to the end; in files of Stata 4 they have no known layout.
     names = (9, 33) if release < 110 else (33,)
-    if release >= 105 and not any(_are_labels(file, place, one) for one in names):
+    if release >= 105 and not any(
+        _are_labels(file, place, name_width) for name_width in names
+    ):
         file.refuse(f"bytes that are not labels follow its {records:,} records")
     return int(records)
 
@@ -338,10 +340,12 @@ def _width(
     shift: int,
 ) -> int:
     """Return the bytes of a record of Stata; text is kind - shift bytes wide."""
-    wrong = [one for one in kinds if one not in widths and not shift < one <= longest]
+    wrong = [
+        kind for kind in kinds if kind not in widths and not shift < kind <= longest
+    ]
     if wrong or not kinds:
         file.refuse(f"variables of kind {wrong[0]}" if wrong else "it has no variables")
-    return sum(widths.get(one, one - shift) for one in kinds)
+    return sum(widths.get(kind, kind - shift) for kind in kinds)
 
 
 def _skip_data(file: _Bytes, records: int, width: int) -> None:
@@ -496,8 +500,8 @@ def count_sas(path: Path) -> RecordCount:
         file.seek(begin)
         records, stated = 0, None
         for _ in range(pages):
-            found, said = _on_page(file, file.take(size), wide=wide)
-            records += found
+            page_records, said = _on_page(file, file.take(size), wide=wide)
+            records += page_records
             stated = said if stated is None else stated
         if stated != records:
             file.refuse(
@@ -525,10 +529,10 @@ def _on_page(file: _Bytes, page: bytes, *, wide: bool) -> tuple[int, int | None]
         if packing != _PLAIN or length < 8 or begin + length > len(page):
             continue
         mark = struct.unpack_from(f"{file.order}2I", page, begin)
-        known = mark[1] if wide and mark[0] in (0, 0xFFFFFFFF) else mark[0]
-        if known == _ROWS:
+        signature = mark[1] if wide and mark[0] in (0, 0xFFFFFFFF) else mark[0]
+        if signature == _ROWS:
             form, at = ("Q", 48) if wide else ("I", 24)
             (stated,) = struct.unpack_from(file.order + form, page, begin + at)
-        elif is_record and known not in _SIGNATURES and known < 0xFFFFFFF8:
+        elif is_record and signature not in _SIGNATURES and signature < 0xFFFFFFF8:
             records += 1
     return records, stated

@@ -49,10 +49,10 @@ _written: list[list[Path]] = []
 @contextmanager
 def written_files() -> Iterator[list[Path]]:
     """Give a list to which the files written in this block are added."""
-    found: list[Path] = []
-    _written.append(found)
+    paths: list[Path] = []
+    _written.append(paths)
     try:
-        yield found
+        yield paths
     finally:
         _written.pop()
 
@@ -92,9 +92,9 @@ def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
             )
         real = Path(os.path.realpath(target))
         name = unicodedata.normalize("NFC", real.name).casefold()
-        if (known := str(real.with_name(name))) in seen:
+        if (folded_path := str(real.with_name(name))) in seen:
             raise ValueError(f"{target}: two output files have this name")
-        seen.add(known)
+        seen.add(folded_path)
 
 
 @contextmanager
@@ -151,8 +151,8 @@ def replacing_all(
             with uninterrupted():
                 for target, (file, _) in opened.items():
                     os.replace(file.name, target)
-                    for found in _written:
-                        found.append(target)
+                    for paths in _written:
+                        paths.append(target)
         finally:
             _placing.pop()
 
@@ -168,20 +168,20 @@ def _refuse_name(path: Path) -> None:
 
 def _refuse(path: Path, overwrite: bool) -> None:
     """Raise unless a file may be written at a path."""
-    found = _found(path)
-    if found is None and path.is_symlink():
+    status = _found(path)
+    if status is None and path.is_symlink():
         raise FileNotFoundError(
             f"{path}: a broken link; name the file itself, or remove the link"
         )
-    if found is not None and stat.S_ISDIR(found.st_mode):
+    if status is not None and stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(f"{path}: a directory, not a file")
-    if found is not None and not stat.S_ISREG(found.st_mode):
+    if status is not None and not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path}: a device, not a file")
-    if found is not None and not overwrite:
+    if status is not None and not overwrite:
         raise FileExistsError(
             f"{path}: already exists; ask to overwrite it, or choose another name"
         )
-    _refuse_folder(Path(os.path.realpath(path)).parent if found else path.parent)
+    _refuse_folder(Path(os.path.realpath(path)).parent if status else path.parent)
 
 
 def _found(path: Path) -> os.stat_result | None:
@@ -220,10 +220,10 @@ class _Limit(NamedTuple):
     def of(cls, source: str | Path) -> _Limit:
         """Return the limit that a source sets to files made from it."""
         try:
-            found = os.stat(source)
+            status = os.stat(source)
         except OSError:
             return cls(_PRIVATE, None)
-        return cls(stat.S_IMODE(found.st_mode), found.st_gid)
+        return cls(stat.S_IMODE(status.st_mode), status.st_gid)
 
     def narrow(self, mode: int, group: int) -> int:
         """Return the mode of a file without rights that the source does not give."""
@@ -268,9 +268,9 @@ def _mode(
     return mode | stat.S_IRUSR  # else its owner could not even remove its leftovers
 
 
-def identity(found: os.stat_result) -> Identity:
+def identity(status: os.stat_result) -> Identity:
     """Return the identity of a file, which neither renaming nor chmod changes."""
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 # Hidden files
@@ -327,8 +327,8 @@ def _remove_unlocked(path: Path) -> None:
     """Remove a file of this user; raise if a process has locked it."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _NOFOLLOW)
     try:
-        found = os.fstat(file)
-        if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid():
+        status = os.fstat(file)
+        if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             path.unlink()
     finally:

@@ -87,12 +87,12 @@ class SasFile(LabelledFile):
             _, catalog = read_sas7bcat(str(self.catalog), output_format="dict")
         except parser_errors() as error:
             raise ValueError(f"{self.catalog}: {error}") from None
-        found = {}
+        labels_by_column = {}
         for name, form in about.original_variable_types.items():
             labels = catalog.value_labels.get(_WIDTH.sub("", form or "").upper())
             if labels:
-                found[name] = labels
-        return found
+                labels_by_column[name] = labels
+        return labels_by_column
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:

@@ -99,22 +99,22 @@ class Examination:
     @property
     def open(self) -> tuple[Leak, ...]:
         """The leaks that were not accepted."""
-        return tuple(one for one in self.leaks if one.accepted is None)
+        return tuple(leak for leak in self.leaks if leak.accepted is None)
 
     def under(self, settings: Settings) -> Examination:
         """Return the same leaks, accepted or open by other settings."""
-        leaks = [one.under(settings.accepted) for one in self.leaks]
+        leaks = [finding.under(settings.accepted) for finding in self.leaks]
         leaks.sort(key=lambda leak: leak.accepted is not None)
         return replace(self, leaks=tuple(leaks))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the examination as plain data for JSON."""
         return {
-            "leaks": [one.to_dict() for one in self.leaks],
+            "leaks": [finding.to_dict() for finding in self.leaks],
             "not_examined": [str(name) for name in self.not_examined],
-            "number_links": [one.to_dict() for one in self.number_links],
+            "number_links": [finding.to_dict() for finding in self.number_links],
             "attributes": {
-                str(name): one.to_dict() for name, one in self.shared.items()
+                str(name): finding.to_dict() for name, finding in self.shared.items()
             },
             "elimination": None
             if self.elimination is None
@@ -139,62 +139,62 @@ def examine(
     settings = result.settings
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
-    profiles = [one for one in result.profiles if str(one.name) not in gone]
-    found = [*of_columns(profiles, settings, renumbered)]
+    profiles = [entry for entry in result.profiles if str(entry.name) not in gone]
+    leaks = [*of_columns(profiles, settings, renumbered)]
     household = settings.household
     links: tuple[NumberLink, ...] = ()
     if household is not None and str(household) not in gone:
-        found.append(_kept_ids(household, settings, renumbered))
+        leaks.append(_kept_ids(household, settings, renumbered))
     say("looking for households that are found")
     # The persons of a panel are protected together with all their records.
     if settings.person is None:
         if household is not None and str(household) not in left_out:
-            found += _by_composition(result, left_out)
-        found += _rebuilt(result, left_out, shuffled=shuffled)
+            leaks += _by_composition(result, left_out)
+        leaks += _rebuilt(result, left_out, shuffled=shuffled)
     numbers = [name for name in result.numbers_known if str(name) not in gone]
     if result.numbers_known and result.on_engine is None:
         say("looking for numbers that link records")
         links = number_links(known_numbers(result, gone))
-        for given, computed in ((numbers, False), ([], True)):
+        for columns, computed in ((numbers, False), ([], True)):
             some = [x for x in links if isinstance(x.known[0], Computed) == computed]
-            found += _of_numbers(result, given, some, gone)
+            leaks += _of_numbers(result, columns, some, gone)
     say("looking for people whose values are told")
     shared = values_shared(result, gone)
-    found += leaks_of_shared(result, shared, gone)
+    leaks += leaks_of_shared(result, shared, gone)
     elimination = named_by_elimination(result, gone)
-    found += leaks_of_elimination(result, elimination)
-    found += _without_effect(result, gone)
-    found += _ways_of_writing(result, gone)
+    leaks += leaks_of_elimination(result, elimination)
+    leaks += _without_effect(result, gone)
+    leaks += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
-    found += _copies(result, gone)
-    found += _together(result, gone)
-    found += [
+    leaks += _copies(result, gone)
+    leaks += _together(result, gone)
+    leaks += [
         Leak(
-            one.column,
+            entry.column,
             "reveals",
-            str(one),
-            advice_on(result, one, renumbered),
-            shown=one,
-            of=(one.column,),
+            str(entry),
+            advice_on(result, entry, renumbered),
+            shown=entry,
+            of=(entry.column,),
         )
-        for one in too_much(result, shown)
+        for entry in too_much(result, shown)
     ]
-    known = {
+    examined_columns = {
         *settings.roles_of_columns,
         *settings.suppressible,
         *settings.treated,
         *result.numbers_known,
-        *(one.column for one in found if one.kind != "reveals"),
+        *(entry.column for entry in leaks if entry.kind != "reveals"),
     }
     not_examined = tuple(
         name
         for name in result.source.names
-        if name not in known and str(name) not in gone
+        if name not in examined_columns and str(name) not in gone
     )
     if not_examined and settings.accepted(ANY):
-        found.append(called_harmless(not_examined))
+        leaks.append(called_harmless(not_examined))
         not_examined = ()
-    return Examination(tuple(found), not_examined, links, shared, elimination).under(
+    return Examination(tuple(leaks), not_examined, links, shared, elimination).under(
         settings
     )
 
@@ -205,25 +205,28 @@ def of_columns(
     renumbered: Collection[Hashable] = (),
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
-    for one in profiles:
-        rare, of = _rare(one), (one.name,)
-        if one.name == settings.weight:
+    for column in profiles:
+        rare, of = _rare(column), (column.name,)
+        if column.name == settings.weight:
             if rare:
-                text = _text(one, settings)
+                text = _text(column, settings)
                 # Of weights on an engine this is not known: nothing is treated there.
-                treat = "" if one.smallest is None else coarser_weights(one.name)
+                treat = "" if column.smallest is None else coarser_weights(column.name)
                 mends = either(treat, leave_out(of), accepted(of))
-                yield Leak(one.name, "weight", text, mends, of=of)
+                yield Leak(column.name, "weight", text, mends, of=of)
             continue
-        proposed = propose(one)
+        proposed = propose(column)
         like = _SEEMS.get(str(proposed.role), "")
-        if not rare and not (like and has_many_values(one)):
+        if not rare and not (like and has_many_values(column)):
             continue
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = _text(one, settings, like), _advice(one, settings, renumbered)
-        yield Leak(one.name, kind, text, advice, of=of)
+        text, advice = (
+            _text(column, settings, like),
+            _advice(column, settings, renumbered),
+        )
+        yield Leak(column.name, kind, text, advice, of=of)
 
 
 # Columns that may not stay without a role, even if no value is unique.
@@ -258,8 +261,8 @@ def _advice(
         mends.insert(0, coarser([column]))
     else:
         mends.insert(0, as_key(name, settings))
-    known = with_role(name, "sensitive", "say that no intruder knows it")
-    return either(*mends, known, accepted([name]))
+    as_sensitive = with_role(name, "sensitive", "say that no intruder knows it")
+    return either(*mends, as_sensitive, accepted([name]))
 
 
 def _of_numbers(
@@ -270,7 +273,7 @@ def _of_numbers(
 ) -> Iterator[Leak]:
     """Yield the ways in which numbers single out records, or link them."""
     n = result.n
-    altered = {name for each in result.settings.altered for name in each}
+    altered = {name for entry in result.settings.altered for name in entry}
     names: dict[Hashable, None] = {}
     said = []
     alone = (
@@ -282,14 +285,14 @@ def _of_numbers(
             f"{alone:,} of {n:,} records are alone with their keys and these numbers"
         )
     best: dict[tuple[bool, bool], NumberLink] = {}
-    for one in sorted(links, key=lambda one: one.beyond_chance):
-        if one.leaks:
-            best[one.told is None, one.among == "all"] = one
-    for one in sorted(best.values(), key=lambda one: -one.beyond_chance):
-        told = [one.told] if one.told in numbers else []
-        known = (getattr(each, "column", each) for each in one.known)
-        names |= dict.fromkeys((*known, *told))
-        said.append(str(one))
+    for link in sorted(links, key=lambda link: link.beyond_chance):
+        if link.leaks:
+            best[link.told is None, link.among == "all"] = link
+    for link in sorted(best.values(), key=lambda link: -link.beyond_chance):
+        told = [link.told] if link.told in numbers else []
+        known_columns = (getattr(entry, "column", entry) for entry in link.known)
+        names |= dict.fromkeys((*known_columns, *told))
+        said.append(str(link))
     if said:
         of = [name for name in result.source.names if name in names]
         # Rounded after another treatment a number is not what that has made of it.
@@ -308,8 +311,8 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
             to_precision(treated.before[name], treated.after[name]) for name in left
         ]
         for keys in result.settings.keys:
-            known = [codes_of(result, name)[0] for name in keys if name not in left]
-            count = rows_left([(one, one) for one in known], columns)
+            key_codes = [codes_of(result, name)[0] for name in keys if name not in left]
+            count = rows_left([(codes, codes) for codes in key_codes], columns)
             # Categories may agree with those of others by chance.
             most = 1.0 if treated.categorical.issuperset(left) else MOSTLY
             if count >= most * result.n:
@@ -376,11 +379,11 @@ def _by_composition(result: ProtectedRecords, gone: Collection[str]) -> Iterator
     household, n = result.settings.household, result.n
     if result.household_of is None:
         return
-    found = records_by_composition(
+    records = records_by_composition(
         _keys_of_sets(result, gone), result.household_of.astype(np.int64)
     )
-    if too_many(found, n):
-        text = f"{printable(str(household))!r}: {found:,} of {n:,} {_ALONE}"
+    if too_many(records, n):
+        text = f"{printable(str(household))!r}: {records:,} of {n:,} {_ALONE}"
         without = {*gone, str(household)}
         mend = _members_apart(result, household, result.household_of, without)
         advice = either(mend, accepted([household]))
@@ -393,18 +396,18 @@ def _rebuilt(
     """Yield that households are found although their ids are left out."""
     for name, codes in _households_left_out(result, left_out):
         columns = {
-            each: column.codes
-            for each, column in _coded_columns(result, left_out).items()
+            column_name: column.codes
+            for column_name, column in _coded_columns(result, left_out).items()
         }
         sets = _keys_of_sets(result, left_out)
-        found = records_rebuilt(sets, codes, columns, shuffled=shuffled)
-        if not found.leaks(result.n):
+        rebuilt = records_rebuilt(sets, codes, columns, shuffled=shuffled)
+        if not rebuilt.leaks(result.n):
             continue
-        shared = [printable(str(one)) for one in found.columns]
+        shared = [printable(str(clue)) for clue in rebuilt.columns]
         if len(shared) > _NAMED:
             shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
         by = "members stand together"
-        many = f"{found.records:,} of {result.n:,}"
+        many = f"{rebuilt.records:,} of {result.n:,}"
         told = f"{many} {_ALONE}"
         if shared:
             verb = "shows" if len(shared) == 1 else "show"
@@ -412,7 +415,7 @@ def _rebuilt(
             told = (
                 f"whoever knows the keys of all members of a household finds {many} "
                 "people although their own keys fit several records "
-                f"({number(found.chance)} by chance)"
+                f"({number(rebuilt.chance)} by chance)"
             )
         mend = _members_apart(result, None, codes, left_out, shuffled=shuffled)
         text = f"{printable(str(name))!r}: left out, but {by}: {told}"
@@ -437,14 +440,18 @@ def _members_apart(
 
     def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
         sets = _keys_of_sets(result, {*left_out, *map(str, names)})
-        left = {each: one.codes for each, one in columns.items() if each not in names}
-        found = records_rebuilt(sets, codes, left, shuffled=True)
-        return found.columns if found.leaks(result.n) else ()
+        left = {
+            column_name: column.codes
+            for column_name, column in columns.items()
+            if column_name not in names
+        }
+        rebuilt = records_rebuilt(sets, codes, left, shuffled=True)
+        return rebuilt.columns if rebuilt.leaks(result.n) else ()
 
     while shared := shown_without(gone):
         gone.append(min(shared, key=lambda x: (x in keys, -columns[x].levels)))
     for name in [name for name in gone[:-1] if name != household]:
-        fewer = [one for one in gone if one != name]
+        fewer = [column for column in gone if column != name]
         if not shown_without(fewer):
             gone = fewer
     if shuffled:
@@ -458,7 +465,7 @@ def _keys_of_sets(result: ProtectedRecords, gone: Collection[str]) -> KeySets:
         [codes_of(result, name) for name in keys if str(name) not in gone]
         for keys in result.settings.keys
     ]
-    return [([x for x, _ in each], [y for _, y in each]) for each in sets if each]
+    return [([x for x, _ in pairs], [y for _, y in pairs]) for pairs in sets if pairs]
 
 
 def _households_left_out(
@@ -472,13 +479,13 @@ def _households_left_out(
         assert result.household_of is not None
         yield result.settings.household, result.household_of.astype(np.int64)
         return
-    for one in profile(result.rows, names):
-        if propose(one).role == "household":
-            column = code_column(result.rows, one.name)
+    for candidate in profile(result.rows, names):
+        if propose(candidate).role == "household":
+            column = code_column(result.rows, candidate.name)
             codes = column.codes.astype(np.int64)
             alone = codes == len(column.labels)  # without a household
             codes[alone] += np.arange(np.count_nonzero(alone))
-            yield one.name, codes
+            yield candidate.name, codes
 
 
 def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -488,8 +495,8 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
     if treated is None or not altered:
         return
     written = {
-        name: one
-        for name, one in _coded_columns(result, gone).items()
+        name: entry
+        for name, entry in _coded_columns(result, gone).items()
         if name not in treated.after
     }
     for name in altered:
@@ -497,9 +504,9 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
             continue
         coded = dict(written)
         coded[name] = code_column(treated.numbers_before, name)
-        for one in derived_of_coded(coded, result.household_of):
-            if one.column == name and one.kind != "household count":
-                (source,) = one.of
+        for entry in derived_of_coded(coded, result.household_of):
+            if entry.column == name and entry.kind != "household count":
+                (source,) = entry.of
                 text = (
                     f"{printable(str(source))!r}: it gives back the values of "
                     f"{printable(str(name))!r} that were altered"
@@ -525,19 +532,22 @@ def _together(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]
         name: np.ones(result.n, bool) if name in everywhere else result.masks[name]
         for name in hidden
     }
-    for one in pairs_that_determine(columns, hidden, result.household_of):
+    for derivation in pairs_that_determine(columns, hidden, result.household_of):
         shown = np.logical_and.reduce(
-            [columns[other].codes < len(columns[other].labels) for other in one.of]
+            [
+                columns[other].codes < len(columns[other].labels)
+                for other in derivation.of
+            ]
         )
-        count = int(np.count_nonzero(shown & sought[one.column]))
+        count = int(np.count_nonzero(shown & sought[derivation.column]))
         if too_many(count, result.n):
-            hidden.pop(one.column, None)
-            yield _leak_of_several(one, count, result.settings)
+            hidden.pop(derivation.column, None)
+            yield _leak_of_several(derivation, count, result.settings)
     for name, column in hidden.items():
         told = numbers_that_tell(columns, column, sought[name])
         if told is not None and too_many(told[1], result.n):
-            one = Derived(name, told[0], "function")
-            yield _leak_of_several(one, told[1], result.settings)
+            derivation = Derived(name, told[0], "function")
+            yield _leak_of_several(derivation, told[1], result.settings)
 
 
 def _hidden(result: ProtectedRecords) -> Iterator[tuple[Hashable, CodedColumn]]:
@@ -560,27 +570,29 @@ def _coded_columns(
     result: ProtectedRecords, gone: Collection[str]
 ) -> dict[Hashable, CodedColumn]:
     """Return the columns of the file as codes, without values that have no order."""
-    found = {}
+    columns = {}
     for name in result.rows.columns:
         if str(name) not in gone:
             with suppress(TypeError):
-                found[name] = code_column(result.rows, name)
-    return found
+                columns[name] = code_column(result.rows, name)
+    return columns
 
 
-def _leak_of_several(one: Derived, count: int, settings: Settings) -> Leak:
+def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Leak:
     """Return the leak of columns that together give values of another back."""
-    key = printable(str(one.column))
-    names = listed(repr(printable(str(name))) for name in one.of)
+    key = printable(str(derivation.column))
+    names = listed(repr(printable(str(name))) for name in derivation.of)
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
-    related = (related_to(one.column, name, settings) for name in one.of)
-    drops = [leave_out([name]) for name in one.of if name not in settings.variables]
-    if not drops and one.column in settings.variables:
-        drops = [never_blanked(one.column, settings)]
-    advice = either(*related, *drops, accepted(one.of[:1]))
-    column = " + ".join(map(str, one.of))
-    return Leak(column, "reveals", text, advice, of=tuple(one.of))
+    related = (related_to(derivation.column, name, settings) for name in derivation.of)
+    drops = [
+        leave_out([name]) for name in derivation.of if name not in settings.variables
+    ]
+    if not drops and derivation.column in settings.variables:
+        drops = [never_blanked(derivation.column, settings)]
+    advice = either(*related, *drops, accepted(derivation.of[:1]))
+    column = " + ".join(map(str, derivation.of))
+    return Leak(column, "reveals", text, advice, of=tuple(derivation.of))
 
 
 def _kept_ids(

@@ -38,7 +38,9 @@ def values_shared(
         for name in result.settings.with_role("sensitive")
         if str(name) not in gone and name in result.source.names
     ]
-    return {name: one for name in names for one in _most_shared(result, name, gone)}
+    return {
+        name: values for name in names for values in _most_shared(result, name, gone)
+    }
 
 
 def _most_shared(
@@ -49,8 +51,8 @@ def _most_shared(
     if not sets:
         return []
     values, width = in_bands(_values(result, name))
-    each = [shared_values(*keys, values, width) for keys in sets]
-    return sorted(each, key=lambda one: one.beyond_chance)[-1:]
+    candidates = [shared_values(*keys, values, width) for keys in sets]
+    return sorted(candidates, key=lambda candidate: candidate.beyond_chance)[-1:]
 
 
 def named_by_elimination(
@@ -63,29 +65,29 @@ def named_by_elimination(
     return max((eliminate(*keys) for keys in sets), key=_told, default=None)
 
 
-def _told(found: Elimination) -> tuple[int, int]:
+def _told(elimination: Elimination) -> tuple[int, int]:
     """Return the number of people who are named, and of records that are told."""
-    return found.people, found.records_told
+    return elimination.people, elimination.records_told
 
 
 def leaks_of_shared(
     result: ProtectedRecords,
-    found: Mapping[Hashable, SharedValues],
+    shared: Mapping[Hashable, SharedValues],
     gone: Collection[str],
 ) -> Iterator[Leak]:
     """Yield the sensitive columns of which more is told than by chance."""
-    level = math.log(LEVEL / max(len(found) * len(result.sets), 1))
-    for name, one in found.items():
-        if too_many(one.beyond_chance, result.n) and one.log_chance < level:
-            what = "a narrow band of it" if one.width else "its value"
+    level = math.log(LEVEL / max(len(shared) * len(result.sets), 1))
+    for name, values in shared.items():
+        if too_many(values.beyond_chance, result.n) and values.log_chance < level:
+            what = "a narrow band of it" if values.width else "its value"
             text = (
-                f"{printable(str(name))!r}: the keys tell {what} for {one.people:,} of "
-                f"{result.n:,} records ({one.by_chance:,.1f} by chance; a guess by the "
-                f"shares of values is right for {one.guessed:,.1f} of them)"
+                f"{printable(str(name))!r}: the keys tell {what} for {values.people:,} "
+                f"of {result.n:,} records ({values.by_chance:,.1f} by chance; a guess "
+                f"by the shares of values is right for {values.guessed:,.1f} of them)"
             )
-            fewer = _without_a_key(result, name, one.people, gone)
+            fewer = _without_a_key(result, name, values.people, gone)
             asked = (result.settings.l, result.settings.t) != (None, None)
-            differ = "" if one.width or asked else _DIFFERENT
+            differ = "" if values.width or asked else _DIFFERENT
             # A goal of sensitive values needs a column.
             needed = asked and len(result.settings.with_role("sensitive")) == 1
             out = "" if needed else leave_out([name])
@@ -98,7 +100,9 @@ def _without_a_key(
 ) -> str:
     """Return the key without which fewest are told, if that halves their number."""
     left = {
-        key: sum(one.people for one in _most_shared(result, name, {*gone, str(key)}))
+        key: sum(
+            values.people for values in _most_shared(result, name, {*gone, str(key)})
+        )
         for key in result.settings.variables
         if str(key) not in gone
     }
@@ -110,12 +114,12 @@ def _without_a_key(
 
 
 def leaks_of_elimination(
-    result: ProtectedRecords, found: Elimination | None
+    result: ProtectedRecords, elimination: Elimination | None
 ) -> Iterator[Leak]:
     """Yield that people are named, if the file has all people of the population."""
     if (
-        found is None
-        or not (found.people or found.records_told)
+        elimination is None
+        or not (elimination.people or elimination.records_told)
         or not _is_population(result)
     ):
         return
@@ -125,8 +129,8 @@ def leaks_of_elimination(
     text = (
         f"blanks of {listed([printable(str(name)) for name in keys])}: someone who "
         "knows all people of the file tells the blanked keys of "
-        f"{counted(found.records_told, 'record')}, and names "
-        f"{counted(found.people, 'person', 'people')}, because complete records "
+        f"{counted(elimination.records_told, 'record')}, and names "
+        f"{counted(elimination.people, 'person', 'people')}, because complete records "
         "account for the others"
     )
     column = keys[0] if len(keys) == 1 else " + ".join(map(str, keys))
@@ -158,7 +162,7 @@ def _released_sets(
         pairs = [codes_of(result, name) for name in keys if str(name) not in without]
         if pairs:
             before, after = (
-                np.stack(each, axis=1) for each in zip(*pairs, strict=True)
+                np.stack(codes, axis=1) for codes in zip(*pairs, strict=True)
             )
             yield before, after < 0
 

@@ -78,7 +78,7 @@ def _has_index(data: Any) -> bool:
     return not np.array_equal(np.asarray(data.index), np.arange(len(data)))
 
 
-def _new_ids(records: Records, name: Hashable, given: Any) -> Any:
+def _new_ids(records: Records, name: Hashable, template: Any) -> Any:
     """Return new ids as a column like the old one; missing ids stay missing."""
     coded = code_column(records, name)
     labels = [plain_value(label) for label in coded.labels]
@@ -91,7 +91,7 @@ def _new_ids(records: Records, name: Hashable, given: Any) -> Any:
     table = [kind(number) for number in range(1, len(labels) + 1)]
     return column_like(
         records, name, [*table, *[None] * (coded.missing > 0)],
-        type(coded)(name, codes, coded.labels, coded.missing), given,
+        type(coded)(name, codes, coded.labels, coded.missing), template,
     )  # fmt: skip
 
 

@@ -29,7 +29,9 @@ def alone_with_numbers(
     """
     keys = {name: code_column(result.rows, name) for name in _keys_left(result, gone)}
     after = {name: numbers_of(result, name, after=True) for name in names}
-    numbers = {one.name: one for one in code_numbers(Records.of(after), [*after])}
+    numbers = {
+        column.name: column for column in code_numbers(Records.of(after), [*after])
+    }
     coded = CodedRecords(result.n, {**keys, **numbers})
     cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
     return int(cells.records[cells.sample_frequency == 1].sum())
@@ -72,18 +74,23 @@ def _others_as_numbers(
     result: ProtectedRecords, gone: Collection[str]
 ) -> Iterator[tuple[Hashable, tuple[Floats, Floats]]]:
     """Yield other columns of numbers, as released, if known ones were altered."""
-    settings, known = result.settings, {*result.numbers_known}
+    settings, known_columns = result.settings, {*result.numbers_known}
     altered = {*settings.treated, *result.masks}
-    if not any(one in altered or str(one) in gone for one in known):
+    if not any(column in altered or str(column) in gone for column in known_columns):
         return
-    known |= {*settings.variables, settings.weight, settings.household, settings.person}
+    known_columns |= {
+        *settings.variables,
+        settings.weight,
+        settings.household,
+        settings.person,
+    }
     for name in result.rows.columns:
-        if name not in known and str(name) not in gone:
+        if name not in known_columns and str(name) not in gone:
             with suppress(TypeError):  # values without an order
                 coded = code_column(result.rows, name)
-                one = coded_numbers(coded, result.source.reading.decimal)
-                if one is not None:
-                    yield name, (one, one)
+                column = coded_numbers(coded, result.source.reading.decimal)
+                if column is not None:
+                    yield name, (column, column)
 
 
 def _in_classes(result: ProtectedRecords) -> Iterator[Hashable]:
@@ -120,9 +127,9 @@ def numbers_of(
     """Return a column as numbers, nan where it is missing or was blanked."""
     treated = result.treated
     if treated is not None and name in treated.after:
-        found = (treated.after if after else treated.before)[name]
+        numbers = (treated.after if after else treated.before)[name]
     else:
-        found = result.numbers[name]
+        numbers = result.numbers[name]
     if after and name in result.masks:
-        found = np.where(result.masks[name], np.nan, found)
-    return found
+        numbers = np.where(result.masks[name], np.nan, numbers)
+    return numbers

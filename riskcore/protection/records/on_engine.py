@@ -70,7 +70,9 @@ class OnEngine:
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight)
         cells = engine.cells(counted.question)
-        rows = {key: one.to_native() for key, one in counted.keys_in(cells).items()}
+        rows = {
+            key: column.to_native() for key, column in counted.keys_in(cells).items()
+        }
         coded = coded_cells(engine, counted.question, cells)
         coded = coded.sampled(settings.sampling_fraction)
         return cls(engine, settings, counted.question, coded, rows)
@@ -120,8 +122,8 @@ class OnEngine:
             old, coded = self.rows[name], self.coded.columns[name]
         first = np.zeros(int(coded.codes.max()) + 1, np.int64)
         first[coded.codes[::-1]] = np.arange(len(coded.codes) - 1, -1, -1)
-        each = {key_column(0): _series(old)[first], new: _series(values)[first]}
-        return Lookup((name,), table_of(each), whole=True)
+        columns = {key_column(0): _series(old)[first], new: _series(values)[first]}
+        return Lookup((name,), table_of(columns), whole=True)
 
     def _blanking(self, masks: Masks) -> Lookup:
         """Return the rows that lose a value, and the blanked columns of each."""
@@ -144,7 +146,7 @@ class OnEngine:
         if categories is None:
             return None
         kept = set(verified.columns[name].labels.tolist())
-        return [one for one in categories if one in kept]
+        return [category for category in categories if category in kept]
 
     def _verify(self, data: Any, verified: CodedRecords) -> None:
         """Refuse data whose cells differ from the cells that were verified."""
@@ -158,11 +160,11 @@ class OnEngine:
         ]
         expected = ExpectedCells.of(verified)
         if expected is None:
-            found = coded_cells(
+            coded = coded_cells(
                 engine, self.question, engine.cells(self.question), ticks
             )
-            found = found.sampled(self.settings.sampling_fraction)
-            same = _same_cells(verified, found)
+            coded = coded.sampled(self.settings.sampling_fraction)
+            same = _same_cells(verified, coded)
         else:
             same = expected.are(engine.batches(self.question), self.question, ticks)
         if not same:
@@ -193,8 +195,10 @@ class OnEngine:
             both = [self.coded.columns[key], code_column(values, key)]
             if both[0].labels.tolist() != both[1].labels.tolist():
                 raise changed_meanwhile()
-            codes.append(np.concatenate([one.codes.astype(np.uint32) for one in both]))
-        place = count(codes, [int(one.max()) + 1 for one in codes]).inverse
+            codes.append(
+                np.concatenate([part.codes.astype(np.uint32) for part in both])
+            )
+        place = count(codes, [int(part.max()) + 1 for part in codes]).inverse
         rows = len(self.records)
         row_of = np.full(int(place.max()) + 1, -1, np.int64)
         row_of[place[:rows]] = np.arange(rows)
@@ -220,11 +224,11 @@ class OnEngine:
         cells = self.engine.cells(question)
         records = records_of(cells)
         before, values = (
-            cells.get_column(one).to_native() for one in cells.columns[:2]
+            cells.get_column(column).to_native() for column in cells.columns[:2]
         )
         fine, coarse = (
-            _signed(code_column(Records.of({recoded: each}), recoded))
-            for each in (before, self.recoded(recoded, before))
+            _signed(code_column(Records.of({recoded: categories}), recoded))
+            for categories in (before, self.recoded(recoded, before))
         )
         return self.recoded(name, values), fine, coarse, records
 
@@ -295,14 +299,14 @@ def _series(values: Any) -> Any:
     return nw.from_native(values, series_only=True)
 
 
-def _same_cells(one: CodedRecords, other: CodedRecords) -> bool:
+def _same_cells(coded: CodedRecords, other: CodedRecords) -> bool:
     """Return whether rows are the same cells, with equal records and weights."""
-    if one.columns.keys() != other.columns.keys():
+    if coded.columns.keys() != other.columns.keys():
         return False
-    for name, column in one.columns.items():
+    for name, column in coded.columns.items():
         if column.labels.tolist() != other.columns[name].labels.tolist():
             return False
-    first, second = _cells(one), _cells(other)
+    first, second = _cells(coded), _cells(other)
     return (
         len(first.frequency) == len(second.frequency)
         and all(map(np.array_equal, first.codes, second.codes))

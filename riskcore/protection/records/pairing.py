@@ -61,11 +61,12 @@ class Paired:
         columns = self.columns
         if self.order is not None and not shuffled:
             columns = {**columns, _ORDER: np.argsort(self.order)}
-        found = shown_by(
+        clues = shown_by(
             self.result, columns, self.order, drawn=self.renumbered, say=say
         )
         return [
-            replace(one, column=None) if one.column == _ORDER else one for one in found
+            replace(clue, column=None) if clue.column == _ORDER else clue
+            for clue in clues
         ]
 
 
@@ -112,10 +113,10 @@ def paired(
             rows[name] = in_order(file.columns[names[str(name)]], place)
     aims = prepared.aims(settings)
     protected = [
-        assess_released(one, masks, rows, aim.goals)
-        for one, aim in zip(prepared.recoded, aims, strict=True)
+        assess_released(assessment, masks, rows, aim.goals)
+        for assessment, aim in zip(prepared.recoded, aims, strict=True)
     ]
-    found = (settings.keys, aims, prepared.original, prepared.recoded, protected)
+    parts = (settings.keys, aims, prepared.original, prepared.recoded, protected)
     result = ProtectedRecords(
         original,
         settings,
@@ -126,7 +127,7 @@ def paired(
             ),
         ),
         Records.of(rows),
-        tuple(map(KeySet, *found)),
+        tuple(map(KeySet, *parts)),
         masks,
     )
     order = np.argsort(place)
@@ -152,16 +153,16 @@ def _both(
     keys: Mapping[Hashable, CodedColumn],
 ) -> dict[Hashable, Both]:
     """Return the codes of the columns of the file, beside those of the original."""
-    given, recoded = original.records, prepared.recoded_rows
-    known = {*settings.suppressible, *settings.recodings}
+    records, recoded = original.records, prepared.recoded_rows
+    prepared_columns = {*settings.suppressible, *settings.recodings}
     names = {str(name): name for name in file.columns}
-    found = {}
+    codes = {}
     for name in original.names:
         if str(name) in names:
-            own = code_column(recoded if name in known else given, name)
+            own = code_column(recoded if name in prepared_columns else records, name)
             other = keys.get(name) or code_column(file, names[str(name)])
-            found[name] = _together(own, other)
-    return found
+            codes[name] = _together(own, other)
+    return codes
 
 
 def _placed(
@@ -189,7 +190,7 @@ def _placed(
 def _together(own: CodedColumn, other: CodedColumn) -> Both:
     """Return the codes of a column in both files, -1 for missing."""
     place = {value: i for i, value in enumerate(values_of(own))}
-    new = [place.get(one, len(place) + i) for i, one in enumerate(values_of(other))]
+    new = [place.get(label, len(place) + i) for i, label in enumerate(values_of(other))]
     before = np.append(np.arange(len(own.labels)), -1)[own.codes]
     return before, np.array([*new, -1], np.int64)[other.codes]
 
@@ -198,7 +199,7 @@ def _as_treated(
     prepared: Prepared, released: Source, names: Collection[Hashable]
 ) -> list[Both]:
     """Return the treated columns as they are to be, and as they are in the file."""
-    treated, found = prepared.treated, []
+    treated, columns = prepared.treated, []
     if treated is None:
         return []
     for name, own in treated.after.items():
@@ -206,8 +207,8 @@ def _as_treated(
             with suppress(TypeError, ValueError):
                 other = numbers_of(released, released.records, name)
                 codes = np.unique(np.append(own, other), return_inverse=True)[1]
-                found.append((codes[: len(own)], codes[len(own) :]))
-    return [one for one in found if _equally_many(one)]
+                columns.append((codes[: len(own)], codes[len(own) :]))
+    return [column for column in columns if _equally_many(column)]
 
 
 def _equally_many(both: Both) -> bool:
@@ -265,9 +266,9 @@ def _pair(
     fits += [own == other for own, other in same]
     if np.logical_and.reduce(fits).all():
         return np.arange(n)
-    whole = [one for one in hidden if _equally_many(one)]
+    whole = [column for column in hidden if _equally_many(column)]
     classes = _numbered([*same, *whole], n)
-    lost = [one for one in hidden if not _equally_many(one)]
+    lost = [column for column in hidden if not _equally_many(column)]
     if not _equally_many(classes):
         return None
     if household is not None:
@@ -279,11 +280,12 @@ def _numbered(columns: Sequence[Both], n: int) -> Both:
     """Return the number of each combination of values in both files."""
     if not columns:
         return np.zeros(n, np.int64), np.zeros(n, np.int64)
-    joined = [np.concatenate(one) + 1 for one in columns]
-    found = count(
-        [one.astype(np.uint32) for one in joined], [int(x.max()) + 1 for x in joined]
+    joined = [np.concatenate(column) + 1 for column in columns]
+    numbers = count(
+        [column.astype(np.uint32) for column in joined],
+        [int(x.max()) + 1 for x in joined],
     ).inverse.astype(np.int64)
-    return found[:n], found[n:]
+    return numbers[:n], numbers[n:]
 
 
 def _pair_households(
@@ -291,13 +293,13 @@ def _pair_households(
 ) -> Integers | None:
     """Return the released record of each original one, household by household."""
     n = len(classes[0])
-    most = max(int(one.max()) for one in classes)
+    most = max(int(values.max()) for values in classes)
     hashed = np.random.default_rng(0).integers(1 << 62, size=most + 1)
     members, first, size, total = [], [], [], []
     for i in (0, 1):
         # A record without a household is one of its own.
         codes = np.where(household[i] < 0, -1 - np.arange(n), household[i])
-        order = np.lexsort((*(one[i] for one in lost), classes[i], codes))
+        order = np.lexsort((*(values[i] for values in lost), classes[i], codes))
         begin = np.flatnonzero(np.diff(codes[order], prepend=codes[order[0]] - 1))
         members.append(order)
         first.append(begin)
@@ -305,7 +307,7 @@ def _pair_households(
         total.append(np.add.reduceat(hashed[classes[i][order]], begin))
     place = np.full(n, -1, np.int64)
     for m in np.unique(size[0]).tolist():
-        own, other = (np.flatnonzero(one == m) for one in size)
+        own, other = (np.flatnonzero(values == m) for values in size)
         if len(own) != len(other):
             return None
         kinds = np.unique(
@@ -316,15 +318,15 @@ def _pair_households(
             for i, units in enumerate((own, other))
         )
         columns = [
-            (one[people[:, j]], two[rows[:, j]])
-            for one, two in (classes, *lost)
+            (values[people[:, j]], two[rows[:, j]])
+            for values, two in (classes, *lost)
             for j in range(m)
         ]
         both = (kinds[: len(own)], kinds[len(own) :])
-        found = _pair_kept(both, columns, m) if _equally_many(both) else None
-        if found is None:
+        match = _pair_kept(both, columns, m) if _equally_many(both) else None
+        if match is None:
             return None
-        place[people.ravel()] = rows[found].ravel()
+        place[people.ravel()] = rows[match].ravel()
     return _members_paired(place, classes, lost, household)
 
 
@@ -332,14 +334,16 @@ def _members_paired(
     place: Integers, classes: Both, lost: Sequence[Both], household: Both
 ) -> Integers:
     """Return the pairs of records with those of a household in an order that fits."""
-    own, other = (np.stack([one[i] for one in (classes, *lost)], 1) for i in (0, 1))
+    own, other = (
+        np.stack([column[i] for column in (classes, *lost)], 1) for i in (0, 1)
+    )
     fits = ((other[place] < 0) | (other[place] == own)).all(axis=1)
     for unit in np.unique(household[0][~fits]).tolist():
         members = np.flatnonzero(household[0] == unit)
         rows = place[members]
-        found = _matched(other[rows], own[members])
-        assert found is not None
-        place[members[found]] = rows
+        match = _matched(other[rows], own[members])
+        assert match is not None
+        place[members[match]] = rows
     return place
 
 
@@ -352,11 +356,11 @@ def _pair_kept(
     """
     n = len(classes[0])
     place = np.full(n, -1, np.int64)
-    by_class = [np.argsort(one, kind="stable") for one in classes]
+    by_class = [np.argsort(part, kind="stable") for part in classes]
     if not lost:
         place[by_class[0]] = by_class[1]
         return place
-    people, rows = (np.stack([one[i] for one in lost], axis=1) for i in (0, 1))
+    people, rows = (np.stack([part[i] for part in lost], axis=1) for i in (0, 1))
     # A complete row takes any person of its class and values.
     cell, cell_of = _numbered([classes, *lost], n)
     complete = np.flatnonzero((rows >= 0).all(axis=1))
@@ -375,12 +379,12 @@ def _pair_kept(
     size = np.diff(begin, append=len(left))
     if int((size**2).sum()) > _MOST:
         return None
-    for one, many in zip(begin.tolist(), size.tolist(), strict=True):
-        mine, theirs = left[one : one + many], open_[one : one + many]
-        found = _matched(rows[theirs], people[mine], members)
-        if found is None:
+    for part, many in zip(begin.tolist(), size.tolist(), strict=True):
+        mine, theirs = left[part : part + many], open_[part : part + many]
+        match = _matched(rows[theirs], people[mine], members)
+        if match is None:
             return None
-        place[mine[found]] = theirs
+        place[mine[match]] = theirs
     return place
 
 
@@ -397,9 +401,9 @@ def _matched(rows: Integers, people: Integers, members: int = 1) -> Integers | N
     for row in np.argsort(fits.sum(axis=1), kind="stable").tolist():
         came = np.full(len(people), -1)
         queue, free = [row], -1
-        for one in queue:
-            new = np.flatnonzero(fits[one] & (came < 0))
-            came[new] = one
+        for node in queue:
+            new = np.flatnonzero(fits[node] & (came < 0))
+            came[new] = node
             unpaired = new[row_of[new] < 0]
             if len(unpaired):
                 free = int(unpaired[0])
@@ -408,6 +412,6 @@ def _matched(rows: Integers, people: Integers, members: int = 1) -> Integers | N
         if free < 0:
             return None
         while free >= 0:
-            one = int(came[free])
-            person_of[one], row_of[free], free = free, one, int(person_of[one])
+            node = int(came[free])
+            person_of[node], row_of[free], free = free, node, int(person_of[node])
     return person_of

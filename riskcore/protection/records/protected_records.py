@@ -130,13 +130,13 @@ class ProtectedRecords(OfData[DataT_co]):
         counted = self.sets[0].protected.cells.counted
         if counted is not None:
             raise counted.refuse_single("which records are unsafe")
-        either: Mask = np.logical_or.reduce([one.unsafe for one in self.sets])
+        either: Mask = np.logical_or.reduce([key_set.unsafe for key_set in self.sets])
         return either if self.units is None else either[self.units.of]
 
     @property
     def goals_met(self) -> bool:
         """Whether no risk reaches its threshold, from any set of keys."""
-        return all(one.safe for one in self.sets)
+        return all(key_set.safe for key_set in self.sets)
 
     @property
     def numbers_known(self) -> tuple[Hashable, ...]:
@@ -145,18 +145,20 @@ class ProtectedRecords(OfData[DataT_co]):
         They have the role "numeric", or are treated and have no role.
         """
         settings = self.settings
-        known = settings.with_role("numeric")
+        numbers = settings.with_role("numeric")
         if self.treated is None:
-            return known
+            return numbers
         others = {*settings.roles_of_columns} | self.treated.categorical
-        return (*known, *(name for name in self.treated.after if name not in others))
+        return (*numbers, *(name for name in self.treated.after if name not in others))
 
     @cached_property
     def profiles(self) -> list[ColumnProfile]:
         """The profiles of the weight and of all columns that have no role."""
         roles, weight = self.settings.roles_of_columns, self.settings.weight
-        known = {name for name in roles if name != weight} | {*self.numbers_known}
-        names = [one for one in self.source.names if one not in known]
+        known_columns = {name for name in roles if name != weight} | {
+            *self.numbers_known
+        }
+        names = [column for column in self.source.names if column not in known_columns]
         if self.on_engine is not None:
             return [*self._profiles_on_engine(self.on_engine, names)]
         return profile(
@@ -192,16 +194,16 @@ class ProtectedRecords(OfData[DataT_co]):
         """
         if self.on_engine is None or not self.hidden:
             return ()
-        known = {*self.settings.with_role("identifier")}
+        exempt_columns = {*self.settings.with_role("identifier")}
         if self.n < MOST_SHOWN and not self._recoded_apart:
-            known |= {*self.settings.suppressible}
-        return tuple(name for name in self.source.names if name not in known)
+            exempt_columns |= {*self.settings.suppressible}
+        return tuple(name for name in self.source.names if name not in exempt_columns)
 
     @property
     def _recoded_apart(self) -> list[Hashable]:
         """Recoded columns that are not among the rows on an engine."""
-        known = self.settings.suppressible
-        return [name for name in self.settings.recodings if name not in known]
+        suppressible = self.settings.suppressible
+        return [name for name in self.settings.recodings if name not in suppressible]
 
     @property
     def labels(self) -> Labels | None:
@@ -242,10 +244,10 @@ class ProtectedRecords(OfData[DataT_co]):
 
     def _with_a_value(self, name: Hashable) -> int:
         """Return the number of records that still have a value in a column."""
-        for one in self.sets:
-            if name in one.keys and self.units is None:
-                cells = one.protected.cells
-                return int(cells.records[cells.present(one.keys.index(name))].sum())
+        for key_set in self.sets:
+            if name in key_set.keys and self.units is None:
+                cells = key_set.protected.cells
+                return int(cells.records[cells.present(key_set.keys.index(name))].sum())
         return self.sets[0].protected.cells.count_of(present(self.rows, name))
 
 

@@ -65,17 +65,17 @@ def shown_by(
             recoded[name] = RecodedColumn(codes_of(name, recoded=False), coarse)
     if at is not None:
         suppressed = {
-            name: SuppressedColumn(one.codes[at], one.blanked[at])
-            for name, one in suppressed.items()
+            name: SuppressedColumn(entry.codes[at], entry.blanked[at])
+            for name, entry in suppressed.items()
         }
         recoded = {
-            name: RecodedColumn(one.fine[at], one.coarse[at])
-            for name, one in recoded.items()
+            name: RecodedColumn(entry.fine[at], entry.coarse[at])
+            for name, entry in recoded.items()
         }
     elif result.on_engine is not None:
         stands_for = result.on_engine.records
     household = result.household_of if at is None else None
-    found = what_shows(
+    clues = what_shows(
         records,
         suppressed,
         order,
@@ -85,18 +85,18 @@ def shown_by(
         drawn=drawn,
         say=say,
     )
-    return tuple(one for one in found if not _counted_together(result, one))
+    return tuple(entry for entry in clues if not _counted_together(result, entry))
 
 
-def _counted_together(result: ProtectedRecords, one: Shown) -> bool:
+def _counted_together(result: ProtectedRecords, shown: Shown) -> bool:
     """Return whether codes before recoding show in a key that is counted with theirs.
 
     Whoever knows both keys of a person fits no fewer people than the risk says.
     """
-    if one.rule != "finer":
+    if shown.rule != "finer":
         return False
-    sets = [keys for keys in result.settings.keys if one.key in keys]
-    return bool(sets) and all(one.column in keys for keys in sets)
+    sets = [keys for keys in result.settings.keys if shown.key in keys]
+    return bool(sets) and all(shown.column in keys for keys in sets)
 
 
 def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]:
@@ -117,16 +117,16 @@ def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]
 
 def too_much(result: ProtectedRecords, shown: Iterable[Shown]) -> list[Shown]:
     """Return what shows more values than a released file may give away."""
-    return [one for one in shown if too_many(one.count, result.n)]
+    return [clue for clue in shown if too_many(clue.count, result.n)]
 
 
 def warn_of_what_shows(
     result: ProtectedRecords, shown: Iterable[Shown], renumbered: Iterable[Hashable]
 ) -> None:
     """Warn of each column that reveals hidden values, unless that is accepted."""
-    for one in too_much(result, shown):
-        if result.settings.accepted(one.column) is None:
-            message = f"{one}; {advice_on(result, one, renumbered)}"
+    for clue in too_much(result, shown):
+        if result.settings.accepted(clue.column) is None:
+            message = f"{clue}; {advice_on(result, clue, renumbered)}"
             warn(message, SuppressedValueShows)
 
 

@@ -118,17 +118,17 @@ class Treated:
 
     def effects(self) -> dict[str, Any]:
         """Return what became of the columns of numbers, as plain data."""
-        before = {str(name): one for name, one in self.before.items()}
+        before = {str(name): values for name, values in self.before.items()}
         after = {
-            str(name): one
-            for name, one in self.after.items()
+            str(name): values
+            for name, values in self.after.items()
             if name not in self.categorical
         }
-        found = effects(before, after, self.weights)
+        outcome = effects(before, after, self.weights)
         if self.weight in self.after:  # weights are not weighted by themselves
             name = str(self.weight)
-            found["columns"] |= effects(before, {name: after[name]})["columns"]
-        return found
+            outcome["columns"] |= effects(before, {name: after[name]})["columns"]
+        return outcome
 
     def recoded(self, coded: CodedRecords) -> CodedRecords:
         """Return coded records with the treated keys and weights."""
@@ -182,7 +182,7 @@ def treat_records(
             secret=secret,
             tell=told.__setitem__,
         )
-        after = {name: one[household] for name, one in once.items()}
+        after = {name: values[household] for name, values in once.items()}
     if of_persons:
         after |= treated_columns(
             file.columns_of(of_persons),
@@ -196,11 +196,11 @@ def treat_records(
             column=lambda name, now: file.as_now(name, {**after, **now}),
         )
     after = {name: after[name] for name in file.before}
-    found = Treated(
+    treated = Treated(
         file, file.before, after, file.categorical, told, weights, settings.weight
     )
-    found.check()
-    return found
+    treated.check()
+    return treated
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,9 +219,9 @@ class _File:
         # A rule for numbers needs the numbers, which are categories to the others, too.
         numeric = {
             name
-            for names, each in rules.items()
+            for names, treatments in rules.items()
             for name in names
-            if not all(rule.categorical for rule in each)
+            if not all(rule.categorical for rule in treatments)
         }
         categorical = frozenset(
             name for names in rules for name in names if name not in numeric
@@ -230,10 +230,10 @@ class _File:
             name: code_column(records, name) for names in rules for name in names
         }
         before = {
-            name: _codes(one)
+            name: _codes(column)
             if name in categorical
             else numbers_of(source, records, name)
-            for name, one in coded.items()
+            for name, column in coded.items()
         }
         return cls(records, coded, before, categorical, source.reading.decimal)
 
@@ -245,19 +245,21 @@ class _File:
             return rules, {}
         first = np.unique(household, return_index=True)[1]
         shared = {
-            names: each
-            for names, each in rules.items()
-            if any(rule.alters for rule in each)
-            and not any(rule.by_risk or rule.last for rule in each)
+            names: treatments
+            for names, treatments in rules.items()
+            if any(rule.alters for rule in treatments)
+            and not any(rule.by_risk or rule.last for rule in treatments)
             and all(
-                np.array_equal(one, one[first][household], equal_nan=True)
-                for one in (
-                    *self.columns_of({names: each}).values(),
-                    *self.strata_of({names: each}).values(),
+                np.array_equal(values, values[first][household], equal_nan=True)
+                for values in (
+                    *self.columns_of({names: treatments}).values(),
+                    *self.strata_of({names: treatments}).values(),
                 )
             )
         }
-        return {n: each for n, each in rules.items() if n not in shared}, shared
+        return {
+            n: treatments for n, treatments in rules.items() if n not in shared
+        }, shared
 
     def columns_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Floats]:
         """Return the columns of some rules as numbers, or some rows of them."""
@@ -267,16 +269,16 @@ class _File:
         """Return the codes of the strata of some rules, or some rows of them."""
         return {
             name: code_column(self.records, name).codes[rows]
-            for each in rules.values()
-            for rule in each
+            for treatments in rules.values()
+            for rule in treatments
             for name in rule.strata
         }
 
     def as_now(self, name: str, now: Mapping[str, Floats]) -> tuple[Any, Any]:
         """Return the codes and labels of a column after the treatments so far."""
         if name not in now:
-            found = code_column(self.records, name)
-            return found.codes, found.labels
+            column = code_column(self.records, name)
+            return column.codes, column.labels
         values, codes = table_of(now[name])
         return codes, np.array(self.values(name, values.tolist()), object)
 
@@ -322,15 +324,15 @@ def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any
 
     A number that the column has already is written as there.
     """
-    labels = [plain_value(one) for one in column.labels]
-    if not any(isinstance(one, str) for one in labels):
-        if any(isinstance(one, Decimal) for one in labels):
-            return [Decimal(repr(one)) for one in values]
-        whole = all(isinstance(one, int) for one in labels)
-        whole = whole and all(one.is_integer() for one in values)
-        return [int(one) for one in values] if whole else values
-    known = {float(one.strip().replace(decimal, ".")): one for one in labels}
-    return [known.get(one) or _text(one, decimal) for one in values]
+    labels = [plain_value(value) for value in column.labels]
+    if not any(isinstance(value, str) for value in labels):
+        if any(isinstance(value, Decimal) for value in labels):
+            return [Decimal(repr(value)) for value in values]
+        whole = all(isinstance(value, int) for value in labels)
+        whole = whole and all(value.is_integer() for value in values)
+        return [int(value) for value in values] if whole else values
+    label_of = {float(value.strip().replace(decimal, ".")): value for value in labels}
+    return [label_of.get(value) or _text(value, decimal) for value in values]
 
 
 def _text(number: float, decimal: str) -> str:

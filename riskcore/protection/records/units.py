@@ -89,7 +89,7 @@ class Prepared:
         """The assessments ``recoded`` with the data that they are of."""
         if not self.again:
             return self.recoded
-        return [replace(one, data=self.rows.data) for one in self.recoded]
+        return [replace(assessment, data=self.rows.data) for assessment in self.recoded]
 
     def aims(self, settings: Settings) -> list[Aim]:
         """Return what makes units safe, by set of keys."""

@@ -46,7 +46,7 @@ def comparison_of(
         refuse_single(engine, models=studied[0], tables=studied[1])
         _refuse_single(result, numbers, by)
     files = _files(result, [*keys, *by, *also], numbers)
-    found = compare_files(
+    comparison = compare_files(
         *files,
         keys,
         weight,
@@ -58,12 +58,12 @@ def comparison_of(
         progress=progress or silent,
     )
     used = Columns(files, keys, settings.recodings, source.labels)
-    return with_studies(found, used, *studied)
+    return with_studies(comparison, used, *studied)
 
 
 def studies_of(
     result: ProtectedRecords,
-    found: Comparison,
+    comparison: Comparison,
     *,
     models: Iterable[str] = (),
     tables: Iterable[str | Sequence[Hashable]] = (),
@@ -75,7 +75,7 @@ def studies_of(
     settings = result.settings
     files = _files(result, also, ())
     used = Columns(files, settings.variables, settings.recodings, result.source.labels)
-    return with_studies(found, used, *studied)
+    return with_studies(comparison, used, *studied)
 
 
 def _files(

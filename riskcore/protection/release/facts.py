@@ -27,22 +27,22 @@ def facts_of(result: ProtectedRecords, examined: Examination) -> dict[str, Any]:
         "intake": None if intake is None else intake.to_dict(),
         "missing_values": {
             str(key): count
-            for one in result.sets
+            for key_set in result.sets
             for key, count in zip(
-                one.keys, one.original.cells.missing_values, strict=True
+                key_set.keys, key_set.original.cells.missing_values, strict=True
             )
         },
         **verdict_facts(result, examined),
         "sets": [
             {
-                "keys": list(one.keys),
-                "k": one.aim.k,
-                "threshold": finite(one.aim.threshold),
-                "household_threshold": finite(one.aim.household_threshold),
-                "records_without_keys": one.without_keys,
-                "risk": one.comparison(),
+                "keys": list(key_set.keys),
+                "k": key_set.aim.k,
+                "threshold": finite(key_set.aim.threshold),
+                "household_threshold": finite(key_set.aim.household_threshold),
+                "records_without_keys": key_set.without_keys,
+                "risk": key_set.comparison(),
             }
-            for one in result.sets
+            for key_set in result.sets
         ],
         "suppressed": result.suppressed,
         "treated": treatment_facts(result),
@@ -69,8 +69,8 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
             for names, rules in result.settings.treat.items()
         ],
         "values": {
-            str(name): int((~np.isnan(one)).sum())
-            for name, one in treated.before.items()
+            str(name): int((~np.isnan(values)).sum())
+            for name, values in treated.before.items()
         },
         "altered": {
             str(name): int(treated.altered(name).sum()) for name in treated.after
@@ -123,5 +123,5 @@ def verdict_facts(
     dropped: Collection[Hashable] = (),
 ) -> dict[str, Any]:
     """Return the verdict on the file, and the risk from its numbers."""
-    found = verdict_of(result, examined, dropped).to_dict()
-    return {**examined.to_dict(), **found}
+    verdict = verdict_of(result, examined, dropped).to_dict()
+    return {**examined.to_dict(), **verdict}

@@ -53,33 +53,36 @@ def goal_of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Goal:
 
 
 def goals_of_risk(
-    found: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
+    assessment: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
 ) -> Iterator[Goal]:
     """Yield the goals on risks for a set of keys."""
     for name, limit in limits.items():
         of_households = "household" in name
         if name.endswith("rate"):
             rate = (
-                found.household_reidentification_rate
+                assessment.household_reidentification_rate
                 if of_households
-                else found.reidentification_rate
+                else assessment.reidentification_rate
             )
             yield Goal(name, keys, None, limit, rate, None, None, rate <= limit)
             continue
         # A risk may equal a largest value, but not reach a threshold.
         unsafe = limit if name.endswith("threshold") else math.nextafter(limit, 2)
         if of_households:
-            assert found.households is not None
-            most = float(found.households.risk.max())
-            records, cells = int(found.unsafe_households(unsafe).sum()), None
+            assert assessment.households is not None
+            most = float(assessment.households.risk.max())
+            records, cells = int(assessment.unsafe_households(unsafe).sum()), None
         else:
-            most = found.max_risk
-            records, cells = found.unsafe_count(unsafe), _cells_at(found, name, unsafe)
+            most = assessment.max_risk
+            records, cells = (
+                assessment.unsafe_count(unsafe),
+                _cells_at(assessment, name, unsafe),
+            )
         yield Goal(name, keys, None, limit, most, records, cells, not records)
 
 
 def goals_beside(
-    found: ReleasedAssessment | None,
+    assessment: ReleasedAssessment | None,
     keys: tuple[Hashable, ...],
     k: int | None,
     limits: dict[str, float],
@@ -89,42 +92,45 @@ def goals_beside(
 
     ``unknown`` records fit nobody: they fail k, and have no risk.
     """
-    if found is None:
+    if assessment is None:
         if k is not None:
             yield Goal("k", keys, None, k, 0, unknown, None, passed=False)
         for name, limit in limits.items():
             yield Goal(name, keys, None, limit, 0.0, 0, 0, passed=True)
         return
     if k is not None:
-        goal = goal_of_k(found.cells, keys, k)
+        goal = goal_of_k(assessment.cells, keys, k)
         if unknown:
             records = (goal.records or 0) + unknown
             goal = replace(goal, found=0, records=records, passed=False)
         yield goal
-    n = found.cells.n
-    for goal in goals_of_risk(found, keys, limits):
+    n = assessment.cells.n
+    for goal in goals_of_risk(assessment, keys, limits):
         if goal.rule == "max_rate" and unknown:
             rate = goal.found * n / (n + unknown)
             goal = replace(goal, found=rate, passed=rate <= goal.asked)
         yield goal
-    for one in found.measured:
-        yield one.in_cells(found.cells)
+    for one in assessment.measured:
+        yield one.in_cells(assessment.cells)
 
 
 def said_by_model(
-    found: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
+    assessment: Assessment, keys: tuple[Hashable, ...], limits: dict[str, float]
 ) -> Iterator[str]:
     """Yield which goals on risks fail by the model beside the weights."""
-    if found.beside is None or not limits:
+    if assessment.beside is None or not limits:
         return
-    if found.beside.failure:
+    if assessment.beside.failure:
         yield (
             "The weights may say far too little, and the latent-class model has no "
-            f"estimate ({found.beside.failure})."
+            f"estimate ({assessment.beside.failure})."
         )
-    if found.by_model is None:
+    if assessment.by_model is None:
         return
-    goals = (goals_of_risk(one, keys, limits) for one in (found, found.by_model))
+    goals = (
+        goals_of_risk(estimate, keys, limits)
+        for estimate in (assessment, assessment.by_model)
+    )
     for mine, its in zip(*goals, strict=True):
         if mine.passed and not its.passed:
             yield (
@@ -144,23 +150,23 @@ def goal_of_figure(goal: Goal, figure: float) -> Goal:
     return replace(goal, found=figure, passed=passed, recorded=True)
 
 
-def _cells_at(found: Assessment, name: str, unsafe: float) -> int | None:
+def _cells_at(assessment: Assessment, name: str, unsafe: float) -> int | None:
     """Return how many cells break a rule on risks; None if an engine did not count."""
-    if isinstance(found, HeldAssessment):
-        return found.cells_above if name == "max_risk" else None
-    return int(np.count_nonzero(found.cell_risk >= unsafe))
+    if isinstance(assessment, HeldAssessment):
+        return assessment.cells_above if name == "max_risk" else None
+    return int(np.count_nonzero(assessment.cell_risk >= unsafe))
 
 
 def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Goal:
     """Return the rule on areas; a record whose area is missing is in no area."""
-    known = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
+    in_area = np.logical_and.reduce([cells.present(i) for i in range(len(areas))])
     named = " x ".join(map(str, areas))
-    if not known.any():
+    if not in_area.any():
         raise ValueError(
             f"area {named}: missing in all {counted(cells.n, 'record')}: there are no "
             "areas, and a check without areas would always pass"
         )
-    unknown = cells.n - int(cells.records[known].sum())
+    unknown = cells.n - int(cells.records[in_area].sum())
     if unknown:
         warn(
             f"area {named}: missing in {unknown:,} of {counted(cells.n, 'record')}, "
@@ -168,8 +174,8 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
             AreasUnknown,
         )
     people = cells.weight_sum
-    small = known & (people < least)
-    smallest = float(people[known].min())
+    small = in_area & (people < least)
+    smallest = float(people[in_area].min())
     return Goal(
         "min_population",
         areas,

@@ -117,7 +117,7 @@ class Layout:
         self._refuse_empty_lines()
         columns, beside_source = self.columns, self.kind.beside_source
         if self.order is not None and not beside_source:
-            columns = {n: in_order(one, self.order) for n, one in columns.items()}
+            columns = {n: in_order(column, self.order) for n, column in columns.items()}
         opened: list[Path] = []
 
         def opening(target: Path) -> Any:
@@ -186,8 +186,8 @@ def _numbered(
             () if kept else old.missing.get(name, ()),
         )
         values[name] = categories.labels
-        if any(isinstance(one, str) for one in coded.labels.tolist()):
-            numbers = [categories.numbers[one] for one in coded.labels.tolist()]
+        if any(isinstance(label, str) for label in coded.labels.tolist()):
+            numbers = [categories.numbers[label] for label in coded.labels.tolist()]
             missing = np.equal(coded.codes, len(numbers))
             column = np.array([*numbers, 0])[coded.codes]
             columns[name] = np.ma.MaskedArray(column, missing)

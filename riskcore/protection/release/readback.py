@@ -95,9 +95,9 @@ def read_back(
     if sorted(names) != sorted(expected.columns):
         count = len(expected.columns)
         raise _error(path, f"the written file does not have the {count} columns asked")
-    found = len(data[names[0]]) + intake.empty
-    if found != expected.n:
-        what = f"{found} records are read back instead of the {expected.n} expected"
+    records = len(data[names[0]]) + intake.empty
+    if records != expected.n:
+        what = f"{records} records are read back instead of the {expected.n} expected"
         raise _error(path, what)
     differences = []
     for name in names:
@@ -157,7 +157,7 @@ def _unequal(read: Any, should: Any) -> Mask:
         values: Mask = differ.to_numpy(zero_copy_only=False)
     except pyarrow.ArrowNotImplementedError:  # lists, and numbers for times
         pairs = zip(read.to_pylist(), should.to_pylist(), strict=True)
-        return np.array([one != other for one, other in pairs], bool)
+        return np.array([value != other for value, other in pairs], bool)
     except pyarrow.ArrowInvalid:  # text for numbers
         return np.ones(len(read), bool)
     either: Mask = values | (_absent(read) != _absent(should))
@@ -167,12 +167,12 @@ def _unequal(read: Any, should: Any) -> Mask:
 def _unequal_numbers(read: Any, should: Any) -> Mask:
     """Return the mask of the numbers that differ; nan is missing."""
     double = import_pyarrow().float64()
-    one, other = (
-        each.cast(double).to_numpy(zero_copy_only=False) for each in (read, should)
+    values, other = (
+        column.cast(double).to_numpy(zero_copy_only=False) for column in (read, should)
     )
     single = should.type.to_pandas_dtype()
-    one, other = one.astype(single), other.astype(single)
-    differ: Mask = (one != other) & ~(np.isnan(one) & np.isnan(other))
+    values, other = values.astype(single), other.astype(single)
+    differ: Mask = (values != other) & ~(np.isnan(values) & np.isnan(other))
     return differ
 
 

@@ -71,8 +71,8 @@ def thresholds(settings: Settings) -> dict[str, Any]:
     The threshold that a rate gives depends on the recoded file. Even rounded it would
     rule out candidates for a blank, so only the rate is given.
     """
-    given = settings.to_dict()
-    return {name: given[name] for name in _THRESHOLDS}
+    plain_settings = settings.to_dict()
+    return {name: plain_settings[name] for name in _THRESHOLDS}
 
 
 _THRESHOLDS = (
@@ -113,16 +113,16 @@ def private(
         "verdict": figures["verdict_in_public"],
         "sets": [
             {
-                "keys": one["keys"],
+                "keys": entry["keys"],
                 "risk": {
                     "protected": {
-                        name: one["risk"]["protected"][name]
+                        name: entry["risk"]["protected"][name]
                         for name in _OF_THE_SAFE_FILE
-                        if name in one["risk"]["protected"]
+                        if name in entry["risk"]["protected"]
                     }
                 },
             }
-            for one in figures["sets"]
+            for entry in figures["sets"]
         ],
         "suppressed": figures["suppressed"],
     }
@@ -138,7 +138,7 @@ def public(
 
     It belongs to the safe file with its SHA-256, which follows from that file alone.
     """
-    given = settings.to_dict()
+    plain_settings = settings.to_dict()
     return {
         "public": _PUBLIC,
         "format": _PUBLIC_FORMAT,
@@ -148,10 +148,10 @@ def public(
         "goals_met": figures["goals_met"],
         "safe": figures["safe"],
         "verdict": figures["verdict_in_public"],
-        "sets": [one["keys"] for one in figures["sets"]],
+        "sets": [entry["keys"] for entry in figures["sets"]],
         **thresholds(settings),
-        **{name: given[name] for name in _METHODS},
-        "cost": cost_in_public(given["cost"]),
+        **{name: plain_settings[name] for name in _METHODS},
+        "cost": cost_in_public(plain_settings["cost"]),
         "weighted": settings.weight is not None,
         "households": settings.household is not None and settings.person is None,
         "panel": settings.person is not None,
@@ -181,8 +181,8 @@ def cost_in_public(cost: Any) -> Any:
     if not isinstance(cost, Mapping):
         return cost
     return {
-        key: "by category" if isinstance(one, Mapping) else one
-        for key, one in cost.items()
+        key: "by category" if isinstance(value, Mapping) else value
+        for key, value in cost.items()
     }
 
 
@@ -250,10 +250,10 @@ def read_with_population(path: str | Path) -> Record:
 
 def reading_of(record: Record) -> Reading:
     """Return how the original of a record was read; its metadata are beside it."""
-    given = {x: v for x, v in record.reading.items() if v is not None}
-    given.pop("metadata", None)
+    options = {x: v for x, v in record.reading.items() if v is not None}
+    options.pop("metadata", None)
     try:
-        return Reading(**given)
+        return Reading(**options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{record.path}: input.reading: {error}") from None
 
@@ -268,16 +268,16 @@ def released_digest(source: Source) -> str | None:
         return None
     (path,) = source.files
     try:
-        known = read_record(f"{path}.private.json").sha256
+        sha256 = read_record(f"{path}.private.json").sha256
     except (OSError, ValueError):
         return None
-    return known if known == digest(path) else None
+    return sha256 if sha256 == digest(path) else None
 
 
 def is_input_of(record: Record, source: Source) -> bool:
     """Return whether a file, released itself, is known to be the input of a record."""
-    known = record.input_sha256
-    return known is not None and [known] == [digest(path) for path in source.files]
+    sha256 = record.input_sha256
+    return sha256 is not None and [sha256] == [digest(path) for path in source.files]
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
@@ -286,27 +286,27 @@ def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
     An input is known by its name and the number of its records.
     """
     name, count = record["input"]["file"], record["records"]
-    found = []
+    paths = []
     for other in sorted(path.parent.glob("*.private.json"))[:_MOST_BESIDE]:
         if name is None or other.name == path.name:
             continue
         try:
-            one = read_record(other)
+            other_record = read_record(other)
         except (OSError, ValueError):
             continue
-        same = (one.input_file, one.records) == (name, count)
-        if same and one.sha256 != record["output"]["sha256"]:
-            found.append(other)
-    return found
+        same = (other_record.input_file, other_record.records) == (name, count)
+        if same and other_record.sha256 != record["output"]["sha256"]:
+            paths.append(other)
+    return paths
 
 
 def _record(path: Path, content: Mapping[str, Any]) -> Record:
     source = member(content, "input", dict)
     output = member(content, "output", dict)
     secret = member(output, "secret", str | None, "output")
-    settings, given = member(content, "settings", dict), None
+    settings, population = member(content, "settings", dict), None
     if str(settings.get("population")).startswith(GIVEN):
-        given = settings["population"]
+        population = settings["population"]
         settings = {**settings, "population": WEIGHTS}
     record = Record(
         path=path,
@@ -324,7 +324,7 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         state=member(content, "state", str),
         versions=member(content, "versions", dict),
         figures=_figures(content),
-        given=given,
+        given=population,
     )
     needed = record.settings.ties == "secret" or record.settings.is_random
     if secret is None and (record.shuffled or record.renumbered or needed):
@@ -336,11 +336,11 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
 
 def _figures(content: Mapping[str, Any]) -> dict[tuple[str, ...], dict[str, Any]]:
     """Return the figures of the safe file, by set of keys."""
-    found = {}
-    for one in member(content, "sets", list):
-        if not isinstance(one, dict):
+    figures = {}
+    for entry in member(content, "sets", list):
+        if not isinstance(entry, dict):
             raise ValueError("sets: need a list of objects")
-        keys = tuple(map(str, member(one, "keys", list, "sets")))
-        risk = member(one, "risk", dict, "sets")
-        found[keys] = member(risk, "protected", dict, "sets.risk")
-    return found
+        keys = tuple(map(str, member(entry, "keys", list, "sets")))
+        risk = member(entry, "risk", dict, "sets")
+        figures[keys] = member(risk, "protected", dict, "sets.risk")
+    return figures

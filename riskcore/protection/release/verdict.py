@@ -46,9 +46,9 @@ def verdict_of(
     said of them in public.
     """
     not_judged = [
-        f"the risk with the keys {' x '.join(map(str, one.keys))} by the model"
-        for one in result.sets
-        if one.unknown_by_model and result.settings.population_name == AUTO
+        f"the risk with the keys {' x '.join(map(str, key_set.keys))} by the model"
+        for key_set in result.sets
+        if key_set.unknown_by_model and result.settings.population_name == AUTO
     ]
     if result.on_engine is not None and result.hidden:
         said = unchecked(result.not_checked)
@@ -74,24 +74,24 @@ def verdict_of(
 
 def _goals_of(result: ProtectedRecords) -> Iterator[Goal]:
     """Yield the goals of each set of keys, with what was found."""
-    for one in result.sets:
-        aim, found, keys = one.aim, one.protected, one.keys
+    for key_set in result.sets:
+        aim, figures, keys = key_set.aim, key_set.protected, key_set.keys
         limits = {}
         if aim.threshold < np.inf:
             limits["threshold"] = aim.threshold
         elif result.settings.rate is not None:  # met without a threshold
             limits["max_rate"] = result.settings.rate
-        goals = [] if aim.k is None else [goal_of_k(found.cells, keys, aim.k)]
-        goals += goals_of_risk(found, keys, limits)
-        if isinstance(found, ReleasedAssessment):
-            goals += [measured.in_cells(found.cells) for measured in found.measured]
+        goals = [] if aim.k is None else [goal_of_k(figures.cells, keys, aim.k)]
+        goals += goals_of_risk(figures, keys, limits)
+        if isinstance(figures, ReleasedAssessment):
+            goals += [measured.in_cells(figures.cells) for measured in figures.measured]
         yield from goals
         if aim.of_households:
             met = all(goal.passed for goal in goals)
             limits = {"household_threshold": aim.household_threshold}
-            for goal in goals_of_risk(found, keys, limits):
+            for goal in goals_of_risk(figures, keys, limits):
                 # Members may be unsafe in households that are not.
-                passed = one.safe or (bool(goal.passed) and not met)
+                passed = key_set.safe or (bool(goal.passed) and not met)
                 yield replace(goal, passed=passed)
 
 
@@ -99,10 +99,10 @@ def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]
     """Yield for each set of keys what the model beside the weights calls unsafe."""
     if result.settings.person is not None and result.sets[0].aim.has_threshold:
         yield "Persons of a panel are counted by the weights, not by a model."
-    for one in result.sets:
-        of = f", with the keys {' x '.join(map(str, one.keys))}"
+    for key_set in result.sets:
+        of = f", with the keys {' x '.join(map(str, key_set.keys))}"
         of = of if len(result.sets) > 1 else ""
-        if left := one.unsafe_by_model:
+        if left := key_set.unsafe_by_model:
             more = counted(left, "more record")
             if public:
                 more = f"{record.about(left)} more records"
@@ -111,7 +111,7 @@ def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]
                 f"{'is' if left == 1 and not public else 'are'} at or above the "
                 f"threshold{of}."
             )
-        elif why := one.unknown_by_model:
+        elif why := key_set.unknown_by_model:
             yield (
                 "But the weights tell little here, and the latent-class model has no "
                 f"estimate{of if public else f' ({why})'}."
@@ -130,11 +130,11 @@ def _altered(result: ProtectedRecords, *, public: bool) -> str:
 
 def _claims_nothing(result: ProtectedRecords) -> str:
     """Return which columns an intruder is taken to know, for publication."""
-    known = [str(name) for name in result.settings.with_role("numeric")]
+    numbers = [str(name) for name in result.settings.with_role("numeric")]
     more = (
-        f"He may know {listed(known)}, too, to some precision, which these risks do "
+        f"He may know {listed(numbers)}, too, to some precision, which these risks do "
         "not count. "
-        if known
+        if numbers
         else ""
     )
     keys = "these keys" if len(result.sets) == 1 else "one of these sets of keys"
@@ -150,29 +150,31 @@ def on_goals(result: ProtectedRecords, *, public: bool = False) -> str:
         return _of_many(result, public=public)
     return " ".join(
         _sentence(
-            _said(result, one, public=public)[1],
-            _known(result, one),
-            _price(result, [one], public=public) if one.safe else [],
+            _said(result, key_set, public=public)[1],
+            _known(result, key_set),
+            _price(result, [key_set], public=public) if key_set.safe else [],
         )
-        for one in result.sets
+        for key_set in result.sets
     )
 
 
-def _known(result: ProtectedRecords, one: KeySet) -> str:
+def _known(result: ProtectedRecords, key_set: KeySet) -> str:
     """Return what an intruder with one set of keys knows."""
-    return f"the keys {' x '.join(map(str, one.keys))}{result.settings.known_in}"
+    return f"the keys {' x '.join(map(str, key_set.keys))}{result.settings.known_in}"
 
 
-def _said(result: ProtectedRecords, one: KeySet, *, public: bool) -> tuple[int, str]:
+def _said(
+    result: ProtectedRecords, key_set: KeySet, *, public: bool
+) -> tuple[int, str]:
     """Return the number of unsafe rows (1 or more if unsafe), and a text."""
-    if one.safe:
-        goal = listed(_goals(result, one, public=public))
+    if key_set.safe:
+        goal = listed(_goals(result, key_set, public=public))
         return 0, f"{goal or 'no threshold was needed'} ({_BLANKS})"
     if public:
         rows = f"{result.settings.unit}s"
-        return 1, f"{rows} still {_fault(one)} ({_BLANKS})"
-    count = one.protected.cells.count_of(one.unsafe)
-    return max(count, 1), _unsafe(result, one)
+        return 1, f"{rows} still {_fault(key_set)} ({_BLANKS})"
+    count = key_set.protected.cells.count_of(key_set.unsafe)
+    return max(count, 1), _unsafe(result, key_set)
 
 
 def _sentence(text: str, name: str, price: Sequence[str] = ()) -> str:
@@ -184,14 +186,14 @@ def _sentence(text: str, name: str, price: Sequence[str] = ()) -> str:
 def _of_many(result: ProtectedRecords, *, public: bool) -> str:
     """Return one sentence for sets of keys with the same verdict, the worst first."""
     alike: dict[tuple[int, str], list[KeySet]] = {}
-    for one in result.sets:
-        alike.setdefault(_said(result, one, public=public), []).append(one)
+    for key_set in result.sets:
+        alike.setdefault(_said(result, key_set, public=public), []).append(key_set)
     ranked = sorted(alike, key=lambda what: -what[0])
     unsafe = [what for what in ranked if what[0]]
     parts = []
     for what in [*unsafe[:MANY], *ranked[len(unsafe) :]]:
         which = alike[what]
-        name = listed(_known(result, one) for one in which)
+        name = listed(_known(result, key_set) for key_set in which)
         if len(which) > MANY:
             other = "" if len(which) == len(result.sets) else "other "
             name = f"each of {len(which)} {other}sets of keys"
@@ -206,13 +208,13 @@ def _of_many(result: ProtectedRecords, *, public: bool) -> str:
     return " ".join(parts)
 
 
-def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
+def _unsafe(result: ProtectedRecords, key_set: KeySet) -> str:
     """Return how many rows are unsafe from one set of keys, and why."""
-    unsafe = one.unsafe
-    cells = one.protected.cells
+    unsafe = key_set.unsafe
+    cells = key_set.protected.cells
     count = cells.count_of(unsafe)
     may_go = np.zeros(len(cells.rows), bool)
-    for i, key in enumerate(one.keys):
+    for i, key in enumerate(key_set.keys):
         if result.settings.cost_of(key) < np.inf:
             may_go |= cells.present(i)[cells.rows]
     stuck = cells.count_of(unsafe & ~may_go)
@@ -222,45 +224,45 @@ def _unsafe(result: ProtectedRecords, one: KeySet) -> str:
     if count > stuck:
         why.append(
             f"{count - stuck:,} would stay unsafe even with all keys blanked, so "
-            f"{_easier(one)} or recode"
+            f"{_easier(key_set)} or recode"
         )
-    households = one.aim.unsafe_households(one.protected)
+    households = key_set.aim.unsafe_households(key_set.protected)
     units = "household" if households == 1 else "households"
     rows = f"{result.settings.unit}s"
     of_households = f" and {households:,} {units}" if households else ""
     return (
         f"{count:,} of {cells.n:,} {rows}{of_households} still "
-        f"{_fault(one)} ({_BLANKS}): {', '.join(why)}"
+        f"{_fault(key_set)} ({_BLANKS}): {', '.join(why)}"
     )
 
 
-def _fault(one: KeySet) -> str:
+def _fault(key_set: KeySet) -> str:
     """Return what is wrong with unsafe records."""
     faults = []
-    if one.aim.has_threshold:
+    if key_set.aim.has_threshold:
         faults.append("have a risk at or above their threshold")
-    if one.aim.k is not None:
-        faults.append(f"have a frequency f below {one.aim.k}")
-    for goal in one.aim.goals:
+    if key_set.aim.k is not None:
+        faults.append(f"have a frequency f below {key_set.aim.k}")
+    for goal in key_set.aim.goals:
         of = f"{goal.asked:.8g}" if goal.sensitive is None else goal.sensitive
         faults.append(_FAULTS[goal.rule].format(of))
     return " or ".join(faults)
 
 
-def _easier(one: KeySet) -> str:
+def _easier(key_set: KeySet) -> str:
     """Return how to ask for less."""
-    ways = ["raise the threshold"] if one.aim.has_threshold else []
-    ways += [] if one.aim.k is None else ["lower k"]
+    ways = ["raise the threshold"] if key_set.aim.has_threshold else []
+    ways += [] if key_set.aim.k is None else ["lower k"]
     ways += [
         f"{'raise' if goal.rule == 't' else 'lower'} {goal.rule}"
-        for goal in one.aim.goals
+        for goal in key_set.aim.goals
     ]
     return ", ".join(dict.fromkeys(ways))
 
 
-def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[str]:
+def _goals(result: ProtectedRecords, key_set: KeySet, *, public: bool) -> Iterator[str]:
     """Yield what no record and no household has."""
-    settings, aim = result.settings, one.aim
+    settings, aim = result.settings, key_set.aim
     unit = result.settings.unit
     if aim.k is not None:
         yield f"no {unit} has a frequency f below {aim.k}"
@@ -272,18 +274,18 @@ def _goals(result: ProtectedRecords, one: KeySet, *, public: bool) -> Iterator[s
         else:
             near = f"within {goal.asked:.8g} of the file"
             yield f"{goal.sensitive} is {near} for all keys"
-    for each, threshold, rate in (
+    for subject, threshold, rate in (
         (unit, aim.threshold, settings.rate),
         ("household", aim.household_threshold, settings.household_rate),
     ):
         if public and rate is not None:
             # The threshold itself is a figure of the recoded file.
             yield (
-                f"no {each} has a risk at or above the threshold for a "
+                f"no {subject} has a risk at or above the threshold for a "
                 f"re-identification rate of {100 * rate:.8g} %"
             )
         elif threshold < np.inf:
-            yield f"no {each} has a risk of {threshold:.8g} or more"
+            yield f"no {subject} has a risk of {threshold:.8g} or more"
 
 
 def _price(
@@ -291,12 +293,12 @@ def _price(
 ) -> list[str]:
     """Return the price of safety from some sets of keys, if it is high."""
     said = []
-    for key in dict.fromkeys(key for one in sets for key in one.keys):
+    for key in dict.fromkeys(key for key_set in sets for key in key_set.keys):
         share = result.blanked_share[key]
         if share > _MUCH:
             amount = "more than half" if public else f"{100 * share:.3g} %"
             said.append(f"{key} is blanked in {amount} of the records")
-    if lost := max(one.without_keys for one in sets):
+    if lost := max(key_set.without_keys for key_set in sets):
         count = record.about(lost) if public else f"{lost:,}"
         unit = result.settings.unit
         units = f"{unit} has" if count == "1" else f"{unit}s have"

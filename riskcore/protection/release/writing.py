@@ -105,7 +105,7 @@ def write(
     shuffled = layout.order is not None
     say = steps or silent
     examined = _examined(result, layout, say)
-    shown = [one.shown for one in examined.leaks if one.shown is not None]
+    shown = [leak.shown for leak in examined.leaks if leak.shown is not None]
     warn_of_what_shows(result, shown, layout.renumbered)
     if not options["allow_unsafe"]:
         _refuse_unsafe(result, examined, layout.dropped)
@@ -115,8 +115,8 @@ def write(
         parts = layout.write(create, result.settings.recodings, progress)
         _read_back(result, layout, parts, say)
         result.source.refuse_changed()
-        found = verdict_facts(result, examined, layout.dropped)
-        figures |= found
+        verdict = verdict_facts(result, examined, layout.dropped)
+        figures |= verdict
         sha256 = digest(parts[0])
         if record_before is not None:
             _refuse_other_file(path, sha256, record_before)
@@ -141,8 +141,8 @@ def write(
             create(public_path).write(_json(public_record))
         for target, text_of in reports.texts.items():
             private = target != reports.public
-            create(target, private=private).write(text_of(found).encode())
-    return {**record, "examined": found}
+            create(target, private=private).write(text_of(verdict).encode())
+    return {**record, "examined": verdict}
 
 
 def preview(
@@ -172,7 +172,7 @@ def _layout(
         order=_random_order(result, secret, dropped) if shuffled else None,
         guard_formulas=options["guard_formulas"],
         recodings=settings.recodings,
-        altered=[name for each in settings.altered for name in each],
+        altered=[name for names in settings.altered for name in names],
     )
     return layout, secret
 
@@ -225,7 +225,7 @@ def _refuse_unsafe(
     if figures["safe"]:
         return
     said = [figures["verdict"]]
-    said += [f"{one.text}; {one.advice}." for one in examined.open]
+    said += [f"{leak.text}; {leak.advice}." for leak in examined.open]
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
 
 
@@ -292,8 +292,8 @@ def columns_renumbered(
     }
     if renumber is None:
         return tuple(map(str, columns_with_ids(source, settings, parts["left out"])))
-    given = arguments.names("renumber", renumber)
-    names = tuple(dict.fromkeys(str(name) for name in given))
+    choice = arguments.names("renumber", renumber)
+    names = tuple(dict.fromkeys(str(name) for name in choice))
     source.check(names)
     for name in names:
         for what, columns in parts.items():

@@ -372,7 +372,7 @@ def _as_floats(cost: Any) -> Any:
     from riskcore.data.files.labels import code_text
 
     if isinstance(cost, Mapping):
-        return {code_text(code): _as_floats(one) for code, one in cost.items()}
+        return {code_text(code): _as_floats(amount) for code, amount in cost.items()}
     return float(cost)
 
 

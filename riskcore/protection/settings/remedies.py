@@ -21,17 +21,17 @@ def either(*remedies: str) -> str:
     return _BETWEEN.join(filter(None, remedies))
 
 
-def _with(words: str, option: str, given: Iterable[str]) -> str:
+def _with(words: str, option: str, arguments: Iterable[str]) -> str:
     """Return a remedy in words with its option."""
-    values = " ".join(shlex.quote(printable(one)) for one in given)
+    values = " ".join(shlex.quote(printable(argument)) for argument in arguments)
     return f"{words}: --{option} {values}".rstrip()
 
 
 def leave_out(names: Iterable[Hashable], more: str = "") -> str:
     """Return that columns are left out."""
-    found = [*map(str, names)]
-    words = "leave it out" if len(found) == 1 else "leave them out"
-    return _with(words, "drop", found) + more
+    columns = [*map(str, names)]
+    words = "leave it out" if len(columns) == 1 else "leave them out"
+    return _with(words, "drop", columns) + more
 
 
 def without_key(key: Hashable, words: str) -> str:
@@ -47,17 +47,19 @@ def new_ids(name: Hashable, others: Iterable[Hashable] = ()) -> str:
 
 def never_blanked(key: Hashable, settings: Settings) -> str:
     """Return that other keys are blanked in place of one; nothing without others."""
-    if all(settings.cost_of(one) == math.inf for one in {*settings.variables} - {key}):
+    if all(
+        settings.cost_of(target) == math.inf for target in {*settings.variables} - {key}
+    ):
         return ""
-    given = {} if isinstance(settings.cost, str) else settings.cost
+    costs = {} if isinstance(settings.cost, str) else settings.cost
     words = []
-    for name, cost in {**given, key: math.inf}.items():
-        each = {name: cost}
+    for name, cost in {**costs, key: math.inf}.items():
+        entries = {name: cost}
         if isinstance(cost, Mapping):
-            each = {f"{name}[{one}]": value for one, value in cost.items()}
+            entries = {f"{name}[{target}]": value for target, value in cost.items()}
         words += [
-            f"{one}={NEVER if value == math.inf else format(value, '.12g')}"
-            for one, value in each.items()
+            f"{target}={NEVER if value == math.inf else format(value, '.12g')}"
+            for target, value in entries.items()
         ]
     what = f"blank other keys than {printable(str(key))!r}"
     if settings.cost in ("equal", "entropy"):
@@ -81,13 +83,17 @@ def as_key(name: Hashable, settings: Settings) -> str:
 def coarser(columns: Iterable[ColumnProfile]) -> str:
     """Return that numbers are rounded to few classes; nothing without numbers."""
     rules = []
-    for one in columns:
+    for column in columns:
         # Few values are not made fewer by so many classes.
-        if not one.is_number or one.smallest is None or one.distinct <= _CLASSES:
+        if (
+            not column.is_number
+            or column.smallest is None
+            or column.distinct <= _CLASSES
+        ):
             return ""
-        span = float(one.largest) - float(one.smallest)
+        span = float(column.largest) - float(column.smallest)
         base = 10.0 ** math.ceil(math.log10(span / _CLASSES)) if span > 0 else 1.0
-        rules.append(f"{one.name}=round:{base:.12g}")
+        rules.append(f"{column.name}=round:{base:.12g}")
     words = "make it much coarser" if len(rules) == 1 else "make them much coarser"
     return _with(words, "treat", rules) if rules else ""
 
@@ -103,10 +109,14 @@ def related_to(key: Hashable, name: Hashable, settings: Settings) -> str:
     if key not in settings.variables or name in has_part or key in settings.strata:
         return ""
     others = {key: [*settings.related.get(key, ()), name]} | {
-        one: [*names] for one, names in settings.related.items() if one != key
+        variable: [*names]
+        for variable, names in settings.related.items()
+        if variable != key
     }
-    given = [f"{one}={other}" for one, names in others.items() for other in names]
-    return _with(f"blank it with {printable(str(key))!r}", "related", given)
+    pairs = [
+        f"{variable}={other}" for variable, names in others.items() for other in names
+    ]
+    return _with(f"blank it with {printable(str(key))!r}", "related", pairs)
 
 
 def for_all_members(settings: Settings, name: Hashable, more: str = "") -> str:
@@ -116,11 +126,11 @@ def for_all_members(settings: Settings, name: Hashable, more: str = "") -> str:
     left = [key for key in keys if key not in settings.household_keys]
     if not left:
         return ""
-    given = map(str, (*settings.household_keys, *left))
-    return _with("blank it for all members", "household-keys", given) + more
+    columns = map(str, (*settings.household_keys, *left))
+    return _with("blank it for all members", "household-keys", columns) + more
 
 
 def accepted(names: Iterable[Hashable | None]) -> str:
     """Return that a leak is accepted."""
-    given = [f"{ORDER if one is None else one}=REASON" for one in names]
-    return _with("accept this with a reason", "accept", given)
+    entries = [f"{ORDER if name is None else name}=REASON" for name in names]
+    return _with("accept this with a reason", "accept", entries)

@@ -85,13 +85,13 @@ _TRIED = ("safe", "roles", "recodings", "treat", "suppress")
 
 def entries() -> dict[tuple[str, ...], Setting]:
     """Return each setting by its place: the table, and its name there."""
-    found: dict[tuple[str, ...], Setting] = {}
+    settings: dict[tuple[str, ...], Setting] = {}
     for table, content in TABLES.items():
         if isinstance(content, Setting):
-            found[(table,)] = content
+            settings[(table,)] = content
         else:
-            found |= {(table, name): one for name, one in content.items()}
-    return found
+            settings |= {(table, name): setting for name, setting in content.items()}
+    return settings
 
 
 # --- the JSON schema ---
@@ -102,11 +102,11 @@ _OPTION = re.compile(r"--([a-z][a-z-]*)")
 def help_of(setting: Setting) -> str:
     """Return the help of a setting in the names of the file."""
     names = {
-        (one.option or place[-1]).replace("_", "-"): place[-1]
-        for place, one in entries().items()
+        (entry.option or place[-1]).replace("_", "-"): place[-1]
+        for place, entry in entries().items()
         if place != ("output", "file")
     }
-    return _OPTION.sub(lambda found: names.get(found[1], found[1]), setting.help)
+    return _OPTION.sub(lambda match: names.get(match[1], match[1]), setting.help)
 
 
 def _described(setting: Setting) -> Shape:
@@ -132,7 +132,7 @@ def schema() -> Shape:
             continue
         tables[name] = {
             "type": "object",
-            "properties": {one: _described(content[one]) for one in content},
+            "properties": {key: _described(content[key]) for key in content},
             "additionalProperties": False,
         }
     tables[TRY] = {
@@ -159,8 +159,8 @@ def _changing(table: str, shape: Shape) -> Shape:
     away: Shape = {"const": False, "title": "false"}
     at = f"#/properties/{table}"
     if "properties" not in shape:
-        one = either({"$ref": f"{at}/additionalProperties"}, away)
-        return {"type": "object", "additionalProperties": one}
+        change = either({"$ref": f"{at}/additionalProperties"}, away)
+        return {"type": "object", "additionalProperties": change}
     names = {
         name: either({"$ref": f"{at}/properties/{name}"}, away)
         for name in shape["properties"]
@@ -200,29 +200,31 @@ def _plain(name: str, value: Any) -> Any:
 
 def merged(rules: Mapping[str, Any], candidate: str) -> dict[str, Any]:
     """Return the tables of a release with those of a candidate, false where it says."""
-    found = {name: content for name, content in rules.items() if name != TRY}
+    tables = {name: content for name, content in rules.items() if name != TRY}
     own = rules[TRY][candidate]
-    return found | {name: {**found.get(name, {}), **one} for name, one in own.items()}
+    return tables | {
+        name: {**tables.get(name, {}), **changes} for name, changes in own.items()
+    }
 
 
 def changed(rules: Mapping[str, Any], candidate: str) -> dict[str, Any]:
     """Return the tables of a release with the changes of a candidate."""
-    found = merged(rules, candidate)
-    for table in found.keys() & {*_TRIED}:
-        away = _taken_away(table, found[table])
-        content = found[table].items()
-        found[table] = {name: one for name, one in content if name not in away}
-    return {name: content for name, content in found.items() if content != {}}
+    tables = merged(rules, candidate)
+    for table in tables.keys() & {*_TRIED}:
+        away = _taken_away(table, tables[table])
+        content = tables[table].items()
+        tables[table] = {name: rule for name, rule in content if name not in away}
+    return {name: content for name, content in tables.items() if content != {}}
 
 
 def _taken_away(table: str, content: Mapping[str, Any]) -> list[str]:
     """Return the names whose value false takes a rule away, and is not a rule."""
-    known = TABLES[table]
-    given = [name for name, value in content.items() if value is False]
-    if isinstance(known, Setting):
-        return given
-    named = [name for name in given if name in known]
-    return [name for name in named if fault_in(known[name].shape, False, ())]
+    definition = TABLES[table]
+    names = [name for name, value in content.items() if value is False]
+    if isinstance(definition, Setting):
+        return names
+    named = [name for name in names if name in definition]
+    return [name for name in named if fault_in(definition[name].shape, False, ())]
 
 
 # --- faults ---
@@ -239,37 +241,37 @@ def fault_of(rules: Mapping[str, Any]) -> tuple[Place, str] | None:
         if table == "format":
             continue
         if table in (CONFIRMED, TRY):
-            found = (
+            fault = (
                 _fault_of_candidates(content)
                 if table == TRY
                 else fault_in(BOOLEAN, content, (table,))
             )
-            if found is not None:
-                return found
+            if fault is not None:
+                return fault
             continue
-        known = TABLES.get(table)
-        if known is None:
+        definition = TABLES.get(table)
+        if definition is None:
             return (table,), _unknown(table, ())
-        found = _fault_of_table(table, known, content)
-        if found is not None:
-            return found
+        fault = _fault_of_table(table, definition, content)
+        if fault is not None:
+            return fault
     return None
 
 
 def _fault_of_table(
-    table: str, known: Mapping[str, Setting] | Setting, content: Any
+    table: str, definition: Mapping[str, Setting] | Setting, content: Any
 ) -> tuple[Place, str] | None:
     """Return the first fault of a table."""
     if not isinstance(content, dict):
         return (table,), f"need a table: write [{table}] on a line of its own"
-    if isinstance(known, Setting):
-        return fault_in(known.shape, content, (table,))
+    if isinstance(definition, Setting):
+        return fault_in(definition.shape, content, (table,))
     for name, value in content.items():
-        if name not in known:
+        if name not in definition:
             return (table, name), _unknown(name, (table,))
-        found = fault_in(known[name].shape, value, (table, name))
-        if found is not None:
-            return found
+        fault = fault_in(definition[name].shape, value, (table, name))
+        if fault is not None:
+            return fault
     return None
 
 
@@ -281,9 +283,9 @@ def _fault_of_candidates(candidates: Any) -> tuple[Place, str] | None:
         if not isinstance(tables, dict):
             return (TRY, name), f"need tables, such as [{TRY}.{name}.recodings]"
         for table, changes in tables.items():
-            found = _fault_of_changes(table, changes)
-            if found is not None:
-                return (TRY, name, *found[0]), found[1]
+            fault = _fault_of_changes(table, changes)
+            if fault is not None:
+                return (TRY, name, *fault[0]), fault[1]
     return None
 
 
@@ -293,7 +295,7 @@ def _fault_of_changes(table: str, changes: Any) -> tuple[Place, str] | None:
         return (table,), f"a candidate changes only {listed(_TRIED)}"
     if isinstance(changes, dict):
         away = _taken_away(table, changes)
-        changes = {name: one for name, one in changes.items() if name not in away}
+        changes = {name: change for name, change in changes.items() if name not in away}
     return _fault_of_table(table, TABLES[table], changes)
 
 
@@ -304,9 +306,9 @@ def _unknown(name: str, where: tuple[str, ...]) -> str:
     places = [place for place in entries() if place[-1] == name]
     if places:
         return f"it belongs into [{places[0][0]}]"
-    known = TABLES[where[0]] if where else [*TABLES, TRY]
-    assert not isinstance(known, Setting)
-    close = get_close_matches(name, known, 1)
+    choices = TABLES[where[0]] if where else [*TABLES, TRY]
+    assert not isinstance(choices, Setting)
+    close = get_close_matches(name, choices, 1)
     kind = "setting" if where else "table"
-    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"
+    hint = f"did you mean {close[0]!r}?" if close else f"known: {', '.join(choices)}"
     return f"there is no {kind} of this name; {hint}"

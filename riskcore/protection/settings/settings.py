@@ -143,7 +143,7 @@ class Settings:
     def named(self) -> Names:
         """All columns that the settings name."""
         accepted = (name for name in self.accept if name not in (ANY, ORDER))
-        rules = (rule for each in self.treat.values() for rule in each)
+        rules = (rule for treatments in self.treat.values() for rule in treatments)
         strata = (name for rule in rules for name in rule.needs)
         cluster = () if self.cluster is None else (self.cluster,)
         return tuple(
@@ -181,9 +181,15 @@ class Settings:
     @property
     def roles_of_columns(self) -> dict[Hashable, Role]:
         """The role of each column that has one."""
-        known = self.variables if self.wave is None else (*self.variables, self.wave)
+        variables = (
+            self.variables if self.wave is None else (*self.variables, self.wave)
+        )
         return roles_of(
-            known, self.weight, self.household, self.named_roles, self.household_keys
+            variables,
+            self.weight,
+            self.household,
+            self.named_roles,
+            self.household_keys,
         )
 
     @property
@@ -210,10 +216,10 @@ class Settings:
         """In which waves the keys are known, in words; empty without waves."""
         if self.person is None:
             return ""
-        known = "all waves"
+        waves = "all waves"
         if self.known_waves is not None:
-            known = f"any {counted(self.known_waves, 'wave')}"
-        return f" in {known} of a person"
+            waves = f"any {counted(self.known_waves, 'wave')}"
+        return f" in {waves} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
         """Return why leaks of a column may stay open; None stands for the order.
@@ -264,7 +270,11 @@ class Settings:
 
     def with_role(self, role: Role) -> Names:
         """Return the columns that were given a role."""
-        return tuple(name for name, one in self.named_roles.items() if one == role)
+        return tuple(
+            name
+            for name, assigned_role in self.named_roles.items()
+            if assigned_role == role
+        )
 
     def of_rows(self) -> Settings:
         """Return the settings for a file with one row for each household."""
@@ -298,14 +308,17 @@ class Settings:
         categories have costs it is the cost of the others.
         """
         goes = [key]
-        for one in goes:
-            goes += [name for name in self.related.get(one, ()) if name not in goes]
-        if any(one in self.strata for one in goes):
+        for entry in goes:
+            goes += [name for name in self.related.get(entry, ()) if name not in goes]
+        if any(entry in self.strata for entry in goes):
             return math.inf
         if isinstance(self.cost, str):
             return 1.0
-        given = [self.cost.get(one, DEFAULT_COST) for one in goes]
-        costs = [DEFAULT_COST if isinstance(one, Mapping) else one for one in given]
+        stated_costs = [self.cost.get(entry, DEFAULT_COST) for entry in goes]
+        costs = [
+            DEFAULT_COST if isinstance(entry, Mapping) else entry
+            for entry in stated_costs
+        ]
         return math.inf if math.inf in costs else costs[0]
 
     @property
@@ -313,7 +326,9 @@ class Settings:
         """The keys whose categories have costs of their own, and these costs."""
         if isinstance(self.cost, str):
             return {}
-        return {key: one for key, one in self.cost.items() if isinstance(one, Mapping)}
+        return {
+            key: costs for key, costs in self.cost.items() if isinstance(costs, Mapping)
+        }
 
     @property
     def costs_by_category(self) -> bool:
@@ -508,15 +523,15 @@ class Settings:
 
     def _check_columns(self) -> None:
         """Refuse costs, recodings and relations of columns that cannot have them."""
-        known = self.variables
+        keys = self.variables
         for name in () if isinstance(self.cost, str) else self.cost:
-            _refuse_unless_key(name, known, "cost")
+            _refuse_unless_key(name, keys, "cost")
         for name in self.household_keys:
-            _refuse_unless_key(name, known, "household_keys")
+            _refuse_unless_key(name, keys, "household_keys")
         if self.household_keys and self.household is None:
             raise ValueError("household_keys need the household column")
         for name, others in self.related.items():
-            _refuse_unless_key(name, known, "related")
+            _refuse_unless_key(name, keys, "related")
             for other in others:
                 if other in (self.weight, self.household):
                     raise ValueError(
@@ -533,15 +548,15 @@ class Settings:
         keys: Iterable[Any],
         weight: Hashable | None = None,
         household: Hashable | None = None,
-        **given: Unpack[ProtectSettings],
+        **options: Unpack[ProtectSettings],
     ) -> Settings:
         """Return the settings of `protect`, filled in from the file's metadata."""
-        if "tolerance" in given:
+        if "tolerance" in options:
             raise ValueError(
                 "tolerance: protect counts equal keys only; recode the numbers, then "
                 "give the tolerance to riskcore.assess of the protected file"
             )
-        asked = complete(ProtectSettings, given)
+        asked = complete(ProtectSettings, options)
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]
         for name, value in (("weight", weight), ("household", household)):
@@ -549,7 +564,7 @@ class Settings:
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
-        names = list(dict.fromkeys(key for one in goals.keys for key in one))
+        names = list(dict.fromkeys(key for entry in goals.keys for key in entry))
         declared = source.variables
         if household_keys is None and asked["level"] == "household":
             household_keys = names
@@ -594,8 +609,8 @@ class Settings:
             return self
         source.check(self.columns)
         data = source.records if source.engine is None else source.data
-        found = with_bounds(data, self.recodings)
-        return replace(self, recodings=found)
+        recodings = with_bounds(data, self.recodings)
+        return replace(self, recodings=recodings)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data: what JSON holds comes back the same."""
@@ -603,9 +618,9 @@ class Settings:
             if not isinstance(name, str):
                 raise TypeError(f"column {name!r}: a record needs names that are text")
         values = {
-            each.name: RECORDED[each.name].recorded(getattr(self, each.name))
-            for each in fields(self)
-            if each.name in RECORDED
+            member.name: RECORDED[member.name].recorded(getattr(self, member.name))
+            for member in fields(self)
+            if member.name in RECORDED
         }
         return {**values, "population": self.population_name}
 
@@ -647,7 +662,9 @@ def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
 def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...]]:
     """Return the rules by columns; refuse a column that does not exist."""
     if isinstance(treat, Mapping):
-        source.check(one for one in treat if isinstance(one, str) and "+" not in one)
+        source.check(
+            name for name in treat if isinstance(name, str) and "+" not in name
+        )
     return parsed_treatments(treat, source.names)
 
 
@@ -659,23 +676,27 @@ def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
 
 
 def _related(
-    given: Any,
+    related: Any,
     source: Source,
     names: Iterable[Hashable],
     weight: Hashable,
     household: Hashable,
 ) -> dict[Any, Names]:
     """Return the columns related to the keys: as given, by metadata, or as found."""
-    if given is not None and given != DERIVED:
-        return {key: tuple(others) for key, others in given.items()}
-    known = _declared(names, source.variables)
-    if given is None:
-        return known
-    found = _derived(source, names, weight, household)
+    if related is not None and related != DERIVED:
+        return {key: tuple(others) for key, others in related.items()}
+    declared_columns = _declared(names, source.variables)
+    if related is None:
+        return declared_columns
+    derived_columns = _derived(source, names, weight, household)
     return {
-        key: tuple(dict.fromkeys([*known.get(key, ()), *found.get(key, ())]))
+        key: tuple(
+            dict.fromkeys(
+                [*declared_columns.get(key, ()), *derived_columns.get(key, ())]
+            )
+        )
         for key in names
-        if key in known or key in found
+        if key in declared_columns or key in derived_columns
     }
 
 
@@ -695,8 +716,8 @@ def _derived(
         raise source.engine.refuse_single(f"related={DERIVED!r}")
     roles = [role for role in (weight, household) if role is not None]
     source.check([*names, *roles])
-    found = derived(source.records, household)
-    return related_columns(found, names, roles)
+    derivations = derived(source.records, household)
+    return related_columns(derivations, names, roles)
 
 
 def _costs(names: Iterable[Hashable], declared: Declared) -> CostsOfKeys:
@@ -712,5 +733,5 @@ def _costs(names: Iterable[Hashable], declared: Declared) -> CostsOfKeys:
 
 def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:
     if name not in keys:
-        known = ", ".join(map(repr, keys))
-        raise ValueError(f"{argument}: {name!r} is not a key; keys are {known}")
+        names = ", ".join(map(repr, keys))
+        raise ValueError(f"{argument}: {name!r} is not a key; keys are {names}")

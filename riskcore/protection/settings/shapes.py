@@ -83,7 +83,7 @@ def _in_bounds(shape: Shape, value: Any) -> bool:
         "exclusiveMaximum": operator.lt,
     }
     return all(
-        keeps(value, shape[one]) for one, keeps in bounds.items() if one in shape
+        keeps(value, shape[bound]) for bound, keeps in bounds.items() if bound in shape
     )
 
 

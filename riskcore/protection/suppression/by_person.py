@@ -64,8 +64,8 @@ class Persons(HouseholdRows):
     @classmethod
     def of_panel(cls, data: Any, coded: CodedRecords, settings: Settings) -> Persons:
         """Return the persons of a file; refuse a file that is not a panel."""
-        known = settings.known_waves
-        panel = Panel.of(data, coded, settings.person, settings.wave, known)
+        wave_count = settings.known_waves
+        panel = Panel.of(data, coded, settings.person, settings.wave, wave_count)
         refuse_too_many(panel)
         first = np.unique(panel.person, return_index=True)[1]
         return cls(first.astype(np.int64), panel.person.astype(np.int64), panel)
@@ -100,17 +100,17 @@ def _worst(
     """
     panel = persons.panel
     f, F, risk = np.full(len(panel), np.inf), np.zeros(len(panel)), np.zeros(len(panel))
-    found = (
+    matches = (
         each_matched(coded, panel, settings.missing, settings.method, say)
         if masks is None
         else _each_released(coded, persons, settings, say, masks)
     )
-    for one in found:
-        its = one.persons
-        less = one.f < f[its]
-        f[its] = np.minimum(f[its], one.f)
-        F[its[less]] = one.F[less]
-        risk[its] = np.maximum(risk[its], one.risk)
+    for match in matches:
+        its = match.persons
+        less = match.f < f[its]
+        f[its] = np.minimum(f[its], match.f)
+        F[its[less]] = match.F[less]
+        risk[its] = np.maximum(risk[its], match.risk)
     if masks is not None:
         coded = coded.blanked({name: masks[name][persons.of] for name in coded.columns})
     cells, first = _cells(coded, persons, settings, (f, F))
@@ -137,8 +137,8 @@ def _each_released(
         say(f"matching persons in waves {listed(panel, choice.waves)}")
         table = _table(coded, panel, rows, choice)
         before = _assessed(table, [*coded.columns], settings)
-        given = {name: masks[name][choice.candidates] for name in coded.columns}
-        after = assess_released(before, given)
+        blanks = {name: masks[name][choice.candidates] for name in coded.columns}
+        after = assess_released(before, blanks)
         cell = after.cells.inverse[choice.concerned]
         yield Matched(
             choice.candidates[choice.concerned],
@@ -156,16 +156,16 @@ def _cells(
 ) -> tuple[Cells, Numbers]:
     """Return the cells of whole histories, and the first person of each."""
     panel, rows = persons.panel, rows_of(persons.panel)
-    columns = [_history(one, rows) for one in coded.columns.values()]
+    columns = [_history(column, rows) for column in coded.columns.values()]
     pattern = np.unique(panel.taken, return_inverse=True)[1].astype(np.uint32)
     counts = count(
-        [*(one.codes for one in columns), pattern],
-        [*(one.levels for one in columns), int(pattern.max()) + 1],
+        [*(column.codes for column in columns), pattern],
+        [*(column.levels for column in columns), int(pattern.max()) + 1],
         panel.weight,
     )
     first = np.zeros(len(counts.frequency), np.int64)
     first[counts.inverse[::-1]] = np.arange(len(panel) - 1, -1, -1)
-    f, F = (each[first] for each in frequencies)
+    f, F = (frequency[first] for frequency in frequencies)
     cells = Cells(
         keys=tuple(coded.columns),
         categories=tuple(map(_categories, columns)),
@@ -178,7 +178,7 @@ def _cells(
         weighted=coded.weight is not None,
         missing=settings.missing,
         alpha=1.0,
-        missing_values=tuple(one.missing for one in columns),
+        missing_values=tuple(column.missing for column in columns),
         record_weights=panel.weight,
     )
     return cells, first
@@ -199,16 +199,16 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     """
     levels = len(column.labels)
     codes = [
-        np.where(each < 0, levels + 1, column.codes[each]).astype(np.uint32)
-        for each in rows
+        np.where(index < 0, levels + 1, column.codes[index]).astype(np.uint32)
+        for index in rows
     ]
     counts = count(codes, [levels + 2] * len(codes))
-    kinds = np.stack([np.asarray(one) for one in counts.codes])
+    kinds = np.stack([np.asarray(wave_codes) for wave_codes in counts.codes])
     nothing: Mask = np.all(kinds >= levels, axis=0)
     empty = nothing[counts.inverse]
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
     texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]
-    labels = [", ".join(texts[code] for code in kinds[:, each]) for each in kept]
+    labels = [", ".join(texts[code] for code in kinds[:, index]) for index in kept]
     of_persons = np.full(len(empty), len(kept), np.uint32)
     of_persons[~empty] = place
     return CodedColumn(
@@ -247,8 +247,8 @@ def suppress_persons(
         of_choice = [replace(aim, among=choice.concerned) for aim in aims]
         sets = [_assessed(table, keys, settings) for keys in settings.keys]
         costs = costs_of_sets(sets, settings)
-        given = {name: mask[choice.candidates] for name, mask in now.items()}
-        new = suppress(sets, of_choice, costs, settings, silent, draw, given)
+        masks = {name: mask[choice.candidates] for name, mask in now.items()}
+        new = suppress(sets, of_choice, costs, settings, silent, draw, masks)
         for name, mask in new.items():
             now[name][choice.candidates] |= mask
     # A person has a key if it has a value in any wave.

@@ -53,7 +53,7 @@ def assess_key_sets(
     ``original``: those before recoding; where a model decided, it decides again.
     """
     # Without an original no choice is kept.
-    kept = [one.model is not None for one in original or ()]
+    kept = [assessment.model is not None for assessment in original or ()]
     kept = kept or [False] * len(settings.keys)
     return [
         assess_coded(
@@ -124,21 +124,21 @@ class KeySet:
 
     def _of_each_goal(self, stage: Assessment) -> dict[str, Any]:
         """Return how many are unsafe by each goal, if there are several goals."""
-        aim, found = self.aim, dict[str, Any]()
+        aim, facts = self.aim, dict[str, Any]()
         if aim.k is not None:
-            found["below_k"] = asdict(stage.below(aim.k))
+            facts["below_k"] = asdict(stage.below(aim.k))
         several = aim.k is not None or bool(aim.goals)
         if aim.of_households or (several and aim.threshold < np.inf):
-            found["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
+            facts["at_risk_threshold"] = stage.unsafe_count(aim.threshold)
         if aim.of_households:
-            found["unsafe_households"] = aim.unsafe_households(stage)
+            facts["unsafe_households"] = aim.unsafe_households(stage)
         if stage.households is not None:
-            found["max_household_risk"] = float(stage.households.risk.max())
-            found["household_reidentification_rate"] = (
+            facts["max_household_risk"] = float(stage.households.risk.max())
+            facts["household_reidentification_rate"] = (
                 stage.household_reidentification_rate
             )
         if isinstance(stage, ReleasedAssessment) and stage.measured:
-            found["measured"] = [
+            facts["measured"] = [
                 {
                     "rule": goal.rule,
                     "sensitive": goal.sensitive,
@@ -146,16 +146,16 @@ class KeySet:
                 }
                 for goal, figures in stage.measured
             ]
-        return found
+        return facts
 
     def _by_model(self, stage: Assessment) -> dict[str, int]:
         """Return how many records the model beside the weights calls unsafe."""
         # The model is fitted to the recoded file.
         fitted = stage is not self.original or self.recoded is self.original
-        found = stage.by_model if fitted and self.aim.has_threshold else None
-        if found is None:
+        estimate = stage.by_model if fitted and self.aim.has_threshold else None
+        if estimate is None:
             return {}
-        return {"unsafe_by_model": stage.cells.count_of(self.aim.unsafe(found))}
+        return {"unsafe_by_model": stage.cells.count_of(self.aim.unsafe(estimate))}
 
     @property
     def unsafe_by_model(self) -> int:
@@ -163,10 +163,10 @@ class KeySet:
 
         The model is the one beside the weights; without it, 0.
         """
-        found = self.protected.by_model if self.aim.has_threshold else None
-        if found is None:
+        estimate = self.protected.by_model if self.aim.has_threshold else None
+        if estimate is None:
             return 0
-        return self.protected.cells.count_of(self.aim.unsafe(found) & ~self.unsafe)
+        return self.protected.cells.count_of(self.aim.unsafe(estimate) & ~self.unsafe)
 
     @property
     def unknown_by_model(self) -> str:
@@ -202,14 +202,14 @@ class ModelDisagrees(UserWarning):
 
 def warn_of_model(sets: Sequence[KeySet]) -> None:
     """Warn if records that are safe by the weights are not so by the model."""
-    for one in sets:
-        left, stages = one.unsafe_by_model, one.comparison()
+    for key_set in sets:
+        left, stages = key_set.unsafe_by_model, key_set.comparison()
         if not left:
             continue
         before = stages.get("recoded", stages["original"])
         has = "has" if left == 1 else "have"
         warn(
-            f"with the keys {' x '.join(map(str, one.keys))} the weights and the "
+            f"with the keys {' x '.join(map(str, key_set.keys))} the weights and the "
             "latent-class model disagree about what is safe: "
             f"{counted(left, 'record')} of the protected file {has} a risk at or above "
             "the threshold by the model but not by the weights "

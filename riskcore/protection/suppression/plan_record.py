@@ -158,8 +158,8 @@ def losses_of(cells: Cells) -> list[Integers]:
     losses = []
     for i in range(len(cells.keys)):
         records = records_of_codes(cells, i)
-        each = np.where(records > 0, _ONE // np.maximum(records, 1), 0)
-        losses.append(np.append(each, 0))
+        shares = np.where(records > 0, _ONE // np.maximum(records, 1), 0)
+        losses.append(np.append(shares, 0))
     return losses
 
 
@@ -236,8 +236,8 @@ def _tasks(
     may = np.isfinite(rows)
     affordable = present if may.all() else present & _masks(may)[at_row]
     loss = np.zeros((rows.shape[1], len(at)), np.int64)
-    for i, each in enumerate(losses or ()):
-        loss[i] = each[margins.cells.codes[i][at]]
+    for i, key_losses in enumerate(losses or ()):
+        loss[i] = key_losses[margins.cells.codes[i][at]]
     if not rows.all():
         loss[rows.T[:, at_row] == 0] = 0
     tasks = _Tasks(
@@ -305,8 +305,8 @@ def _cost_of(blank: KeyMasks, tasks: _Tasks) -> Floats:
     pair = tasks.row.astype(np.uint64) << np.uint64(m) | blank
     pairs = np.unique(pair)
     sums = [
-        math.fsum(tasks.costs[one >> m, i] for i in range(m) if one >> i & 1)
-        for one in pairs.tolist()
+        math.fsum(tasks.costs[code >> m, i] for i in range(m) if code >> i & 1)
+        for code in pairs.tolist()
     ]
     return np.array(sums)[np.searchsorted(pairs, pair)]
 
@@ -406,8 +406,8 @@ def _cheapest_of(
         size = int(sizes[s])
         at = open_tasks[masks[s] & ~tasks.affordable[open_tasks] == 0]
         row = tasks.row[at]
-        found = (level[row, s], tasks.loss_of(subsets[s], at), rank[row, s])
-        earlier = _comes_before(found, [each[at] for each in best])
+        candidate = (level[row, s], tasks.loss_of(subsets[s], at), rank[row, s])
+        earlier = _comes_before(candidate, [part[at] for part in best])
         at = at[earlier]
         if len(at) == 0:
             continue
@@ -416,8 +416,8 @@ def _cheapest_of(
             say(f"blanking {size} of {len(margins.cells.keys)} keys: {len(at)} units")
         risk = margins.risk(margins.all_keys & ~int(masks[s]), tasks.cell[at])
         safe = risk < tasks.threshold[at]
-        for each, new in zip(best, found, strict=True):
-            each[at[safe]] = new[earlier][safe]
+        for part, new in zip(best, candidate, strict=True):
+            part[at[safe]] = new[earlier][safe]
     blank = tasks.affordable.copy()
     blank[solvable] = masks[order[tasks.row[solvable], best[2][solvable]]]
     return blank, solvable
@@ -436,11 +436,11 @@ def _levels_of(
 
 
 def _comes_before(
-    one: Sequence[Positions], other: Sequence[Positions]
+    candidate: Sequence[Positions], other: Sequence[Positions]
 ) -> NDArray[np.bool_]:
     """Return where one is less than another, by the first parts that differ."""
-    less = np.zeros(len(one[0]), bool)
-    for left, right in zip(reversed(one), reversed(other), strict=True):
+    less = np.zeros(len(candidate[0]), bool)
+    for left, right in zip(reversed(candidate), reversed(other), strict=True):
         less = (left < right) | ((left == right) & less)
     return less
 
@@ -469,7 +469,7 @@ def _as_argus(
         np.hstack([rows, ranks, packed]), axis=0, return_index=True, return_inverse=True
     )
     _, masks, _ = _subsets(tasks.preference)
-    found = [
+    covers = [
         _cover(
             masks[unsafe[:, j]],
             tasks.costs[tasks.row[j]],
@@ -477,8 +477,8 @@ def _as_argus(
         )
         for j in first
     ]
-    blank = np.array([mask for mask, _ in found], np.uint64)
-    safe = np.array([covered for _, covered in found])
+    blank = np.array([mask for mask, _ in covers], np.uint64)
+    safe = np.array([covered for _, covered in covers])
     return blank[alike.reshape(-1)], safe[alike.reshape(-1)]
 
 

@@ -80,8 +80,8 @@ def plan_together(
     units = len(sights[0].cell)
     result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
     unsafe = np.zeros(units, bool)
-    for one in sights:
-        unsafe |= one.unsafe(one.margins.all_keys, np.arange(units))
+    for entry in sights:
+        unsafe |= entry.unsafe(entry.margins.all_keys, np.arange(units))
     at = np.flatnonzero(unsafe)
     if not len(at):
         return result
@@ -95,17 +95,19 @@ def plan_together(
     preference = preference_of(names, by_name=losses is not None)
     choices, choice = _choices(costs, along, preference)
     loss = _loss(sights, first, len(names), None if draw else losses)
-    able = np.array([one.affordable for one in choices], np.uint64)[choice]
+    able = np.array([entry.affordable for entry in choices], np.uint64)[choice]
     unit: list[Positions] = [np.empty(0, np.int64)]
     mask = [np.empty(0, np.uint64)]
     forced, safe = np.zeros(len(first), np.uint64), np.ones(len(first), bool)
-    for number, one in enumerate(sights):
+    for number, entry in enumerate(sights):
         if number % _SAID == 0 and number:
             say(f"{number} of {len(sights)} sets of keys")
         for affordable in np.unique(able).tolist():
             some = np.flatnonzero(able == affordable)
-            found, asked, lost, helpless = _minimal_unsafe(one, first[some], affordable)
-            unit.append(some[found])
+            positions, asked, lost, helpless = _minimal_unsafe(
+                entry, first[some], affordable
+            )
+            unit.append(some[positions])
             mask.append(asked)
             forced[some] |= lost
             safe[some] &= ~helpless
@@ -124,9 +126,11 @@ def plan_together(
             blank[units_alike] |= _of_least_loss(smallest, loss[units_alike])
             safe[units_alike] &= least
     result.blank[at] = blank[task]
-    each = list(zip(choice.tolist(), blank.tolist(), strict=True))
-    spent = {one: choices[one[0]].cost_of(one[1]) for one in dict.fromkeys(each)}
-    result.cost[at] = np.array([spent[one] for one in each])[task]
+    pairs = list(zip(choice.tolist(), blank.tolist(), strict=True))
+    spent = {
+        entry: choices[entry[0]].cost_of(entry[1]) for entry in dict.fromkeys(pairs)
+    }
+    result.cost[at] = np.array([spent[entry] for entry in pairs])[task]
     result.safe[at] = safe[task]
     return result
 
@@ -136,7 +140,7 @@ def _choices(
 ) -> tuple[list[Choice], Positions]:
     """Return how to choose by each distinct row of costs, and which each unit has."""
     rows, row = np.unique(costs, axis=0, return_inverse=True)
-    return [Choice.of(one, along, preference) for one in rows], row.reshape(-1)
+    return [Choice.of(prices, along, preference) for prices in rows], row.reshape(-1)
 
 
 def _loss(
@@ -149,9 +153,9 @@ def _loss(
     loss = np.zeros((len(units), keys), np.int64)
     if losses is None:
         return loss
-    for one in sights:
-        cells = one.cell[units]
-        for codes, c in zip(one.margins.cells.codes, one.columns, strict=True):
+    for sight in sights:
+        cells = sight.cell[units]
+        for codes, c in zip(sight.margins.cells.codes, sight.columns, strict=True):
             loss[:, c] = losses[c][codes[cells]]
     return loss
 
@@ -163,9 +167,9 @@ def _of_least_loss(masks: Sequence[int], loss: Integers) -> KeyMasks:
     """
     if len(masks) == 1:
         return np.full(len(loss), masks[0], np.uint64)
-    has = np.array([[one >> c & 1 for one in masks] for c in range(loss.shape[1])])
-    each: KeyMasks = np.array(masks, np.uint64)[np.argmin(loss @ has, axis=1)]
-    return each
+    has = np.array([[mask >> c & 1 for mask in masks] for c in range(loss.shape[1])])
+    choice: KeyMasks = np.array(masks, np.uint64)[np.argmin(loss @ has, axis=1)]
+    return choice
 
 
 def _by_choice(rows: Positions, choice: Positions) -> Iterator[tuple[int, Positions]]:
@@ -177,8 +181,8 @@ def _by_choice(rows: Positions, choice: Positions) -> Iterator[tuple[int, Positi
 def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positions]:
     """Return the first unit of each kind, and the kind of each unit."""
     label = np.zeros(len(at), np.int64)
-    for one in sights:
-        for part in (one.cell[at], one.threshold[at]):
+    for sight in sights:
+        for part in (sight.cell[at], sight.threshold[at]):
             values, level = np.unique(part, return_inverse=True)
             if len(values) > 1:
                 both = label * len(values) + level.reshape(-1)
@@ -361,7 +365,7 @@ class Choice:
 def _without_larger(sets: Iterable[int]) -> list[int]:
     """Return the sets that contain no other set, the smallest first."""
     kept: list[int] = []
-    for one in sorted(sets, key=lambda x: (x.bit_count(), x)):
-        if not any(less & ~one == 0 for less in kept):
-            kept.append(one)
+    for key_mask in sorted(sets, key=lambda x: (x.bit_count(), x)):
+        if not any(less & ~key_mask == 0 for less in kept):
+            kept.append(key_mask)
     return kept

@@ -149,7 +149,9 @@ class Aim:
 def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
     """Return which rows are unsafe from any set of keys."""
     pairs = zip(aims, assessments, strict=True)
-    unsafe: Mask = np.logical_or.reduce([aim.unsafe(each) for aim, each in pairs])
+    unsafe: Mask = np.logical_or.reduce(
+        [aim.unsafe(assessment) for aim, assessment in pairs]
+    )
     return unsafe
 
 
@@ -212,7 +214,7 @@ def _in_order(
     """Return the sets of keys with aims and costs, sorted if order must not matter."""
     sets = list(zip(assessments, aims, costs, strict=True))
     if settings.by_content:
-        sets.sort(key=lambda one: sorted(map(str, one[0].cells.keys)))
+        sets.sort(key=lambda entry: sorted(map(str, entry[0].cells.keys)))
     return sets
 
 
@@ -222,9 +224,11 @@ def _by_name(
     """Return the costs of keys, (C,), or by row, (n, C), and the losses of codes."""
     cost: dict[Hashable, Any] = {}
     losses: dict[Hashable, Integers] = {}
-    for one, own in zip(assessments, costs, strict=True):
-        cost |= dict(zip(one.cells.keys, own.T, strict=True))
-        losses |= dict(zip(one.cells.keys, losses_of(one.cells), strict=True))
+    for assessment, own in zip(assessments, costs, strict=True):
+        cost |= dict(zip(assessment.cells.keys, own.T, strict=True))
+        losses |= dict(
+            zip(assessment.cells.keys, losses_of(assessment.cells), strict=True)
+        )
     price = np.stack([cost[name] for name in names], axis=-1)
     return price, [losses[name] for name in names]
 
@@ -239,9 +243,9 @@ def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bo
     return (
         settings.suppression == "exact"
         and not settings.household_keys
-        and all(one.model is None for one in assessments)
+        and all(assessment.model is None for assessment in assessments)
         and len(settings.variables) <= MOST_KEYS
-        and max(len(one.cells.keys) for one in assessments) <= MOST_IN_SET
+        and max(len(assessment.cells.keys) for assessment in assessments) <= MOST_IN_SET
     )
 
 
@@ -258,15 +262,15 @@ def _suppress_together(
     names = list(settings.variables)
     sights = [
         Sight(
-            margins_of(one, aim),
-            tuple(map(names.index, one.cells.keys)),
-            one.cells.rows,
-            aim.limit(unblanked(one, aim)),
+            margins_of(assessment, aim),
+            tuple(map(names.index, assessment.cells.keys)),
+            assessment.cells.rows,
+            aim.limit(unblanked(assessment, aim)),
         )
-        for one, aim in zip(assessments, aims, strict=True)
+        for assessment, aim in zip(assessments, aims, strict=True)
     ]
     price, losses = _by_name(names, assessments, costs)
-    found = plan_together(
+    joint_plan = plan_together(
         sights,
         names,
         price,
@@ -276,22 +280,29 @@ def _suppress_together(
         draw=draw,
     )
     for i, name in enumerate(names):
-        masks[name] |= (found.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
+        masks[name] |= (joint_plan.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
     _join_related(masks, assessments[0], settings)
 
 
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     """Return the masks of the keys that are blanked with each."""
     along = [blanked_with(name, settings) for name in names]
-    return [sum(1 << i for i, key in enumerate(names) if key in one) for one in along]
+    return [
+        sum(1 << i for i, key in enumerate(names) if key in columns)
+        for columns in along
+    ]
 
 
 def blanked_with(name: Hashable, settings: Settings) -> list[Hashable]:
     """Return a column and all columns blanked with it, directly or indirectly."""
-    found = [name]
-    for one in found:
-        found += [each for each in settings.related.get(one, ()) if each not in found]
-    return found
+    columns = [name]
+    for column in columns:
+        columns += [
+            related_column
+            for related_column in settings.related.get(column, ())
+            if related_column not in columns
+        ]
+    return columns
 
 
 def _suppress_set(
@@ -314,7 +325,7 @@ def _suppress_set(
     # household keys are settled before the records' own.
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
-        found = plan(
+        set_plan = plan(
             margins,
             cells.rows[unsafe],
             limit[unsafe],
@@ -326,7 +337,7 @@ def _suppress_set(
         )
         new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):
-            new[key][unsafe] = found.blank >> np.uint64(i) & np.uint64(1)
+            new[key][unsafe] = set_plan.blank >> np.uint64(i) & np.uint64(1)
         before = {key: masks[key].sum() for key in settings.household_keys}
         shared = [key for key in cells.keys if key in settings.household_keys]
         for key in shared:
@@ -404,8 +415,8 @@ def with_companions(
 ) -> Masks:
     """Return masks by which elimination tells no blanked key, with any set of keys."""
     masks = {name: mask.copy() for name, mask in masks.items()}
-    for one, cost in zip(assessments, costs, strict=True):
-        cells = one.cells_by_weights or one.cells
+    for assessment, cost in zip(assessments, costs, strict=True):
+        cells = assessment.cells_by_weights or assessment.cells
         codes = np.stack(
             [
                 np.where(cells.present(i), column.astype(np.int64), -1)[cells.rows]
@@ -417,7 +428,7 @@ def with_companions(
         more = companions(codes, blanked, cost)
         for key, mask in zip(cells.keys, more.T, strict=True):
             masks[key] |= mask
-        _join_related(masks, one, settings)
+        _join_related(masks, assessment, settings)
     return masks
 
 
@@ -440,8 +451,8 @@ def companions(
     more = np.zeros(blanked.shape, bool)
     people = with_missing_drawn(codes.astype(np.int64))
     now = blanked | (codes < 0)
-    found = eliminate(codes, blanked)
-    waiting = found.told | found.named
+    elimination = eliminate(codes, blanked)
+    waiting = elimination.told | elimination.named
     cell = cells_by(people, range(codes.shape[1]))
     for kept, rows in kept_sets(now.copy()):
         told = rows[waiting[rows]]
@@ -492,23 +503,25 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
 
     It is by row where categories have costs of their own.
     """
-    of_keys = [_costs_of_keys(one, settings) for one in assessments]
+    of_keys = [_costs_of_keys(assessment, settings) for assessment in assessments]
     if not settings.costs_by_category:
         return of_keys
     of_rows: dict[Hashable, Risks] = {}
-    for one, own in zip(assessments, of_keys, strict=True):
-        for i, key in enumerate(one.cells.keys):
+    for assessment, own in zip(assessments, of_keys, strict=True):
+        for i, key in enumerate(assessment.cells.keys):
             if key not in of_rows:
-                each = _costs_of_codes(one.cells, i, own[i], settings)
-                of_rows[key] = each[one.cells.codes[i]][one.cells.rows]
+                code_costs = _costs_of_codes(assessment.cells, i, own[i], settings)
+                of_rows[key] = code_costs[assessment.cells.codes[i]][
+                    assessment.cells.rows
+                ]
     never = {key: np.isinf(costs) for key, costs in of_rows.items()}
     for key, costs in of_rows.items():
         for other in blanked_with(key, settings):
             if other in never:
                 costs[never[other]] = np.inf
     return [
-        np.stack([of_rows[key] for key in one.cells.keys], axis=1)
-        for one in assessments
+        np.stack([of_rows[key] for key in assessment.cells.keys], axis=1)
+        for assessment in assessments
     ]
 
 
@@ -523,9 +536,13 @@ def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
 def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Risks:
     """Return the cost of blanking each category of a key; a missing value costs 0."""
     key, labels = cells.keys[i], cells.categories[i]
-    texts = [code_text(plain_value(one)) for one in labels if one is not None]
-    given = settings.cost_of_categories.get(key, {})
-    if unknown := [repr(one) for one in given if one not in texts]:
+    texts = [
+        code_text(plain_value(category)) for category in labels if category is not None
+    ]
+    category_costs = settings.cost_of_categories.get(key, {})
+    if unknown := [
+        repr(category) for category in category_costs if category not in texts
+    ]:
         raise ValueError(
             f"cost of {key!r}: {', '.join(unknown)} is not a category after recoding; "
             f"categories are {shortened(', '.join(texts), _LONGEST)}"
@@ -533,5 +550,5 @@ def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Ri
     costs = np.zeros(len(labels))
     costs[: len(texts)] = cost
     if cost < np.inf:
-        costs[: len(texts)] = [given.get(text, cost) for text in texts]
+        costs[: len(texts)] = [category_costs.get(text, cost) for text in texts]
     return costs

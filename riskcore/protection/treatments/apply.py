@@ -50,14 +50,14 @@ def treated_columns(
     """
     plan = [(names, rule) for names, rules in treat.items() for rule in rules]
     plan.sort(key=lambda step: step[1].last)
-    found = {name: columns[name] for names, _ in plan for name in names}
+    treated = {name: columns[name] for names, _ in plan for name in names}
     _check_secret(plan, secret)
     for step, (names, rule) in enumerate(plan):
-        values = [found[name] for name in names]
+        values = [treated[name] for name in names]
         label = f"treat {joined(names)}={rule}"
         codes = [strata[name] for name in rule.strata] if strata else []
         stream = json.dumps([*map(str, names), str(rule), step])
-        given = Given(
+        context = Given(
             weights,
             combined(codes, len(values[0])) if codes else None,
             label,
@@ -65,10 +65,10 @@ def treated_columns(
             household,
             risk,
             partial(tell, label),
-            lambda name: column(name, found),
+            lambda name: column(name, treated),
         )
-        found.update(zip(names, rule.treated(values, given), strict=True))
-    return found
+        treated.update(zip(names, rule.treated(values, context), strict=True))
+    return treated
 
 
 def _check_secret(plan: Sequence[tuple[Names, Treatment]], secret: str | None) -> None:

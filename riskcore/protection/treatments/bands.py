@@ -59,12 +59,12 @@ class Bands(Treatment):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the breaks of ``0,1000,2000``, and what is after ``=``."""
         words, equals, becomes = argument.partition("=")
-        breaks = tuple(number_of(one, "a break") for one in words.split(","))
+        breaks = tuple(number_of(text, "a break") for text in words.split(","))
         if not equals:
             return {"breaks": breaks}
         if becomes in _WORDS:
             return {"breaks": breaks, "becomes": becomes}
-        codes = tuple(number_of(one, "a code") for one in becomes.split(","))
+        codes = tuple(number_of(text, "a code") for text in becomes.split(","))
         return {"breaks": breaks, "becomes": codes}
 
     def argument(self) -> str:
@@ -84,14 +84,14 @@ class Bands(Treatment):
             phrase += f" with the breaks {', '.join(map(shown_number, self.breaks))}"
         return f"{phrase}, each value the {what} of its band"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the values of the bands."""
         (x,) = values
         present = ~np.isnan(x)
         band = np.searchsorted(np.array(self.breaks), x[present], side="right")
-        weights = None if given.weights is None else given.weights[present]
+        weights = None if context.weights is None else context.weights[present]
         out = x.copy()
-        out[present] = self._codes(band, x[present], weights, given.label)[band]
+        out[present] = self._codes(band, x[present], weights, context.label)[band]
         return [out]
 
     def _codes(
@@ -104,15 +104,15 @@ class Bands(Treatment):
             return _midpoints(np.array(self.breaks), x)
         means = np.full(len(self.breaks) + 1, np.nan)
         count = np.bincount(band, minlength=len(means))
-        for one in np.flatnonzero(count):
-            if count[one] < FEWEST:
+        for band_number in np.flatnonzero(count):
+            if count[band_number] < FEWEST:
                 raise ValueError(
                     f"{label}: a band has fewer than {FEWEST} values, so their mean "
                     "tells too much of each; take wider bands, or midpoints"
                 )
-            chosen = band == one
+            chosen = band == band_number
             own = None if weights is None else weights[chosen]
-            means[one] = mean_of(x[chosen], own)
+            means[band_number] = mean_of(x[chosen], own)
         return rounded_as(means, x)
 
 
@@ -132,4 +132,4 @@ def _numbers(name: str, values: Any) -> tuple[float, ...]:
     """Return the numbers of a tuple, or refuse it."""
     if not isinstance(values, tuple):
         raise ValueError(f"{name}: need numbers")
-    return tuple(checked_number(name, one) for one in values)
+    return tuple(checked_number(name, value) for value in values)

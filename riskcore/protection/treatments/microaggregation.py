@@ -78,7 +78,7 @@ class Microaggregation(Treatment):
         groups = f"groups of at least {self.k} similar records"
         return f"the mean of {groups}{self.in_strata()}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the means of the groups."""
         x = np.stack(values, axis=1)
         present: Mask = ~np.isnan(x)
@@ -86,12 +86,12 @@ class Microaggregation(Treatment):
         if not present.any():
             return list(out.T)
         complete = present.sum(axis=1) == len(values)
-        for rows in strata(given.stratum, complete, self.k, given.label):
+        for rows in strata(context.stratum, complete, self.k, context.label):
             if not complete[rows].any():
                 continue
             rows = rows[present[rows].any(axis=1)]
             group = groups_of(x[rows], self.k)
-            weights = None if given.weights is None else given.weights[rows]
+            weights = None if context.weights is None else context.weights[rows]
             out[rows] = _means(x[rows], group, weights)
         return [rounded_as(out[:, j].copy(), values[j]) for j in range(x.shape[1])]
 
@@ -158,9 +158,9 @@ def mdav(points: Floats, k: int) -> Integers:
     for j in range(p):
         total[2 * j] = rounded_sum(points[:, j])
     stack = np.empty(2 * (levels + 2), np.int64)
-    work, found = np.empty(p + k + stack.size), np.empty(k, np.int64)
+    work, neighbors = np.empty(p + k + stack.size), np.empty(k, np.int64)
     state = np.array([n, p, k, levels, n, 0], np.int64)
-    space = (tree, order, where, box, ends, total, work, found, stack, group)
+    space = (tree, order, where, box, ends, total, work, neighbors, stack, group)
     while state[4]:
         mdav_steps(state, _GROUPS_AT_ONCE, *space)
     return group

@@ -34,9 +34,9 @@ def optimal_groups(x: Any, n: int, k: int, cost: Any, cut: Any, group: Any) -> N
             mean += deviation / size
             squares += deviation * (value - mean)
             if size >= k:
-                found = cost[j - size] + squares
-                if found < cost[j]:
-                    cost[j] = found
+                path_cost = cost[j - size] + squares
+                if path_cost < cost[j]:
+                    cost[j] = path_cost
                     cut[j] = j - size
     number = 0
     end = n
@@ -145,31 +145,31 @@ def _farthest(
 
 @kernel
 def _insert(
-    length: float, point: int, count: int, k: int, lengths: Any, found: Any
+    length: float, point: int, count: int, k: int, lengths: Any, neighbors: Any
 ) -> int:
     """Insert a point into the nearest ones, and return their number, at most k."""
     if count == k:
         last = lengths[k - 1]
-        if (length > last) | ((length == last) & (point > found[k - 1])):
+        if (length > last) | ((length == last) & (point > neighbors[k - 1])):
             return count
         count -= 1
     place = count
     while place > 0 and (
         lengths[place - 1] > length
-        or (lengths[place - 1] == length and found[place - 1] > point)
+        or (lengths[place - 1] == length and neighbors[place - 1] > point)
     ):
         lengths[place] = lengths[place - 1]
-        found[place] = found[place - 1]
+        neighbors[place] = neighbors[place - 1]
         place -= 1
     lengths[place] = length
-    found[place] = point
+    neighbors[place] = point
     return count + 1
 
 
 @kernel
 def _nearest(
     p: int, k: int, levels: int, tree: Any, order: Any, box: Any, ends: Any,
-    center: Any, stack: Any, bounds: Any, lengths: Any, found: Any,
+    center: Any, stack: Any, bounds: Any, lengths: Any, neighbors: Any,
 ) -> None:  # fmt: skip
     """Find the k points nearest to a center, the first ones of ties, by distance."""
     inner = (1 << levels) - 1
@@ -191,7 +191,7 @@ def _nearest(
             continue
         for i in range(ends[2 * node], ends[2 * node + 1]):
             length = _distance(tree, p, i, center)
-            count = _insert(length, order[i], count, k, lengths, found)
+            count = _insert(length, order[i], count, k, lengths, neighbors)
 
 
 @kernel
@@ -228,7 +228,7 @@ def _remove(
 )
 def mdav_steps(
     state: Any, steps: int, tree: Any, order: Any, where: Any, box: Any, ends: Any,
-    total: Any, work: Any, found: Any, stack: Any, group: Any,
+    total: Any, work: Any, neighbors: Any, stack: Any, group: Any,
 ) -> None:  # fmt: skip
     """Make at most ``steps`` pairs of groups.
 
@@ -256,10 +256,10 @@ def mdav_steps(
                 center[j] = tree[best * p + j]
             _nearest(
                 p, k, levels, tree, order, box, ends, center, stack, bounds, lengths,
-                found,
+                neighbors,
             )  # fmt: skip
             for i in range(k):
-                point = found[i]
+                point = neighbors[i]
                 at = where[point] * p
                 for j in range(p):
                     total[2 * j], total[2 * j + 1] = dd_add(

@@ -53,30 +53,30 @@ class Noise(ShareTreatment):
         kept = ", means and covariances kept" if self.correlated else ""
         return f"with {size}, zeros kept{kept}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the values with noise."""
         n = len(values[0])
-        deviates = _normal(given, n * len(values)).reshape(len(values), n)
+        deviates = _normal(context, n * len(values)).reshape(len(values), n)
         work = self._correlated if self.correlated else self._added
         return [
             np.where(old == 0.0, 0.0, rounded_as(new, old))
-            for old, new in zip(values, work(values, deviates, given), strict=True)
+            for old, new in zip(values, work(values, deviates, context), strict=True)
         ]
 
     def _added(
-        self, values: Sequence[Floats], deviates: Floats, given: Given
+        self, values: Sequence[Floats], deviates: Floats, context: Given
     ) -> list[Floats]:
         """Return the sum of one column and noise."""
         (x,) = values
         present = ~np.isnan(x)
         if np.count_nonzero(present) < 2:
             return [x.copy()]
-        weights = None if given.weights is None else given.weights[present]
+        weights = None if context.weights is None else context.weights[present]
         _, covariance = _moments(x[present][:, None], weights)
         return [x + self.share * math.sqrt(covariance[0, 0]) * deviates[0]]
 
     def _correlated(
-        self, values: Sequence[Floats], deviates: Floats, given: Given
+        self, values: Sequence[Floats], deviates: Floats, context: Given
     ) -> list[Floats]:
         """Return columns with noise of their covariance, shrunk to keep it."""
         x = np.stack(values, axis=1)
@@ -84,11 +84,11 @@ class Noise(ShareTreatment):
         fewest = 2 * (len(values) + 1)
         if np.count_nonzero(full) < fewest:
             raise ValueError(
-                f"{given.label}: needs at least {fewest} records that have all the "
+                f"{context.label}: needs at least {fewest} records that have all the "
                 f"columns, none of them 0, and there are {np.count_nonzero(full)}; "
                 "treat the columns one by one"
             )
-        weights = None if given.weights is None else given.weights[full]
+        weights = None if context.weights is None else context.weights[full]
         mean, covariance = _moments(x[full], weights)
         # A column that follows from those before it adds nothing.
         factor, _ = factored(covariance, _ALIASED * covariance.diagonal())
@@ -102,9 +102,9 @@ class Noise(ShareTreatment):
         return out
 
 
-def _normal(given: Given, size: int) -> Floats:
+def _normal(context: Given, size: int) -> Floats:
     """Return standard normal deviates, the same bits on every machine."""
-    deviates = uniform(given.numbers(size))
+    deviates = uniform(context.numbers(size))
     fill_normal(size, deviates)
     return deviates
 

@@ -67,25 +67,25 @@ class PostRandomization(Treatment):
         kept = f"kept with {shown_number(self.keep)}"
         return f"post-randomized{kind}, {kept}{self.in_strata()}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the categories that were drawn."""
         (x,) = values
         present = ~np.isnan(x)
-        labels, found = ranked(x[present])
+        labels, ranks = ranked(x[present])
         codes = np.full(x.size, len(labels), np.int64)
-        codes[present] = found
-        stratum = given.stratum
+        codes[present] = ranks
+        stratum = context.stratum
         if stratum is not None:
             stratum = code_integers(stratum)[1]
         new, effects = post_randomize(
             codes,
             len(labels),
-            given.numbers(x.size),
+            context.numbers(x.size),
             keep=self.keep,
             invariant=self.invariant,
             strata=stratum,
         )
-        given.tell({"categories": labels.tolist(), **effects})
+        context.tell({"categories": labels.tolist(), **effects})
         return [np.append(labels, np.nan)[np.minimum(new, len(labels))]]
 
 
@@ -128,7 +128,7 @@ def post_randomize(
             row = matrices[cell // levels][cell % levels]
             new[order[start:end]] = draw(row, numbers[order[start:end]])
     before, after = (
-        np.bincount(each[present], minlength=levels) for each in (codes, new)
+        np.bincount(values[present], minlength=levels) for values in (codes, new)
     )
     return new, {
         "matrices": [matrix.tolist() for matrix in matrices],

@@ -59,8 +59,8 @@ def rake(
     factors = np.ones(len(weights))
     error, rounds = _error(weights, margins), 0
     while error > TOLERANCE and rounds < MOST_ROUNDS and np.isfinite(factors).all():
-        for one in margins.values():
-            factors *= (one.totals / _sums(weights * factors, one))[one.codes]
+        for margin in margins.values():
+            factors *= (margin.totals / _sums(weights * factors, margin))[margin.codes]
         rounds, error = rounds + 1, _error(weights * factors, margins)
     return weights * factors, {
         "converged": error <= TOLERANCE,
@@ -84,8 +84,8 @@ def margins_of(
     >>> margins_of({"sex": sex}, {"sex": {"f": 60, "m": 40}})["sex"].totals
     array([60., 40.])
     """
-    found = {}
-    for name, known in totals.items():
+    margins = {}
+    for name, category_totals in totals.items():
         codes, labels = columns[name]
         missing = int(np.count_nonzero(codes >= len(labels)))
         if missing:
@@ -94,14 +94,14 @@ def margins_of(
                 "without a category cannot be raked"
             )
         present = labels.tolist()
-        _refuse("no total is given for", name, set(present) - set(known))
-        _refuse("no record has", name, set(known) - set(present))
-        numbers = np.array([known[label] for label in present], np.float64)
+        _refuse("no total is given for", name, set(present) - set(category_totals))
+        _refuse("no record has", name, set(category_totals) - set(present))
+        numbers = np.array([category_totals[label] for label in present], np.float64)
         if not ((numbers > 0) & (numbers < np.inf)).all():
             raise ValueError(f"margin {name!r}: a total is positive and finite")
-        found[name] = Margin(codes, numbers)
-    _refuse_unequal(found)
-    return found
+        margins[name] = Margin(codes, numbers)
+    _refuse_unequal(margins)
+    return margins
 
 
 def _refuse(fault: str, name: str, labels: set[Any]) -> None:
@@ -113,7 +113,7 @@ def _refuse(fault: str, name: str, labels: set[Any]) -> None:
 
 def _refuse_unequal(margins: Mapping[str, Margin]) -> None:
     """Refuse margins whose totals add to different populations."""
-    sums = {name: fsum(one.totals.tolist()) for name, one in margins.items()}
+    sums = {name: fsum(margin.totals.tolist()) for name, margin in margins.items()}
     if sums and max(sums.values()) > min(sums.values()) * (1 + TOLERANCE):
         listed = ", ".join(f"{name!r} to {total:,.15g}" for name, total in sums.items())
         raise ValueError(
@@ -130,8 +130,8 @@ def _sums(weights: Floats, margin: Margin) -> Floats:
 def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
     """Return the largest relative error of a total."""
     errors = [
-        float(abs(_sums(weights, one) / one.totals - 1).max())
-        for one in margins.values()
+        float(abs(_sums(weights, margin) / margin.totals - 1).max())
+        for margin in margins.values()
     ]
     return max(errors)
 
@@ -155,8 +155,8 @@ class Raking(Treatment):
     def checked(self) -> dict[str, Any]:
         """Return the rows of totals."""
         rows = tuple(map(_checked_total, self.totals or [()]))
-        known = [row[:2] for row in rows]
-        twice = [row for row in dict.fromkeys(known) if known.count(row) > 1]
+        pairs = [row[:2] for row in rows]
+        twice = [row for row in dict.fromkeys(pairs) if pairs.count(row) > 1]
         if twice:
             raise ValueError(f"totals: {' '.join(twice[0])} appears twice")
         return {"totals": rows}
@@ -164,10 +164,10 @@ class Raking(Treatment):
     @property
     def margins(self) -> dict[str, dict[str, float]]:
         """The totals by column and category."""
-        found: dict[str, dict[str, float]] = {}
+        totals: dict[str, dict[str, float]] = {}
         for column, category, total in self.totals:
-            found.setdefault(column, {})[category] = total
-        return found
+            totals.setdefault(column, {})[category] = total
+        return totals
 
     @property
     def needs(self) -> Names:
@@ -209,25 +209,27 @@ class Raking(Treatment):
         """Return "raked to known totals of REGION, SEX"."""
         return f"raked to known totals of {', '.join(self.margins)}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the raked weights, or refuse totals that cannot be reached."""
         (weights,) = values
         columns: dict[str, Any] = {}
         totals: dict[str, Any] = {}
-        for name, known in self.margins.items():
-            codes, labels = given.column(name)
+        for name, category_totals in self.margins.items():
+            codes, labels = context.column(name)
             by_text = {code_text(label): label for label in labels.tolist()}
             columns[name] = codes, labels
-            totals[name] = {by_text.get(c, c): total for c, total in known.items()}
+            totals[name] = {
+                by_text.get(c, c): total for c, total in category_totals.items()
+            }
         raked, effects = rake(weights, margins_of(columns, totals))
         if not effects["converged"]:
             raise ValueError(
-                f"{given.label[:80]}: the totals are not reached after "
+                f"{context.label[:80]}: the totals are not reached after "
                 f"{effects['rounds']} rounds; they are "
                 f"{100 * effects['largest_error']:.3g} % away. Together they may be "
                 "impossible: a combination of categories has no records"
             )
-        given.tell(effects)
+        context.tell(effects)
         return [raked]
 
 
@@ -245,7 +247,7 @@ def _rows_of_file(path: Path) -> list[list[str]]:
     """Return the lines of a file of totals, without its header."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
-            rows = [[one.strip() for one in row] for row in csv.reader(file) if row]
+            rows = [[text.strip() for text in row] for row in csv.reader(file) if row]
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a CSV file in UTF-8") from None
     if len(rows) < 2:

@@ -52,7 +52,7 @@ class RankSwap(ShareTreatment):
         )
         return f"exchanged with a record of similar rank{reach}{self.in_strata()}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the exchanged values."""
         (x,) = values
         out = x.copy()
@@ -61,11 +61,11 @@ class RankSwap(ShareTreatment):
             return [out]
         # In a stratum of fewer records nobody would be within reach.
         fewest = max(2, math.ceil((1.0 - _ROUNDING) / self.share))
-        numbers = given.numbers(2 * x.size)
+        numbers = context.numbers(2 * x.size)
         ties, draws = numbers[: x.size], numbers[x.size :]
-        for rows in strata(given.stratum, present, fewest, given.label):
+        for rows in strata(context.stratum, present, fewest, context.label):
             chosen = rows[present[rows]]
-            if given.stratum is None and len(chosen) == x.size:
+            if context.stratum is None and len(chosen) == x.size:
                 order = _order(x, ties)
             else:
                 order = chosen[_order(x[chosen], ties[chosen])]

@@ -94,11 +94,11 @@ class Rounding(Treatment):
             to = f"multiples of {shown_number(self.base)}"
         return f"rounded to {to}" + (", unbiased at random" if self.unbiased else "")
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the rounded values."""
         (x,) = values
         if self.base is None:
-            up, down = self._scale(x, given.label)
+            up, down = self._scale(x, context.label)
         else:
             numerator, denominator = Fraction(repr(self.base)).as_integer_ratio()
             up, down = np.array(float(denominator)), np.array(float(numerator))
@@ -108,7 +108,7 @@ class Rounding(Treatment):
         nearest = np.rint(multiple)
         if self.unbiased:
             below = np.floor(multiple)
-            drawn = below + (uniform(given.numbers(x.size)) < multiple - below)
+            drawn = below + (uniform(context.numbers(x.size)) < multiple - below)
             exact = np.abs(multiple - nearest) <= _CLOSE * np.abs(multiple)
             nearest = np.where(exact, nearest, drawn)
         return [nearest * down / up + 0.0]

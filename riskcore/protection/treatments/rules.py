@@ -174,7 +174,7 @@ class Treatment(ABC):
     @classmethod
     def _flags(cls) -> list[str]:
         """Return the fields that are options without a value."""
-        return [each.name for each in fields(cls) if isinstance(each.default, bool)]
+        return [field.name for field in fields(cls) if isinstance(field.default, bool)]
 
     @abstractmethod
     def describe(self, public: bool) -> str:
@@ -185,7 +185,7 @@ class Treatment(ABC):
         """
 
     @abstractmethod
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the treated values of its columns; nan is missing, and stays so."""
 
     def __str__(self) -> str:
@@ -220,7 +220,7 @@ class Treatment(ABC):
         >>> Treatment.of("income", "microaggregate:3").to_dict()
         {'kind': 'microaggregate', 'k': 3, 'within': []}
         """
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"kind": self.kind} | {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in values.items()
@@ -234,7 +234,7 @@ class Treatment(ABC):
                 f"treatment {arguments.shown(plain)}: need an object with a kind"
             )
         kind = _class_of(plain["kind"])
-        names = {each.name for each in fields(kind)}
+        names = {field.name for field in fields(kind)}
         if set(plain) - {"kind"} != names:
             raise ValueError(
                 f"treatment {kind.kind!r}: need exactly {', '.join(sorted(names))} "
@@ -283,8 +283,8 @@ def _class_of(kind: str) -> type[Treatment]:
     for module in _MODULES:
         import_module(f"{__package__}.{module}")
     if kind not in KINDS:
-        known = ", ".join(sorted(KINDS))
-        raise ValueError(f"{kind!r} is not a rule; use {known}")
+        kinds = ", ".join(sorted(KINDS))
+        raise ValueError(f"{kind!r} is not a rule; use {kinds}")
     return KINDS[kind]
 
 
@@ -304,17 +304,17 @@ def parsed_treatments(
             f"treat={arguments.shown(treat)}: need a mapping of columns to rules, such "
             "as {'income': 'round:100'}"
         )
-    known = set(columns)
-    found: dict[Names, tuple[Treatment, ...]] = {}
+    column_names = set(columns)
+    treatments: dict[Names, tuple[Treatment, ...]] = {}
     for key, rules in treat.items():
-        names = _names(key, known)
+        names = _names(key, column_names)
         label = joined(names)
-        each = rules if isinstance(rules, list | tuple) else [rules]
-        if not each:
+        steps = rules if isinstance(rules, list | tuple) else [rules]
+        if not steps:
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
-        found[names] = tuple(Treatment.of(label, rule) for rule in each)
-    check_treatments(found)
-    return found
+        treatments[names] = tuple(Treatment.of(label, rule) for rule in steps)
+    check_treatments(treatments)
+    return treatments
 
 
 def check_treatments(treat: Mapping[Names, Sequence[Treatment]]) -> None:
@@ -330,12 +330,12 @@ def check_treatments(treat: Mapping[Names, Sequence[Treatment]]) -> None:
         )
 
 
-def _names(key: Any, known: set[Any]) -> Names:
+def _names(key: Any, columns: set[Any]) -> Names:
     """Return the columns of one key of ``treat``."""
     if isinstance(key, tuple):
         return key
     arguments.column_name("treat", key)
-    if key in known or not isinstance(key, str):
+    if key in columns or not isinstance(key, str):
         return (key,)
     return tuple(key.split("+"))
 
@@ -403,23 +403,23 @@ def checked_number(name: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name}={arguments.shown(value)}: need a number")
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
+        number = math.inf
+    if not math.isfinite(number):
         raise ValueError(f"{name}={arguments.shown(value)}: need a finite number")
-    return found
+    return number
 
 
 def checked_share(value: Any, most: float = 1.0) -> float:
     """Return a share of a rule, above 0 and below ``most``, or refuse it."""
-    found = checked_number("share", value)
-    if not 0.0 < found < most:
+    share = checked_number("share", value)
+    if not 0.0 < share < most:
         raise ValueError(
-            f"share={percent_words(found)}: need a share above 0 % and below "
+            f"share={percent_words(share)}: need a share above 0 % and below "
             f"{percent_words(most)}"
         )
-    return found
+    return share
 
 
 def checked_whole(name: str, value: Any, fewest: int) -> int:
@@ -433,9 +433,9 @@ def checked_whole(name: str, value: Any, fewest: int) -> int:
 
 def _check_strata(within: Any) -> None:
     """Refuse what are not different names of columns."""
-    found = within if isinstance(within, tuple) else (None,)
-    names = {one for one in found if isinstance(one, str) and one}
-    if len(names) < len(found):
+    strata = within if isinstance(within, tuple) else (None,)
+    names = {name for name in strata if isinstance(name, str) and name}
+    if len(names) < len(strata):
         raise ValueError(
             f"within={arguments.shown(within)}: need different names of columns"
         )
@@ -443,19 +443,19 @@ def _check_strata(within: Any) -> None:
 
 def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
     """Return options as fields: flags, and ``within=REGION+SEX``."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name not in allowed:
             use = " or ".join(allowed)
             use = f"use {use}" if use else "this rule has no options"
             raise ValueError(f"option {word!r}: {use}")
-        if name in found:
+        if name in options:
             raise ValueError(f"option {name!r} is given twice")
         if name != "within" and value:
             raise ValueError(f"option {name!r} takes no value")
-        found[name] = tuple(value.split("+")) if name == "within" else True
-    return found
+        options[name] = tuple(value.split("+")) if name == "within" else True
+    return options
 
 
 def mean_of(values: Floats, weights: Floats | None) -> float:

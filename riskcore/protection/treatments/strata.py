@@ -53,12 +53,12 @@ def strata(
 
 def combined(columns: Sequence[NDArray[Any]], n: int) -> Integers:
     """Return one code for each combination of the values of columns of n records."""
-    found = np.zeros(n, np.int64)
+    codes = np.zeros(n, np.int64)
     for column in columns:
         code = _codes(column)
-        pair = found * (int(code.max(initial=0)) + 1) + code
-        found = _codes(pair).astype(np.int64)
-    return found
+        pair = codes * (int(code.max(initial=0)) + 1) + code
+        codes = _codes(pair).astype(np.int64)
+    return codes
 
 
 def _codes(column: NDArray[Any]) -> NDArray[Any]:

@@ -50,24 +50,24 @@ class AreaSwap(ShareTreatment):
         same = f" that agree in {', '.join(self.within)}" if self.within else ""
         return f"swapped between some households{same}{share}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the area columns after the swaps."""
-        if given.household is None:
+        if context.household is None:
             raise ValueError(
-                f"{given.label}: households are swapped, name their column"
+                f"{context.label}: households are swapped, name their column"
             )
         source, effects = swap_areas(
             combined(values, len(values[0])),
-            given.household,
+            context.household,
             self.share,
-            given.numbers(len(values[0])),
+            context.numbers(len(values[0])),
             matching={}
-            if given.stratum is None
-            else {" x ".join(self.within): given.stratum},
-            risk=given.risk,
-            weights=given.weights,
+            if context.stratum is None
+            else {" x ".join(self.within): context.stratum},
+            risk=context.risk,
+            weights=context.weights,
         )
-        given.tell(effects)
+        context.tell(effects)
         return [column[source] for column in values]
 
 
@@ -108,7 +108,9 @@ def swap_areas(
             f"{counted(len(rows.first), 'household')}; a household has one area, and "
             "one value of each matching variable"
         )
-    group = combined([one[rows.first] for one in matching.values()], len(rows.first))
+    group = combined(
+        [column[rows.first] for column in matching.values()], len(rows.first)
+    )
     number = len(rows.first)
     pairs = round(share * number / 2)
     if not pairs:
@@ -124,7 +126,8 @@ def swap_areas(
         swapped[rows.of], rows.first[partner[rows.of]], np.arange(len(area))
     )
     before, after = (
-        np.bincount(one, weights, int(area.max()) + 1) for one in (area, area[source])
+        np.bincount(column, weights, int(area.max()) + 1)
+        for column in (area, area[source])
     )
     return source, {
         "households": number,

@@ -60,39 +60,39 @@ class _Tail(Treatment):
 
     def checked(self) -> dict[str, Any]:
         """Return the limit, the share or the number of records, and the code."""
-        given = [self.limit, self.share, self.records]
-        if sum(one is not None for one in given) != 1:
+        options = [self.limit, self.share, self.records]
+        if sum(option is not None for option in options) != 1:
             raise ValueError("give one of a limit, a share and a number of records")
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if self.limit is not None:
-            found["limit"] = checked_number("limit", self.limit)
+            fields["limit"] = checked_number("limit", self.limit)
         elif self.share is not None:
-            found["share"] = checked_share(self.share)
+            fields["share"] = checked_share(self.share)
         else:
             checked_whole("records", self.records, 1)
         if self.becomes not in _WORDS:
-            found["becomes"] = checked_number("code", self.becomes)
+            fields["becomes"] = checked_number("code", self.becomes)
         few = self.records is not None and self.records < FEWEST
         if self.becomes == "mean" and few:
             raise ValueError(
                 f"the mean of {counted(cast(int, self.records), 'record')} tells too "
                 f"much of them: take at least {FEWEST}"
             )
-        return found
+        return fields
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the fields of ``50000``, ``1%=mean`` or ``5n=999``."""
         where, equals, becomes = argument.partition("=")
-        found: dict[str, Any] = {"becomes": becomes if equals else "limit"}
-        if found["becomes"] not in _WORDS:
-            found["becomes"] = number_of(becomes, "a code, mean or limit")
+        fields: dict[str, Any] = {"becomes": becomes if equals else "limit"}
+        if fields["becomes"] not in _WORDS:
+            fields["becomes"] = number_of(becomes, "a code, mean or limit")
         if where.endswith("%"):
-            return found | {"share": percent_of(where)}
+            return fields | {"share": percent_of(where)}
         if where.endswith("n"):
             what = "the number of records of a tail, as in 5n"
-            return found | {"records": whole_of(where[:-1], what)}
-        return found | {"limit": number_of(where, "a limit such as 50000, 1% or 5n")}
+            return fields | {"records": whole_of(where[:-1], what)}
+        return fields | {"limit": number_of(where, "a limit such as 50000, 1% or 5n")}
 
     def argument(self) -> str:
         """Return where the tail begins, and what values become unless the limit."""
@@ -126,14 +126,14 @@ class _Tail(Treatment):
             return f"{self.kind} coding: the {outermost} value becomes {become}"
         return f"{self.kind} coding: {which} become {become}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the coded values."""
         (column,) = values
         present = ~np.isnan(column)
         x = column[present] * self.sign
-        weights = None if given.weights is None else given.weights[present]
+        weights = None if context.weights is None else context.weights[present]
         out = column.copy()
-        out[present] = self._coded(x, weights, given.label) * self.sign + 0.0
+        out[present] = self._coded(x, weights, context.label) * self.sign + 0.0
         return [out]
 
     def _coded(self, x: Floats, weights: Floats | None, label: str) -> Floats:

@@ -60,12 +60,12 @@ class WeightRounding(Treatment):
         """Return "rounded to multiples of 10, keeping the sum"."""
         return f"rounded to multiples of {shown_number(self.base)}, keeping the sum"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the rounded weights."""
         (weights,) = values
-        _refuse_missing(weights, given.label)
-        numbers = given.numbers(len(weights) + 1)
-        return [round_weights(weights, self.base, numbers, given.stratum)]
+        _refuse_missing(weights, context.label)
+        numbers = context.numbers(len(weights) + 1)
+        return [round_weights(weights, self.base, numbers, context.stratum)]
 
 
 @enter
@@ -102,17 +102,17 @@ class WeightSharing(Treatment):
         of = "the mean" if self.classes == 1 else f"the means of {self.classes} classes"
         return f"replaced by {of}{self.in_strata()}"
 
-    def treated(self, values: Sequence[Floats], given: Given) -> list[Floats]:
+    def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the shared weights."""
         (weights,) = values
-        _refuse_missing(weights, given.label)
+        _refuse_missing(weights, context.label)
         groups = combined(
-            [] if given.stratum is None else [given.stratum], len(weights)
+            [] if context.stratum is None else [context.stratum], len(weights)
         )
         if self.classes > 1:
             groups = _classes_within(weights, self.classes, groups)
         sizes = np.bincount(groups)
-        given.tell({"groups": len(sizes), "smallest_group": int(sizes.min())})
+        context.tell({"groups": len(sizes), "smallest_group": int(sizes.min())})
         return [share_weights(weights, groups)]
 
 
@@ -125,13 +125,13 @@ def _refuse_missing(weights: Floats, label: str) -> None:
 
 def _classes_within(weights: Floats, classes: int, strata: Integers) -> Integers:
     """Return the classes of the weights of each stratum, from 0 on."""
-    found, start = np.empty(len(weights), np.int64), 0
+    class_of, start = np.empty(len(weights), np.int64), 0
     labels, codes = code_integers(strata)
     order = stable_order(codes, len(labels))
     for rows in np.split(order, np.flatnonzero(np.diff(strata[order])) + 1):
-        found[rows] = start + weight_classes(weights[rows], classes)
-        start = int(found[rows].max()) + 1
-    return found
+        class_of[rows] = start + weight_classes(weights[rows], classes)
+        start = int(class_of[rows].max()) + 1
+    return class_of
 
 
 def round_weights(
@@ -206,5 +206,5 @@ def weight_classes(weights: Floats, classes: int) -> Integers:
     _, codes = ranked(weights)
     count = np.bincount(codes)
     middle = np.cumsum(count) - count / 2
-    found = (middle * classes / len(weights)).astype(np.int64)
-    return np.unique(found, return_inverse=True)[1][codes]
+    class_of = (middle * classes / len(weights)).astype(np.int64)
+    return np.unique(class_of, return_inverse=True)[1][codes]

@@ -87,10 +87,10 @@ class DuckDB(base.Engine):
             if self.is_float(key):
                 column = f"CASE WHEN NOT isnan({column}) THEN {column} END"
             on.append(f"{column} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}")
-        found = "riskcore_cells.{0}"
+        template = "riskcore_cells.{0}"
         if whole:
             table = table.project("*, TRUE AS riskcore_known")
-            found = (
+            template = (
                 "CASE WHEN riskcore_cells.riskcore_known IS NULL "
                 f"THEN error('{changed_meanwhile()}') "
                 "ELSE riskcore_cells.{0} END AS {0}"
@@ -99,12 +99,15 @@ class DuckDB(base.Engine):
             table.set_alias("riskcore_cells"), " AND ".join(on), how="left"
         )
         columns = [f"riskcore_data.{_quoted(name)}" for name in data.columns]
-        columns += [found.format(_quoted(name)) for name in added]
+        columns += [template.format(_quoted(name)) for name in added]
         return joined.project(", ".join(columns))
 
     def fold_case(self, name: str) -> str:
         """Return a name with its ASCII letters in lower case, as duckdb compares it."""
-        return "".join(each.lower() if each.isascii() else each for each in name)
+        return "".join(
+            character.lower() if character.isascii() else character
+            for character in name
+        )
 
     def categories(self, name: Hashable) -> list[Any] | None:
         """Return the values of an ENUM, in their order."""
@@ -140,16 +143,18 @@ class DuckDB(base.Engine):
 
 def _rewritten(name: Any, change: Change) -> str:
     """Return the SQL of a column that is recoded, blanked or both."""
-    found = _quoted(change.recoded or name)
+    sql = _quoted(change.recoded or name)
     if change.blanked is None:
-        return found
-    found = f"CASE WHEN {_quoted(change.blanked)} THEN NULL ELSE {found} END"
+        return sql
+    sql = f"CASE WHEN {_quoted(change.blanked)} THEN NULL ELSE {sql} END"
     if change.left is None:
-        return found
+        return sql
     # A type of its own: the list of categories must not tell what was blanked.
-    texts = ", ".join("'" + str(one).replace("'", "''") + "'" for one in change.left)
-    found = f"CAST({found} AS VARCHAR)"
-    return f"CAST({found} AS ENUM ({texts}))" if texts else found
+    texts = ", ".join(
+        "'" + str(category).replace("'", "''") + "'" for category in change.left
+    )
+    sql = f"CAST({sql} AS VARCHAR)"
+    return f"CAST({sql} AS ENUM ({texts}))" if texts else sql
 
 
 def _quoted(name: Any) -> str:
@@ -177,21 +182,23 @@ def _functions(
         import narwhals.stable.v2 as nw
 
         table = pyarrow.table(dict(zip(counted, columns, strict=True)))
-        found = compute(*frequencies(nw.from_native(table, eager_only=True), question))
-        arrays = [pyarrow.array(values) for values in found.values()]
-        return pyarrow.StructArray.from_arrays(arrays, names=list(found))
+        outputs = compute(
+            *frequencies(nw.from_native(table, eager_only=True), question)
+        )
+        arrays = [pyarrow.array(values) for values in outputs.values()]
+        return pyarrow.StructArray.from_arrays(arrays, names=list(outputs))
 
     # duckdb counts the parameters by the signature.
     results.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(each, Parameter.POSITIONAL_ONLY) for each in counted]
+        [Parameter(column, Parameter.POSITIONAL_ONLY) for column in counted]
     )
     fields = ", ".join(f"{field} {kind}" for field, kind in added.items())
-    given = ["BIGINT"] * len(counted), f"STRUCT({fields})"
+    types = ["BIGINT"] * len(counted), f"STRUCT({fields})"
     name = f"riskcore_results_{digest}_{id(connection):x}"
     with suppress(duckdb.CatalogException):  # of a connection that is closed
         with suppress(duckdb.NotImplementedException):  # of this one, perhaps
-            connection.create_function(name, results, *given, type="arrow")
+            connection.create_function(name, results, *types, type="arrow")
         yield name
     name = f"riskcore_results_{digest}_{secrets.token_hex(8)}"
-    connection.create_function(name, results, *given, type="arrow")
+    connection.create_function(name, results, *types, type="arrow")
     yield name

@@ -48,16 +48,16 @@ class Ibis(base.Engine):
         for i, name in enumerate(names):
             column = record[name]
             always = column.isnull() | column.notnull()
-            for j, (one, other) in enumerate(_ALIKE):
-                chosen = ibis.ifelse(always, ibis.literal(one), column)
+            for j, (text, other) in enumerate(_ALIKE):
+                chosen = ibis.ifelse(always, ibis.literal(text), column)
                 asked[f"c{i}_{j}"] = chosen == other
         for row in record.select(**asked).to_pyarrow().to_pylist():
             for key in (key for key, same in row.items() if same):
                 i, j = map(int, key[1:].split("_"))
-                one, other = _ALIKE[j]
+                text, other = _ALIKE[j]
                 raise TypeError(
                     f"column {names[i]!r}: the database compares its texts by a "
-                    f"collation for which {one!r} equals {other!r}; give the column "
+                    f"collation for which {text!r} equals {other!r}; give the column "
                     "with a collation that keeps all texts apart"
                 )
 
@@ -120,8 +120,8 @@ class Ibis(base.Engine):
 
     def send(self, table: Any) -> Any:
         """Return a frame as a table in memory, of which ibis does not print rows."""
-        given = import_module("ibis").memtable(table.to_arrow())
-        node = given.op()
+        memtable = import_module("ibis").memtable(table.to_arrow())
+        node = memtable.op()
         kind = type(node.data)
         silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
         return node.copy(data=silent(node.data.obj)).to_expr()

@@ -77,10 +77,12 @@ class Polars(base.Engine):
             )
             for key, name in zip(question.keys, ours.values(), strict=True)
         ]
-        known = f"{self.prefix}known"
+        marker = f"{self.prefix}known"
         table = table.rename(ours)
         joined = data.with_columns(keys).join(
-            table.with_columns(polars.lit(value=True).alias(known)) if whole else table,
+            table.with_columns(polars.lit(value=True).alias(marker))
+            if whole
+            else table,
             on=list(ours.values()),
             how="left",
             nulls_equal=True,
@@ -89,11 +91,11 @@ class Polars(base.Engine):
         if whole:
             types = table.collect_schema()
             joined = joined.with_columns(
-                polars.struct(_exact(name), known)
+                polars.struct(_exact(name), marker)
                 .map_batches(_known, return_dtype=types[name], is_elementwise=True)
                 .alias(name)
                 for name in added
-            ).drop(known)
+            ).drop(marker)
         return joined.drop(list(ours.values()))
 
     def check(self, names: Sequence[Hashable]) -> None:
@@ -167,8 +169,8 @@ class _Blanking:
 
 def _known(both: Any) -> Any:
     """Return the first field of structs, whose second field is true or null."""
-    values, known = both.struct.unnest().get_columns()
-    if known.null_count():
+    values, marker = both.struct.unnest().get_columns()
+    if marker.null_count():
         raise changed_meanwhile()
     return values
 

@@ -49,26 +49,26 @@ class LargeFile(Polars):
         if not all(_is_one_of(kind, _WEIGHTS) for kind in weights):
             return None
         try:
-            found = cls(file)
+            engine = cls(file)
         except TypeError:  # of a column that polars does not read
             return None
         if weight is None:
-            return found
-        weighed = Polars.weigh(found, weight)
+            return engine
+        weighed = Polars.weigh(engine, weight)
         exact = any(weighed.faults.values()) or weighed.whole_sums is not None
-        return found if exact else None
+        return engine if exact else None
 
     def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
-        found = super().weigh(weight, keys)
-        if weight is None or any(found.faults.values()):
-            return found
+        weights = super().weigh(weight, keys)
+        if weight is None or any(weights.faults.values()):
+            return weights
         squares: list[float] = []
         for batch in self.file.read([str(weight)]):
             w = batch.column(0).to_numpy(zero_copy_only=False).astype(np.float64)
             w = np.minimum(w, LARGEST_SQUARED)
             squares += exact_parts(w * w)
-        return replace(found, squares=math.fsum(squares))
+        return replace(weights, squares=math.fsum(squares))
 
     def join(
         self,

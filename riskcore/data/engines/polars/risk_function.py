@@ -54,5 +54,5 @@ class _Namespace:
             lambda columns: individual.individual_risk_from_frequencies(*columns),
             return_dtype=polars.Float64,
         )
-        known = f.is_not_null() & F.is_not_null()
-        return polars.when(known).then(risk).alias(risk_of_arrow.NAME)
+        validity = f.is_not_null() & F.is_not_null()
+        return polars.when(validity).then(risk).alias(risk_of_arrow.NAME)

@@ -20,11 +20,11 @@ def scan(schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
         # Without a column, only the number of records is asked for.
         some = list(schema.names if wanted is None else wanted) or schema.names[:1]
         for table in tables(import_pyarrow().schema(map(schema.field, some))):
-            found = polars.from_arrow(table)
+            frame = polars.from_arrow(table)
             if n_rows is not None:
-                found = found.head(n_rows)
-                n_rows -= len(found)
-            yield found if predicate is None else found.filter(predicate)
+                frame = frame.head(n_rows)
+                n_rows -= len(frame)
+            yield frame if predicate is None else frame.filter(predicate)
             if n_rows == 0:
                 return
 

@@ -66,16 +66,16 @@ class Spark(base.Engine):
             if self.is_float(key):
                 column = functions.when(~functions.isnan(column), column)
             on.append(column.eqNullSafe(table[name]))
-        found = [table[name] for name in added]
+        added_columns = [table[name] for name in added]
         if whole:
             error = functions.raise_error(functions.lit(str(changed_meanwhile())))
             missing = table["riskcore_known"].isNull()
-            found = [
+            added_columns = [
                 functions.when(missing, error).otherwise(column).alias(name)
-                for column, name in zip(found, added, strict=True)
+                for column, name in zip(added_columns, added, strict=True)
             ]
         return data.join(table, reduce(and_, on), "left").select(
-            *(data[_ticked(name)] for name in data.columns), *found
+            *(data[_ticked(name)] for name in data.columns), *added_columns
         )
 
     def numbers(self, question: Question) -> Iterator[Numbers]:
@@ -138,7 +138,7 @@ def _packed(question: Question, batches: Iterable[Any]) -> Iterator[Any]:
         columns = [
             np.concatenate(parts).tobytes() for parts in zip(*waiting, strict=True)
         ]
-        arrays = [pyarrow.array([each], pyarrow.binary()) for each in columns]
+        arrays = [pyarrow.array([column], pyarrow.binary()) for column in columns]
         return pyarrow.RecordBatch.from_arrays(arrays, ["f", "sums"])
 
     for frame in base.frames_of(batches):

@@ -102,14 +102,14 @@ class ArgusFile(FileFormat):
         codes = (*self.reading.codes(), *own)
         numbers = values.dtype.kind == "f"
         wanted = numbers_among(codes) if numbers else list(codes)
-        found = np.isin(np.ma.getdata(values), wanted) if wanted else np.False_
-        if not np.any(found):
+        mask = np.isin(np.ma.getdata(values), wanted) if wanted else np.False_
+        if not np.any(mask):
             if own:
                 warn_of_idle_codes(self.path, name, own)
             return values
         if numbers:
-            return np.where(found, np.nan, values)
-        return np.ma.MaskedArray(values.data, np.ma.getmaskarray(values) | found)
+            return np.where(mask, np.nan, values)
+        return np.ma.MaskedArray(values.data, np.ma.getmaskarray(values) | mask)
 
     @classmethod
     def files_written(cls, path: Path) -> tuple[Path, ...]:
@@ -119,10 +119,14 @@ class ArgusFile(FileFormat):
     @classmethod
     def check_target(cls, path: Path) -> None:
         """Refuse a path where the data would be read by the metadata of other data."""
-        found = metadata_beside(path)
-        if path.suffix.lower() != ".saf" and found and found.suffix.lower() != ".rds":
+        metadata_path = metadata_beside(path)
+        if (
+            path.suffix.lower() != ".saf"
+            and metadata_path
+            and metadata_path.suffix.lower() != ".rds"
+        ):
             raise ValueError(
-                f"{found}: would be taken for the metadata of {path.name}; "
+                f"{metadata_path}: would be taken for the metadata of {path.name}; "
                 "choose another name, or the suffix .saf"
             )
 

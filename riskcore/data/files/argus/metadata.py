@@ -93,8 +93,8 @@ def metadata_beside(path: str | Path) -> Path | None:
     """
     path = Path(path)
     suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
-    found = (ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
-    return next(filter(None, found), None)
+    candidates = (ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)
+    return next(filter(None, candidates), None)
 
 
 def metadata_of(
@@ -103,10 +103,10 @@ def metadata_of(
     """Return the metadata given, else the metadata next to the data file."""
     if isinstance(metadata, Metadata):
         return metadata
-    found = metadata or metadata_beside(path)
-    if found is None:
+    source = metadata or metadata_beside(path)
+    if source is None:
         raise FileNotFoundError(f"{path}: no metadata {Path(path).stem}.rda next to it")
-    return read_metadata(found)
+    return read_metadata(source)
 
 
 def read_metadata(path: str | Path) -> Metadata:
@@ -232,6 +232,6 @@ def _check(metadata: Metadata) -> None:
             v.related and v.related not in names for v in metadata.variables
         ),
     }
-    for problem, found in problems.items():
-        if found:
+    for problem, flag in problems.items():
+        if flag:
             raise ValueError(f"{metadata.path}: {problem}")

@@ -117,16 +117,16 @@ def _choose(
     text: bool,
 ) -> list[Variable]:
     """Return the wanted variables, marked numeric if they are to be numbers."""
-    known = {variable.name: variable for variable in metadata.variables}
+    variables_by_name = {variable.name: variable for variable in metadata.variables}
     numeric = set(numeric)
     wanted = list(dict.fromkeys(metadata.names if columns is None else columns))
     asked = dict.fromkeys([*wanted, *sorted(numeric)])
-    lacking = [name for name in asked if name not in known]
+    lacking = [name for name in asked if name not in variables_by_name]
     if lacking:
         raise no_such_column(lacking, metadata.names, metadata.path)
     variables = []
     for name in wanted:
-        variable = known[name]
+        variable = variables_by_name[name]
         code = variable.recodable or variable.household_id
         number = variable.weight or (variable.numeric and not code)
         number = name in numeric or (number and not text)

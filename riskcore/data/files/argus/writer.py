@@ -69,11 +69,11 @@ def write_data(
     >>> file.getvalue(), written.variables[0].missing
     (b'99\n27\n', ('99',))
     """
-    known = {variable.name: variable for variable in metadata.variables}
-    lacking = [name for name in columns if name not in known]
+    variables_by_name = {variable.name: variable for variable in metadata.variables}
+    lacking = [name for name in columns if name not in variables_by_name]
     if lacking:
         raise no_such_column(lacking, metadata.names, source)
-    variables = [known[name] for name in metadata.names if name in columns]
+    variables = [variables_by_name[name] for name in metadata.names if name in columns]
     if not variables:
         raise ValueError("no columns to write")
     fields = [
@@ -198,13 +198,15 @@ class _Field:
         self.recoding = recoding
         self.renumbered = renumbered
         text, self.absent = _text(variable.name, values)
-        given = recoding.missing_codes if recoding else ()
-        if len(given) > 2:
+        missing_codes = recoding.missing_codes if recoding else ()
+        if len(missing_codes) > 2:
             raise ValueError(f"{variable.name}: more than two missing codes")
-        self.missing = given or variable.missing
+        self.missing = missing_codes or variable.missing
         # Codes that are missing in the source, and what is written for them.
-        self.renamed = {"": given[0] if given else ""} | {
-            code: given[min(i, len(given) - 1)] if given else code
+        self.renamed = {"": missing_codes[0] if missing_codes else ""} | {
+            code: missing_codes[min(i, len(missing_codes) - 1)]
+            if missing_codes
+            else code
             for i, code in enumerate(variable.missing)
         }
         lengths = np.strings.str_len(text[~self.absent])
