@@ -70,7 +70,7 @@ class Whole:
 
     def __init__(self) -> None:
         self.translations: dict[Any, Translation] = {}  # each after those it calls
-        self.shared = {each.function for each in jit.shared_kernels.values()}
+        self.shared = {each.function for each in jit.SHARED.values()}
         self.tuples: dict[Type, str] = {}
         self.constants: dict[Any, Any] = {}
         self.constant_names: dict[Any, str] = {}

@@ -104,8 +104,8 @@ def refine(
 
     Groups of several persons are kept: their members in ``kept_persons``, where they
     begin in ``starts``, the number of groups in ``counts[0]``. A person who is alone is
-    alone in every choice of waves that goes on from here; the number of their choices is
-    added to ``unique``. Persons without a record in the wave drop out.
+    alone in every choice of waves that goes on from here; the number of their choices
+    is added to ``unique``. Persons without a record in the wave drop out.
     """
     groups = 0
     at = 0

@@ -35,12 +35,7 @@ from riskcore.models.superpopulation import (
 
 # Grid on which roots in sigma are searched.
 _ENDS = (2.0**-50, 2.0**-36, 2.0**-24, 2.0**-12)
-SIGMA_GRID = (
-    0.0,
-    *_ENDS,
-    *(k / 64 for k in range(1, 64)),
-    *(1 - e for e in _ENDS[::-1]),
-)
+GRID = (0.0, *_ENDS, *(k / 64 for k in range(1, 64)), *(1 - e for e in _ENDS[::-1]))
 _LARGE = 2.0**140  # from this phi/sigma on, sigma is practically 0
 
 
@@ -256,7 +251,7 @@ def _most_likely(sizes: SizeIndices) -> Points:
     def profile(sigma: float) -> float:
         return _sigma_score(_likely_phi(sigma, sizes), sigma, sizes)
 
-    sigmas = all_roots(profile, SIGMA_GRID)
+    sigmas = all_roots(profile, GRID)
     if profile(0.0) <= 0.0:
         sigmas = [0.0, *sigmas]
     return [(_likely_phi(sigma, sizes), sigma) for sigma in sigmas]
@@ -349,11 +344,11 @@ def _uniques_and_cells(sizes: SizeIndices) -> Points:
 
     def resolved(sigma: float) -> bool:
         """Return whether the excess beside a root is more than rounding errors."""
-        below = max((x for x in SIGMA_GRID if x < sigma), default=sigma)
-        above = min((x for x in SIGMA_GRID if x > sigma), default=sigma)
+        below = max((x for x in GRID if x < sigma), default=sigma)
+        above = min((x for x in GRID if x > sigma), default=sigma)
         return min(abs(excess(below)), abs(excess(above))) > _RESOLVED * sizes.u
 
-    sigmas = filter(resolved, all_roots(excess, SIGMA_GRID) if sizes[1] else [])
+    sigmas = filter(resolved, all_roots(excess, GRID) if sizes[1] else [])
     return [(_phi_of_uniques(sigma, sizes), sigma) for sigma in sigmas]
 
 

@@ -27,7 +27,7 @@ CLOSED, SERIES = (
     f"riskcore.core.published_forms.{name}" for name in ("closed_form", "series7")
 )
 # Symbols of shared kernels, all known once the entry points are; the risk calls some.
-SHARED = jit.shared_kernels.keys()
+SHARED = jit.SHARED.keys()
 
 HERE = ahead.here()
 # What the code may ask the system for.

@@ -63,7 +63,7 @@ def test_what_takemura_printed(takemura):
 
 
 def test_sigma_is_sought_in_rising_points_close_to_either_end():
-    points = pitman.SIGMA_GRID
+    points = pitman.GRID
     assert list(points) == sorted(set(points))
     assert points[0] == 0.0
     assert points[1] == 1.0 - points[-1] == 2.0**-50

@@ -103,7 +103,7 @@ def _opened(build: str, create: bool = False) -> Iterator[_Folder | None]:
 
 
 def _refuse(reason: UntrustedError) -> None:
-    warn_once(f"compiled code is neither loaded nor kept: {reason}")
+    say_once(logging.WARNING, f"compiled code is neither loaded nor kept: {reason}")
 
 
 def _warn_not_kept(why: str) -> None:
@@ -122,9 +122,9 @@ not_kept: list[str] = []
 
 
 @cache
-def warn_once(message: str) -> None:
-    """Warn, once in a process."""
-    _log.warning("%s", message)
+def say_once(level: int, message: str) -> None:
+    """Log a message, once in a process."""
+    _log.log(level, "%s", message)
 
 
 class _Folder:
@@ -315,14 +315,8 @@ def _check_parents(path: str, parent: str, start: int | None) -> None:
 
 
 def _wait_for(name: str) -> None:
-    inform_once(f"waiting for another process that compiles {name}")
+    say_once(logging.INFO, f"waiting for another process that compiles {name}")
     time.sleep(_PAUSE)
-
-
-@cache
-def inform_once(message: str) -> None:
-    """Inform, once in a process."""
-    _log.info("%s", message)
 
 
 def _unlock(file: int) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _kernels: list[Callable[..., Any]] = []
-shared_kernels: dict[str, Shared] = {}
+SHARED: dict[str, Shared] = {}
 _new_shared: list[str] = []
 _primitives: list[tuple[Callable[..., Any], str, Callable[..., Any]]] = []
 _marked: set[Callable[..., Any]] = set()  # all primitives, also those registered
@@ -95,9 +95,7 @@ def shared(signature: str, returns: str = "void") -> Callable[[Function], Functi
 
     def mark(function: Function) -> Function:
         symbol = shipped.symbol_of(f"{function.__module__}.{function.__name__}")
-        shared_kernels[symbol] = Shared(
-            function, symbol, _split(signature), _split(returns)
-        )
+        SHARED[symbol] = Shared(function, symbol, _split(signature), _split(returns))
         _new_shared.append(symbol)
         return function
 
@@ -154,7 +152,7 @@ def compiled_by_users(name: Any, scalar: Callable[..., Any]) -> None:
 
 def shared_kernel(symbol: str) -> Shared:
     """Return the shared kernel of a symbol."""
-    return shared_kernels[symbol]
+    return SHARED[symbol]
 
 
 def _callable(how: str, *what: Any) -> None:
@@ -187,7 +185,7 @@ def _register(in_every_process: bool = False) -> None:
         while _kernels:
             compiler.add_kernel(_kernels.pop())
         while _new_shared:
-            its = shared_kernels[_new_shared.pop()]
+            its = SHARED[_new_shared.pop()]
             compiler.add_shared(its.function, its.symbol, its.arguments, its.returns)
         while _calls:
             how, what = _calls.pop()
@@ -256,7 +254,7 @@ class Native:
                 self._address, self._shared = _loaded(content), _symbols(content)[1:]
             if whole:
                 for symbol in self._shared:
-                    shared_kernels[symbol].provide(whole=True)
+                    SHARED[symbol].provide(whole=True)
             return self._address
 
     def code(self) -> Code:
@@ -439,9 +437,7 @@ def _content(
 def _kept(identity: str, modules: frozenset[str]) -> bytes | None:
     """Return the machine code of an entry point or a shared kernel, or None."""
     content = code_cache.read(_build(modules), f"{identity}.o")
-    usable = content and all(
-        symbol in shared_kernels for symbol in _symbols(content)[1:]
-    )
+    usable = content and all(symbol in SHARED for symbol in _symbols(content)[1:])
     return content if usable else None
 
 
@@ -485,7 +481,7 @@ def _loaded(content: bytes) -> int:
 
     symbol, *needed = _symbols(content)
     for dependency in needed:
-        shared_kernels[dependency].prepare()
+        SHARED[dependency].prepare()
     engine = _machine()[1]
     code = content.partition(b"\n")[2]
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
@@ -544,7 +540,7 @@ class Shared:
                 self._load(_content(self.symbol, self.modules, self.code))
             assert self._address is not None
             for dependency in self._needed if whole else ():
-                shared_kernels[dependency].provide(whole=True)
+                SHARED[dependency].provide(whole=True)
             return self._address
 
     def _load(self, content: bytes) -> None:
@@ -613,7 +609,7 @@ def _provide(symbol: bytes) -> int:
     """
     try:
         with uninterrupted():
-            return shared_kernels[symbol.decode()].provide()
+            return SHARED[symbol.decode()].provide()
     except BaseException:
         traceback.print_exc()
         sys.stderr.write(

@@ -24,7 +24,7 @@ def root(tmp_path, monkeypatch):
     """Return the cache's directory, which does not exist yet."""
     root = tmp_path / "cache"
     monkeypatch.setenv("RISKCORE_CACHE_DIR", str(root))
-    code_cache.warn_once.cache_clear()
+    code_cache.say_once.cache_clear()
     code_cache.not_kept.clear()
     return root
 
@@ -256,7 +256,7 @@ def test_a_parent_that_is_open_to_all(tmp_path, monkeypatch, refused, levels, ex
     root = parent.joinpath(*["inner"] * (levels - 1), "cache")
     root.parent.mkdir(parents=True)
     monkeypatch.setenv("RISKCORE_CACHE_DIR", str(root))
-    code_cache.warn_once.cache_clear()
+    code_cache.say_once.cache_clear()
     if exists:
         code_cache.write(BUILD, NAME, CODE)
         assert code_cache.read(BUILD, NAME) == CODE
@@ -325,7 +325,7 @@ def holder(root):
 @pytest.mark.parametrize("end", ["done", "killed"])
 def test_who_waits_goes_on_when_the_other_ends(holder, monkeypatch, caplog, end):
     caplog.set_level("INFO", "riskcore")
-    code_cache.inform_once.cache_clear()
+    code_cache.say_once.cache_clear()
     looks = []
 
     def look_again(_):

@@ -350,7 +350,7 @@ def test_whole_code_does_not_ask_python(python, tmp_path):
 from riskcore.core.compiled import jit
 print(*(each(np.array([1.0]), 2) for each in made))  # by now there is a stand-in
 made[1].address(whole=True)
-jit.shared_kernels["__main___rare"].provide = None  # who asks ends the process
+jit.SHARED["__main___rare"].provide = None  # who asks ends the process
 print(*(each(np.array([-1.0]), 2) for each in made))
 """
     )
