@@ -3247,7 +3247,7 @@ RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, doubl
     int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
     int64_t g[38];
-    int64_t unit[38];
+    int64_t one[38];
     int64_t t[38];
     double m = f_parts.a;
     int64_t s = f_parts.b;
@@ -3257,8 +3257,8 @@ RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, doubl
     fixed_point_multiply(z, z, q, n);
     fixed_point_shift(z, z, -s, n);
     fixed_point_add(z, z, p, n);
-    set_integer(unit, n, 1);
-    fixed_point_subtract(z, z, unit, n);
+    set_integer(one, n, 1);
+    fixed_point_subtract(z, z, one, n);
     fixed_point_shift(t, z, -s, n);
     fixed_point_add(t, t, g, n);
     fixed_point_divide(z, p_mantissa, t, n);
@@ -3353,9 +3353,9 @@ RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle
         boundary(B, x, middle, n);
         fixed_point_shift(B, B, s - size_, n);
         fixed_point_subtract(z, z, B, n);
-        int64_t comparison = sign(z, n);
-        if (comparison != 0 || n == WORDS) {
-            return comparison;
+        int64_t found = sign(z, n);
+        if (found != 0 || n == WORDS) {
+            return found;
         }
         n = WORDS;
     }
@@ -4528,8 +4528,8 @@ RISKCORE_PLAIN double log_risk_slow(double f, double p)
 
 RISKCORE_PLAIN double log_individual_risk_of_one(double f, double p)
 {
-    double risk = scalar(f, p, 0.0);
-    return risk == risk ? risk : log_risk_slow(f, p);
+    double found = scalar(f, p, 0.0);
+    return found == found ? found : log_risk_slow(f, p);
 }
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
@@ -4987,8 +4987,8 @@ RISKCORE_PLAIN double gradient_slow(double f, double p)
 
 RISKCORE_PLAIN double individual_risk_gradient_of_one(double f, double p)
 {
-    double risk = risk_blocks_scalar(f, p, 0.0);
-    return risk == risk ? risk : gradient_slow(f, p);
+    double found = risk_blocks_scalar(f, p, 0.0);
+    return found == found ? found : gradient_slow(f, p);
 }
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */

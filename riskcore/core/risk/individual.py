@@ -295,8 +295,8 @@ def _with_slow(
 
     @kernel
     def scalar(f: float, p: float) -> float:
-        risk = value(f, p, 0.0)
-        return risk if risk == risk else slow(f, p)
+        found = value(f, p, 0.0)
+        return found if found == found else slow(f, p)
 
     @kernel
     def whole(f: Any, p: Any, excess: Any, out: Any, n: int) -> None:

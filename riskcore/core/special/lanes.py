@@ -43,14 +43,12 @@ def _emit_product(
     sums = cgutils.alloca_once(builder, _emit_type())
     builder.store(_emit_type()(None), sums)
     with _emit_loop(builder, n) as (index, _):
-        x_lanes = builder.load(_emit_four(builder, x, x_first, index), align=8)
+        one = builder.load(_emit_four(builder, x, x_first, index), align=8)
         other = builder.load(_emit_four(builder, y, y_first, index), align=8)
-        builder.store(
-            builder.fadd(builder.load(sums), builder.fmul(x_lanes, other)), sums
-        )
-    totals = builder.load(sums)
+        builder.store(builder.fadd(builder.load(sums), builder.fmul(one, other)), sums)
+    found = builder.load(sums)
     a, b, c, d = (
-        builder.extract_element(totals, ir.IntType(32)(lane)) for lane in range(LANES)
+        builder.extract_element(found, ir.IntType(32)(lane)) for lane in range(LANES)
     )
     return builder.fadd(builder.fadd(a, c), builder.fadd(b, d))
 
@@ -76,9 +74,9 @@ def _emit_add_multiple(
     for i in range(LANES):
         factors = builder.insert_element(factors, factor, lane(i))
     with _emit_loop(builder, n) as (index, _):
-        x_lanes = builder.load(_emit_four(builder, x, x_first, index), align=8)
+        one = builder.load(_emit_four(builder, x, x_first, index), align=8)
         at = _emit_four(builder, y, y_first, index)
-        moved = builder.fadd(builder.load(at, align=8), builder.fmul(factors, x_lanes))
+        moved = builder.fadd(builder.load(at, align=8), builder.fmul(factors, one))
         builder.store(moved, at, align=8)
     return factor
 
@@ -102,9 +100,9 @@ def _emit_multiply(
     from llvmlite import ir
 
     with _emit_loop(builder, n) as (index, _):
-        x_lanes = builder.load(_emit_four(builder, x, x_first, index), align=8)
+        one = builder.load(_emit_four(builder, x, x_first, index), align=8)
         at = _emit_four(builder, y, y_first, index)
-        builder.store(builder.fmul(builder.load(at, align=8), x_lanes), at, align=8)
+        builder.store(builder.fmul(builder.load(at, align=8), one), at, align=8)
     return ir.Constant(n.type, 0)
 
 

@@ -42,19 +42,17 @@ def _emit_matching(builder: Any, codes: Any, first: Any, code: Any) -> Any:
 
     vector = ir.VectorType(ir.IntType(8), _WORD)
     place = builder.bitcast(builder.gep(codes, [first]), vector.as_pointer())
-    word = builder.load(place)
-    word.align = 1
-    first_lane = builder.insert_element(
+    found = builder.load(place)
+    found.align = 1
+    one = builder.insert_element(
         ir.Constant(vector, ir.Undefined),
         builder.trunc(code, ir.IntType(8)),
         ir.Constant(ir.IntType(32), 0),
     )
     lanes = ir.Constant(ir.VectorType(ir.IntType(32), _WORD), [0] * _WORD)
-    all_equal = builder.shuffle_vector(
-        first_lane, ir.Constant(vector, ir.Undefined), lanes
-    )
+    all_equal = builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
     return builder.bitcast(
-        builder.icmp_unsigned("==", word, all_equal), ir.IntType(_WORD)
+        builder.icmp_unsigned("==", found, all_equal), ir.IntType(_WORD)
     )
 
 

@@ -122,7 +122,7 @@ def _by_fraction(
     n: int,
 ) -> int:
     """Let z 2^s be r, return s: for f >= 1 with p not small or f large, r = p/D."""
-    g, unit, t = number(), number(), number()
+    g, one, t = number(), number(), number()
     m, s = f_parts
     set_double(g, n, m)
     _e(z, f, p_double, g, s, p, q, n)
@@ -130,8 +130,8 @@ def _by_fraction(
     multiply(z, z, q, n)
     shift(z, z, -s, n)
     add(z, z, p, n)
-    set_integer(unit, n, 1)
-    subtract(z, z, unit, n)
+    set_integer(one, n, 1)
+    subtract(z, z, one, n)
     shift(t, z, -s, n)
     add(t, t, g, n)
     divide(z, p_mantissa, t, n)
@@ -381,9 +381,9 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
         _boundary(B, x, middle, n)
         shift(B, B, s - size, n)
         subtract(z, z, B, n)
-        comparison = sign(z, n)
-        if comparison != 0 or n == WORDS:
-            return comparison
+        found = sign(z, n)
+        if found != 0 or n == WORDS:
+            return found
         n = WORDS
 
 
