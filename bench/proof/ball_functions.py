@@ -137,8 +137,8 @@ def check_series(balls, name, kernel, arguments, truth, **instead):
             total = total * value(w) + c
         return total
 
-    first = terms_in_balls(getattr(balls, f"_{name}_first"))
-    run = in_exact(balls, kernel, add=add, **{f"_{name}_last": last}, **instead)
+    first = terms_in_balls(getattr(balls, f"{name}_first"))
+    run = in_exact(balls, kernel, add=add, **{f"{name}_last": last}, **instead)
     result = run(*arguments)
     found = value(result[1] if kernel == "scaled_exp" else result)
     difference = found - truth
@@ -214,11 +214,11 @@ def prove_tail(balls, name, most):
     """
     Sum.most, run = rational(most), Run()
     widest = Radius(*[run.symbol()] * 2)
-    kernel = rebind.Copies({"fma": fma_of_sums}).of(getattr(balls, f"_{name}_last"))
+    kernel = rebind.Copies({"fma": fma_of_sums}).of(getattr(balls, f"{name}_last"))
     total, low, radius = kernel((Sum, 0.0, widest))
     require(low == 0.0, f"{name}: a low part")
     numbers = total.numbers
-    first = terms_in_balls(getattr(balls, f"_{name}_first"))
+    first = terms_in_balls(getattr(balls, f"{name}_first"))
     truth = coefficients(name)[first:]
     size, most = len(numbers), arb(Sum.most)
     for a, b in itertools.pairwise(truth[: size + 1]):
@@ -389,7 +389,7 @@ def check_log_exponents(balls):
     run = in_exact(
         balls, "log", shift=lambda *args: seen.append(args) or fmpq(1),
         ln2_times=lambda k: seen.append(k) or fmpq(0),
-        _log_first=lambda w, t: fmpq(0), log_last=lambda w: fmpq(0),
+        log_first=lambda w, t: fmpq(0), log_last=lambda w: fmpq(0),
     )  # fmt: skip
 
     def check(k, high, radius, given):
@@ -413,7 +413,7 @@ def check_exp_exponents(balls):
     run = in_exact(
         balls, "scaled_exp", subtract=lambda a, b: seen.append((a, b)) or fmpq(0),
         ln2_times=lambda k: k,
-        _exp_first=lambda t, last: fmpq(0), exp_last=lambda t: fmpq(0),
+        exp_first=lambda t, last: fmpq(0), exp_last=lambda t: fmpq(0),
     )  # fmt: skip
 
     def exponent(x):

@@ -240,7 +240,7 @@ def ln2_times(k: float) -> Ball:
 
 # log z = 2s (1 + w/3 + w^2/5 + ...), s = (z-1)/(z+1), w = s^2 <= 0.0295: ten terms
 # as double-doubles, ten as doubles; the omitted terms are below 2^-110 of the first.
-_log_first = polynomial([Fraction(1, 2 * j + 3) for j in range(10)])
+log_first = polynomial([Fraction(1, 2 * j + 3) for j in range(10)])
 log_last = tail([Fraction(1, 2 * j + 3) for j in range(10, 20)])
 
 
@@ -258,7 +258,7 @@ def log(a: Ball, exponent: float) -> Ball:
     z = shift((high, low, radius), from_bits((1023 - k) << 52))
     s = divide(add_double(z, -1.0), add_double(z, 1.0))
     w = multiply(s, s)
-    series = multiply(w, _log_first(w, log_last(w)))
+    series = multiply(w, log_first(w, log_last(w)))
     s = multiply_double(s, 2.0)
     of_z = add(s, multiply(s, series))
     return add(ln2_times(float(k) + exponent), of_z)
@@ -266,7 +266,7 @@ def log(a: Ball, exponent: float) -> Ball:
 
 # exp t - 1 = t (1 + t/2 + ...), |t| <= 0.36: to t^13 as double-doubles, to t^23 as
 # doubles.
-_exp_first = polynomial([Fraction(1, math.factorial(j)) for j in range(1, 14)])
+exp_first = polynomial([Fraction(1, math.factorial(j)) for j in range(1, 14)])
 exp_last = tail([Fraction(1, math.factorial(j)) for j in range(14, 24)])
 
 
@@ -281,7 +281,7 @@ def scaled_exp(a: Ball) -> tuple[float, Ball]:
     radius = radius if radius <= _SHORT else math.inf
     k = int(high / LN2_HIGH + (0.5 if high > 0.0 else -0.5))
     t = subtract((high, low, radius), ln2_times(float(k)))
-    return from_bits((k + 1023) << 52), multiply(t, _exp_first(t, exp_last(t)))
+    return from_bits((k + 1023) << 52), multiply(t, exp_first(t, exp_last(t)))
 
 
 @kernel
@@ -300,7 +300,7 @@ def expm1(power: float, m: Ball) -> Ball:
 # 1 - sin(pi e)/(pi e) = e^2 (pi^2/3! - pi^4 e^2/5! + ...), |e| <= 0.51: ten terms as
 # double-doubles, eight as doubles.
 _SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(18)]
-_sine_first = polynomial(_SINE[:10])
+sine_first = polynomial(_SINE[:10])
 sine_last = tail(_SINE[10:])
 
 
@@ -309,5 +309,5 @@ def sine_excess(e: float) -> Ball:
     """Return a ball that contains pi e/sin(pi e) - 1, for |e| <= 0.51."""
     square, square_low = two_product(e, e)
     w = (square, square_low, UNDERFLOW)
-    deficit = multiply(w, _sine_first(w, sine_last(w)))
+    deficit = multiply(w, sine_first(w, sine_last(w)))
     return divide(deficit, add_double(negate(deficit), 1.0))

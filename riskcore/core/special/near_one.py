@@ -65,7 +65,7 @@ def series(
     return horner
 
 
-_exp_first = series([Fraction(1, math.factorial(k)) for k in range(2, 8)])
+exp_first = series([Fraction(1, math.factorial(k)) for k in range(2, 8)])
 
 
 @kernel
@@ -142,7 +142,7 @@ def exponentials(x: float, x_low: float) -> tuple[float, float, float, float]:
     tail = fma(tail, t, 1.0 / 362880.0)
     tail = fma(tail, t, 1.0 / 40320.0)
     pair = (t, t_low)
-    high, low = dd_multiply_positive(*_exp_first(pair, (tail, 0.0)), *pair)
+    high, low = dd_multiply_positive(*exp_first(pair, (tail, 0.0)), *pair)
     high, low = dd_multiply_positive(high, low, *pair)
     high, rest = fast_two_sum(t, high)
     high, low = fast_two_sum(high, low + (rest + t_low))

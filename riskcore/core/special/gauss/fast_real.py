@@ -40,7 +40,7 @@ _TWO_52 = 2.0**52  # adding it rounds to an integer
 # (1 - sin(pi d)/(pi d))/d^2 = pi^2/3! - pi^4 d^2/5! + ..., |d| <= 1/2: four terms as
 # pairs, eight as doubles. The first omitted is below 2^-74 of the sum.
 _SINE = [(-1) ** j * PI ** (2 * j + 2) / math.factorial(2 * j + 3) for j in range(12)]
-_sine_first = series(_SINE[:4])
+sine_first = series(_SINE[:4])
 _S4, _S5, _S6, _S7, _S8, _S9, _S10, _S11 = map(float, _SINE[4:])
 
 
@@ -145,7 +145,7 @@ def sine_deficit(d: float) -> DoubleDouble:
     tail = fma(tail, w, _S6)
     tail = fma(tail, w, _S5)
     tail = fma(tail, w, _S4)
-    return _sine_first((w, w_low), (tail, 0.0))
+    return sine_first((w, w_low), (tail, 0.0))
 
 
 @kernel
