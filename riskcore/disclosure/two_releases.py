@@ -29,7 +29,6 @@ from riskcore.disclosure.shared_columns import numbered_alike
 from riskcore.models.cell_table import ANY, CellTable
 
 Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 # Of the records that must have a candidate in the other file by a column. Columns that
 # were changed for more, such as new ids, are not used to join.

@@ -34,7 +34,6 @@ Method = Literal["exact", "argus"]
 # Returns as many secret 64-bit numbers as asked for, others at each call.
 Draw = Callable[[int], KeyMasks]
 
-METHODS = ("exact", "argus")
 # The most orders of ties that are drawn, and the most numbers in them.
 _ORDERS, _MOST_RANKS = 64, 1 << 22
 # The sets of keys after which tasks that no other set can improve are left out.
