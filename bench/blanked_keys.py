@@ -21,7 +21,7 @@ from itertools import combinations, product
 
 import riskcore
 from riskcore.data.files import formats
-from riskcore.protection.suppression.plan_record import entropies
+from riskcore.protection.suppression.cheapest_blanks import entropies
 
 # Combinations of values that are tried for one record.
 MOST = 4_000

@@ -13,7 +13,7 @@ from riskcore.core.risk.household import households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import tabulate
 from riskcore.protection.result import SuppressedValueShows
-from riskcore.protection.suppression.plan_record import Margins, plan
+from riskcore.protection.suppression.cheapest_blanks import Margins, plan
 from riskcore.protection.suppression.suppress import Aim
 from riskcore.report.page import page
 from riskcore.report.risk_curve import risk_curve

@@ -30,8 +30,8 @@ from riskcore.protection.records.showing import (
 )
 from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
+from riskcore.protection.release.evidence import by_model, on_goals, verdict_of
 from riskcore.protection.release.facts import facts_of
-from riskcore.protection.release.verdict import by_model, on_goals, verdict_of
 from riskcore.protection.release.writing import OrderCanBeFound, UnsafeError
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings

@@ -28,7 +28,7 @@ from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.files.labels import Labels
-from riskcore.disclosure.verdict import no_role_text, tiles
+from riskcore.disclosure.verdict import no_role_text
 from riskcore.protection.release.facts import remarks_of as protection_remarks
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import Protected
@@ -47,11 +47,7 @@ from riskcore.report.listed_settings import (
 )
 from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
-from riskcore.report.protection_view import (
-    Tile,
-    tiles_of,
-    treatments_view,
-)
+from riskcore.report.protection_view import treatments_view
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.summary import (
     figure_rows,
@@ -61,6 +57,7 @@ from riskcore.report.summary import (
     stage_figures,
 )
 from riskcore.report.templating import need_jinja, render
+from riskcore.report.tiles import Tile, tiles_of, tiles_of_verdict
 from riskcore.report.utility_view import section_view, utility_of
 
 
@@ -238,19 +235,13 @@ def protection_page(
         if examined["state"] == "not examined"
         else examined["not_examined"],
         remarks=protection_remarks(protected),
-        tiles=[*tiles_of(protected, key_set), *_of_verdict(examined)],
+        tiles=[*tiles_of(protected, key_set), *tiles_of_verdict(examined)],
         treated=treatments_view(protected),
         utility=utility,
         labels=protected.labels,
         sets=sets_view(protected, keys),
         provenance=provenance or provenance_of(protected.source),
     )
-
-
-def _of_verdict(examined: Mapping[str, Any]) -> Iterator[Tile]:
-    """Yield the tiles of a verdict."""
-    for name, figure, note in tiles(examined):
-        yield Tile(name, [(figure, figure)], [note])
 
 
 def protection_pages(

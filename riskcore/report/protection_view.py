@@ -1,76 +1,18 @@
-"""What the office's page says of a protection: three tiles, and the treated columns."""
+"""What the office's page says of the treated columns of a protection."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from riskcore.assessment.reported_figures import FIGURES
-from riskcore.common.html import all_digits, readable
+from riskcore.common.html import readable
 from riskcore.protection.release.facts import treatment_facts
 from riskcore.protection.result import Protected
-from riskcore.protection.suppression.key_sets import KeySet
+from riskcore.report.tiles import Figure, arrow
 
 # Number of correlations that are listed.
 _MOST = 10
-_ARROW = " \u2192 "
-
-# What is shown, and the same with all digits.
-Figure = tuple[str, str]
-
-
-class Tile(NamedTuple):
-    """A figure at the head of the page: its name, what is shown, and its unit."""
-
-    name: str
-    figures: list[Figure]
-    notes: list[str]
-
-
-_NAMES = {one.name: one.names.get("page", "") for one in FIGURES}
-
-
-def tiles_of(protected: Protected, key_set: KeySet) -> list[Tile]:
-    """Return unsafe records, the cost in values, and expected re-identifications."""
-    stages = key_set.comparison()
-    before, after = stages["original"], stages["protected"]
-
-    def both(name: str) -> Figure:
-        return _arrow(before[name], after[name])
-
-    unit = protected.settings.unit
-    return [
-        Tile(
-            f"Unsafe {unit}s",
-            [both("unsafe_records")],
-            [f"of {key_set.protected.cells.n:,}, before \u2192 after"],
-        ),
-        _cost(protected),
-        Tile(
-            _NAMES["expected_reidentifications"],
-            [both("expected_reidentifications")],
-            ["before \u2192 after"],
-        ),
-    ]
-
-
-def _cost(protected: Protected) -> Tile:
-    """Return the shares of values blanked and altered."""
-    blanked = protected.suppressed
-    name, parts = "Blanked values", [(blanked, protected.n * len(blanked), "the keys")]
-    treated = treatment_facts(protected)
-    if treated is not None:
-        name = "Blanked and altered values"
-        values = sum(treated["values"].values())
-        parts.append((treated["altered"], values, "the treated columns"))
-    figures, notes = [], []
-    for counts, of, columns in parts:
-        count = sum(counts.values())
-        exact = f"{count:,} of {of:,} values"
-        figures.append((f"{readable(count / of if of else 0.0, 2)} %", exact))
-        notes.append(f"of the values of {columns}")
-    return Tile(name, figures, notes)
 
 
 def treatments_view(protected: Protected) -> dict[str, Any] | None:
@@ -79,7 +21,7 @@ def treatments_view(protected: Protected) -> dict[str, Any] | None:
     if facts is None:
         return None
     pairs = [
-        (effect["columns"], _arrow(effect["before"], effect["after"]), _change(effect))
+        (effect["columns"], arrow(effect["before"], effect["after"]), _change(effect))
         for effect in facts["correlations"]
     ]
     pairs.sort(key=lambda effect: -effect[2])
@@ -112,20 +54,12 @@ def _moments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Figure
     """Return mean, standard deviation and median, before and after."""
     both = before, after
     return [
-        _arrow(*(moments["mean"] for moments in both)),
-        _arrow(*(math.sqrt(moments["variance"]) for moments in both)),
-        _arrow(
+        arrow(*(moments["mean"] for moments in both)),
+        arrow(*(math.sqrt(moments["variance"]) for moments in both)),
+        arrow(
             *(moments["quantiles"][len(moments["quantiles"]) // 2] for moments in both)
         ),
     ]
-
-
-def _arrow(before: float | None, after: float | None) -> Figure:
-    """Return a figure before and after, rounded and with all digits."""
-    pair = before, after
-    shown = ("\u2013" if x is None else readable(float(x)) for x in pair)
-    exact = ("\u2013" if x is None else all_digits(float(x)) for x in pair)
-    return _ARROW.join(shown), _ARROW.join(exact)
 
 
 def _change(pair: Mapping[str, Any]) -> float:

@@ -21,9 +21,9 @@ from riskcore.common import arguments
 from riskcore.common.html import digits
 from riskcore.common.words import printable
 from riskcore.core.risk.anonymity import SHOWN
+from riskcore.protection.release.evidence import MANY
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.release.record import COARSE, about
-from riskcore.protection.release.verdict import MANY
 from riskcore.protection.result import Protected
 from riskcore.report.listed_settings import HOUSEHOLDS_COUNTED, Pairs, method_facts
 from riskcore.report.page_charts import class_plot

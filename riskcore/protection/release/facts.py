@@ -13,7 +13,7 @@ from riskcore.common.words import counted, printable
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.numbers import numbers_of
 from riskcore.protection.records.protected_records import ProtectedRecords, finite
-from riskcore.protection.release.verdict import verdict_of
+from riskcore.protection.release.evidence import verdict_of
 from riskcore.protection.treatments.rules import Treatment
 
 

@@ -41,7 +41,7 @@ from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.panel import Panel
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.plan_record import Draw
+from riskcore.protection.suppression.cheapest_blanks import Draw
 from riskcore.protection.suppression.suppress import (
     Aim,
     Mask,

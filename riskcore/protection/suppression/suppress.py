@@ -1,13 +1,13 @@
-"""Suppression: which records are unsafe, and which of their values to blank.
+"""Suppression: which records are unsafe, and the blanks that make them safe.
 
 A record is unsafe if its sample frequency is below k, if its risk reaches the threshold
 for records, or if it reaches its share of the threshold for its household. How many
 original records fit a released one depends on what it loses itself, and not on others,
 so each record is planned alone. The values to blank are chosen for all sets of keys at
-once. With household keys, mu-Argus's
-heuristic or risks that depend on the values of keys, sets are planned one after the
-other, and what is blanked already is free for the next. Without given costs the order
-of the keys and of their sets decides nothing.
+once (`cheapest_blanks_of_sets`). With household keys, mu-Argus's heuristic or risks that
+depend on the values of keys, sets are planned one after the other (`cheapest_blanks`),
+and what is blanked already is free for the next. Without given costs the order of the
+keys and of their sets decides nothing.
 
 Rows are records; of data on an engine they are the cells of all keys, whose records are
 all planned alike.
@@ -43,14 +43,14 @@ from riskcore.disclosure.elimination import eliminate
 from riskcore.disclosure.kept_keys import cells as cells_by
 from riskcore.disclosure.kept_keys import kept_sets, with_missing_drawn
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.plan_record import (
+from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
     Integers,
     entropies,
     losses_of,
     plan,
 )
-from riskcore.protection.suppression.plan_sets import (
+from riskcore.protection.suppression.cheapest_blanks_of_sets import (
     MOST_IN_SET,
     MOST_KEYS,
     Sight,

@@ -11,8 +11,8 @@ import pytest
 from riskcore import Recoding, protect, simulate
 from riskcore.data.files import formats
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression import plan_record
-from riskcore.protection.suppression.plan_record import sums_of_costs
+from riskcore.protection.suppression import cheapest_blanks
+from riskcore.protection.suppression.cheapest_blanks import sums_of_costs
 from tests.fits import least_of_rows
 from tests.made_again import made_again
 
@@ -130,7 +130,7 @@ def test_an_engine_and_parts_of_the_costs_plan_alike(monkeypatch):
     lazy = protect(pl.LazyFrame(data), keys, **settings)
     assert lazy.suppressed == memory.suppressed
     # few costs at once
-    monkeypatch.setattr(plan_record, "_MOST_SUMS", 1 << 5)
+    monkeypatch.setattr(cheapest_blanks, "_MOST_SUMS", 1 << 5)
     parts = protect(data, keys, **settings)
     assert all(np.array_equal(parts.masks[key], memory.masks[key]) for key in keys)
 

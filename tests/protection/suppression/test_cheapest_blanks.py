@@ -17,7 +17,7 @@ from riskcore.data.blank import blank
 from riskcore.data.cells import tabulate
 from riskcore.data.files.argus import reader
 from riskcore.data.recode import recode
-from riskcore.protection.suppression.plan_record import (
+from riskcore.protection.suppression.cheapest_blanks import (
     Margins,
     entropies,
     losses_of,

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from riskcore.data.cells import tabulate
-from riskcore.protection.suppression import plan_sets
-from riskcore.protection.suppression.plan_record import (
+from riskcore.protection.suppression import cheapest_blanks_of_sets
+from riskcore.protection.suppression.cheapest_blanks import (
     Margins,
     losses_of,
     plan,
     preference_of,
 )
-from riskcore.protection.suppression.plan_sets import Sight, plan_together
+from riskcore.protection.suppression.cheapest_blanks_of_sets import Sight, plan_together
 
 NAMES = ["d", "b", "e", "a", "c"]
 SETS = [("d", "b", "e"), ("b", "a"), ("a", "c", "e", "d")]
@@ -190,7 +190,7 @@ def test_who_cannot_be_made_safe_from_one_set_is_made_so_from_the_others():
 
 
 def test_a_search_that_is_given_up_is_safe_and_not_proven(monkeypatch):
-    monkeypatch.setattr(plan_sets, "_NODES", 2)
+    monkeypatch.setattr(cheapest_blanks_of_sets, "_NODES", 2)
     sights = sights_of(made(0, "complete"), "complete", 1.0, (0.2, 0.1, 0.25))
     along = [1 << i for i in range(5)]
     found = plan_together(sights, NAMES, np.ones(5), along)
@@ -221,7 +221,9 @@ def test_hitting_sets_are_the_cheapest_by_all_subsets(seed):
     cost = rng.choice([1.0, 2.0, 3.5], number)
     names = [chr(97 + i) for i in rng.permutation(number)]
     preference = preference_of(names, by_name=True)
-    choice = plan_sets.Choice.of(cost, [1 << i for i in range(number)], preference)
+    choice = cheapest_blanks_of_sets.Choice.of(
+        cost, [1 << i for i in range(number)], preference
+    )
     masks, proven = choice.cheapest(sets)
     assert proven
     hits = [x for x in range(1 << number) if all(x & one for one in sets)]

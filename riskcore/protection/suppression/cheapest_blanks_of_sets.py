@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.margins import Floats, KeyMasks, Margins, Positions
 from riskcore.common.progress import Lines, silent
-from riskcore.protection.suppression.plan_record import (
+from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
     Integers,
     Plan,
@@ -74,7 +74,7 @@ def plan_together(
     """Choose the keys to blank, so that units are safe from all sets of keys.
 
     ``cost`` is of each key, (C,), or by unit, (n, C): equal where all keys are. Ties
-    are those of `riskcore.protection.suppression.plan_record.plan`.
+    are those of `riskcore.protection.suppression.cheapest_blanks.plan`.
     """
     say = progress or silent
     units = len(sights[0].cell)
