@@ -226,6 +226,13 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         ------
         ValueError
             If a model of the population counts: it would have to be fitted again.
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
+        >>> riskcore.assess(data, ["sex", "age"], "w").by(["age"]).cells.keys
+        ('age',)
         """
         if self.model is not None:
             raise ValueError("a model is fitted to all keys: assess the file by these")

@@ -288,6 +288,12 @@ class Cells:
         Cells
             The sums of the weights may differ from those of the records in the last
             bit. A tolerance is not taken.
+
+        Examples
+        --------
+        >>> cells = tabulate({"sex": ["f", "m", "f"], "age": [31, 47, 31]}, ["sex", "age"])
+        >>> cells.of_keys(["age"]).sample_frequency
+        array([2, 1])
         """
         asked = arguments.names("keys", keys)
         at = [i for i, key in enumerate(self.keys) if key in asked]

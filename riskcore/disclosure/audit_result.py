@@ -443,7 +443,17 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         return Part("Claims that a released record is a certain person", facts)
 
     def text(self, title: str | None = "Audit") -> str:
-        """Return the figures, and then the verdict, as text for internal use."""
+        """Return the figures, and then the verdict, as text for internal use.
+
+        Parameters
+        ----------
+        title : str or None, optional
+            A line above it.
+
+        Returns
+        -------
+        str
+        """
         verdict = textwrap.wrap(self.verdict, _WIDE)
         return "\n  ".join([OnASheet.text(self, title), "", *verdict])
 

@@ -208,7 +208,17 @@ class Checked(OnASheet, WithPublicReport):
         }
 
     def text(self, title: str | None = None) -> str:
-        """Return a table of the rules, with a line for each, and the verdict."""
+        """Return a table of the rules, with a line for each, and the verdict.
+
+        Parameters
+        ----------
+        title : str, optional
+            A line above it.
+
+        Returns
+        -------
+        str
+        """
         lines = [*([title] if title else []), *aligned(self._rows(), _SIDES)]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes_and_verdict)])
 

@@ -187,10 +187,19 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Protected
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> settings = replace(result.settings, accept={"w": "it is public"})
+        >>> result.under(settings).safe
+        True
         """
-        found = replace(self, settings=settings)
-        _ = found.numbers  # refuses columns that are not numbers
-        return found
+        protected = replace(self, settings=settings)
+        _ = protected.numbers  # refuses columns that are not numbers
+        return protected
 
     def judge(self, examined: Examination | None = None) -> Verdict:
         """Return the verdict with what was found in the file, or on its goals alone.
@@ -203,6 +212,14 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Verdict
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> result.judge().state  # its goals alone
+        'safe'
         """
         return verdict_of(self, (examined or Examination()).under(self.settings))
 
@@ -220,6 +237,14 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Examination
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> [leak.column for leak in result.preview(drop=["w"]).leaks]
+        []
         """
         return writing.preview(self, steps or silent, **options)
 
@@ -295,7 +320,7 @@ class Protected(ProtectedRecords[DataT_co]):
 
     def study(
         self,
-        found: Comparison,
+        comparison: Comparison,
         *,
         models: Iterable[str] = (),
         tables: Iterable[str | Sequence[Hashable]] = (),
@@ -304,7 +329,7 @@ class Protected(ProtectedRecords[DataT_co]):
 
         Parameters
         ----------
-        found : Comparison
+        comparison : Comparison
             What `compare` returned.
         models, tables
             As for `compare`.
@@ -312,8 +337,16 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Comparison
+
+        Examples
+        --------
+        >>> import riskcore
+        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
+        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
+        >>> result.study(result.compare(), tables=["sex"]).tables[0].columns
+        ('sex',)
         """
-        return studies_of(self, found, models=models, tables=tables)
+        return studies_of(self, comparison, models=models, tables=tables)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, the suppressions and the risks as plain data for JSON.

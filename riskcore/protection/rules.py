@@ -412,6 +412,15 @@ class Release:
         Returns
         -------
         Prepared
+
+        Examples
+        --------
+        >>> rules = Release.of(None, ["AGE"], k=2)
+        >>> prepared = rules.prepare({"AGE": [1, 1, 2]})
+        >>> prepared.recoded[0].cells.k_anonymity
+        1
+        >>> rules.protect({"AGE": [1, 1, 2]}, prepared=prepared).suppressed
+        {'AGE': 1}
         """
         source, say = self.source(data), progress or silent
         settings = self.settings(source)
@@ -664,6 +673,11 @@ class Release:
         Returns
         -------
         Source
+
+        Examples
+        --------
+        >>> Release.of(None, ["AGE"], k=2).source({"AGE": [1, 1, 2]}).names
+        ('AGE',)
         """
         if isinstance(data, Source):
             return data
@@ -689,6 +703,12 @@ class Release:
         Returns
         -------
         Settings
+
+        Examples
+        --------
+        >>> rules = Release.of(None, ["AGE"], k=2)
+        >>> rules.settings(rules.source({"AGE": [1, 1, 2]})).k
+        (2,)
         """
         with self._placed():
             settings = Settings.resolve(source, **self.arguments())
