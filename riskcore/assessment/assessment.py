@@ -230,8 +230,8 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         Examples
         --------
         >>> import riskcore
-        >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31], "w": [10.0, 20.0, 15.0]}
-        >>> riskcore.assess(data, ["sex", "age"], "w").by(["age"]).cells.keys
+        >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31]}
+        >>> riskcore.assess(data, ["sex", "age"]).by(["age"]).cells.keys
         ('age',)
         """
         if self.model is not None:

@@ -291,7 +291,8 @@ class Cells:
 
         Examples
         --------
-        >>> cells = tabulate({"sex": ["f", "m", "f"], "age": [31, 47, 31]}, ["sex", "age"])
+        >>> data = {"sex": ["f", "m", "f"], "age": [31, 47, 31]}
+        >>> cells = tabulate(data, ["sex", "age"])
         >>> cells.of_keys(["age"]).sample_frequency
         array([2, 1])
         """

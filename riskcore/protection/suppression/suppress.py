@@ -4,10 +4,10 @@ A record is unsafe if its sample frequency is below k, if its risk reaches the t
 for records, or if it reaches its share of the threshold for its household. How many
 original records fit a released one depends on what it loses itself, and not on others,
 so each record is planned alone. The values to blank are chosen for all sets of keys at
-once (`cheapest_blanks_of_sets`). With household keys, mu-Argus's heuristic or risks that
-depend on the values of keys, sets are planned one after the other (`cheapest_blanks`),
-and what is blanked already is free for the next. Without given costs the order of the
-keys and of their sets decides nothing.
+once (`cheapest_blanks_of_sets`). With household keys, mu-Argus's heuristic or risks
+that depend on the values of keys, sets are planned one after the other
+(`cheapest_blanks`), and what is blanked already is free for the next. Without given
+costs the order of the keys and of their sets decides nothing.
 
 Rows are records; of data on an engine they are the cells of all keys, whose records are
 all planned alike.
