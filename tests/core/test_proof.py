@@ -389,6 +389,7 @@ def off_by(words, true):
     return abs(float(arb(words[0]) + arb(words[1]) - true))
 
 
+@pytest.mark.thorough  # the bounds are computed once, for the first test that asks
 def test_parts_are_within_their_bounds():
     rng = random.Random(7)
     ctx.prec = 400
@@ -613,6 +614,7 @@ def test_mutants_that_are_wrong_at_few_p_only_are_noticed(said):
     assert said[1].startswith("LEVELS_REAL: ")
 
 
+@pytest.mark.thorough  # `said` takes a minute, whichever test asks first
 def test_changes_around_the_pairs_are_noticed(said):
     for why, one in zip(AROUND, said[2 : -len(DRAWN)], strict=True):
         assert "Error: " in one, why
