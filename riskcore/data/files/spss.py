@@ -1,4 +1,4 @@
-"""Files of SPSS."""
+"""Files of SPSS: what is its own; `spss_stata_sas.py` reads and writes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from riskcore.data.files.base_format import suffix_of
-from riskcore.data.files.labelled import LabelledFile
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.record_count import RecordCount, count_spss
+from riskcore.data.files.spss_stata_sas import LabelledFile
 
 _LONGEST_TEXT, _LONGEST_NAME = 32_767, 64
 _LONGEST_LABEL, _LONGEST_VALUE_LABEL = 256, 120

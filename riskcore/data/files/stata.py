@@ -1,4 +1,4 @@
-"""Files of Stata."""
+"""Files of Stata: what is its own; `spss_stata_sas.py` reads and writes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from riskcore.data.files.labelled import LabelledFile
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.record_count import RecordCount, count_stata
+from riskcore.data.files.spss_stata_sas import LabelledFile
 
 _LONGEST_NAME, _LONGEST_LABEL = 32, 80
 _NAME = re.compile(r"[^\W\d]\w*")

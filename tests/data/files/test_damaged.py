@@ -22,8 +22,8 @@ import pyreadstat
 import pytest
 
 from riskcore.data.files import formats
-from riskcore.data.files.labelled import RecordsNotStated
 from riskcore.data.files.reading import LastLineOpen
+from riskcore.data.files.spss_stata_sas import RecordsNotStated
 
 N = 120
 

@@ -9,7 +9,7 @@ import pytest
 
 from riskcore.cli import main
 from riskcore.cli.terminal import Progress
-from riskcore.data.files import csv, formats, labelled, parquet
+from riskcore.data.files import csv, formats, parquet
 
 ROWS = 1000
 COLUMNS = {"sex": ["1", "2"] * (ROWS // 2), "age": [str(i % 7) for i in range(ROWS)]}

@@ -7,7 +7,6 @@ import pyreadstat
 import pytest
 
 from riskcore.data.files import formats
-from riskcore.data.files.labelled import RecordsNotStated
 from riskcore.data.files.record_count import (
     RecordCount,
     count_sas,
@@ -15,6 +14,7 @@ from riskcore.data.files.record_count import (
     count_stata,
     count_transport,
 )
+from riskcore.data.files.spss_stata_sas import RecordsNotStated
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "t": ["x", "yy", ""]})
 

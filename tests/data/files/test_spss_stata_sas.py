@@ -498,7 +498,7 @@ def test_three_hundred_columns(tmp_path):
 
 
 def test_batches_and_progress(tmp_path, monkeypatch):
-    monkeypatch.setattr("riskcore.data.files.labelled._ROWS", 4)
+    monkeypatch.setattr("riskcore.data.files.spss_stata_sas._ROWS", 4)
     frame = pd.DataFrame({"a": [*map(float, range(9)), "a"], "t": list("abcdefghij")})
     pyreadstat.write_dta(frame, tmp_path / "a.dta", missing_user_values={"a": ["a"]})
     parts = []
