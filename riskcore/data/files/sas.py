@@ -1,4 +1,4 @@
-"""Files of SAS: what is its own; `spss_stata_sas.py` reads."""
+"""Files of SAS, which are only read.
 
 pyreadstat writes no ``.sas7bdat`` that SAS opens, and in ``.xpt`` it silently turns
 numbers beyond 7e75 into infinity and numbers below 5e-79 into zero.
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.data.files.base_format import Format, suffix_of
-from riskcore.data.files.spss_stata_sas import LabelledFile, parser_errors
 from riskcore.data.files.record_count import (
     RecordCount,
     count_sas,
     count_transport,
 )
+from riskcore.data.files.spss_stata_sas import LabelledFile, parser_errors
 
 _CATALOG = ".sas7bcat"
 # The width in ``SEX8.`` or ``AMOUNT8.2``; no name of a format ends in a digit.

@@ -9,7 +9,7 @@ import pytest
 
 from riskcore.cli import main
 from riskcore.cli.terminal import Progress
-from riskcore.data.files import csv, formats, parquet
+from riskcore.data.files import csv, formats, parquet, spss_stata_sas
 
 ROWS = 1000
 COLUMNS = {"sex": ["1", "2"] * (ROWS // 2), "age": [str(i % 7) for i in range(ROWS)]}
@@ -18,7 +18,7 @@ COLUMNS = {"sex": ["1", "2"] * (ROWS // 2), "age": [str(i % 7) for i in range(RO
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     monkeypatch.setattr(csv, "_PART", 512)
-    monkeypatch.setattr(labelled, "_ROWS", 200)
+    monkeypatch.setattr(spss_stata_sas, "_ROWS", 200)
     monkeypatch.setattr(parquet, "_ROWS", 200)
     monkeypatch.setattr("riskcore.data.files.ipc._ROWS", 200)
 
