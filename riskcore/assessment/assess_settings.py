@@ -121,6 +121,20 @@ class LeastL(Setting):
 
         l_parts(value)
 
+    def resolved(self, name: str, value: Any) -> Any:
+        """Return the number as a record and a rule can hold it."""
+        value = super().resolved(name, value)
+        return self.rule(value)
+
+    def rule(self, value: Any) -> Any:
+        """Return the definition and its number in plain digits."""
+        from riskcore.assessment.goals import l_parts
+
+        if not isinstance(value, str):
+            return value
+        definition, number = l_parts(value)
+        return f"{definition}:{number:f}".rstrip("0").rstrip(".")
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model(Choice):
@@ -133,7 +147,8 @@ class Model(Choice):
 
     def argument(self, plain: Any, folder: Path) -> Any:
         """Return a name, or the path of a file, which has a suffix."""
-        return folder / plain if Path(plain).suffix else plain
+        is_file = not self.choices and Path(plain).suffix
+        return folder / plain if is_file else plain
 
 
 class Tolerances(ByColumn):

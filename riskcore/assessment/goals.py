@@ -163,7 +163,10 @@ def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
             f"l={l!r}: need a number, or one of {known} with a number, such as "
             "'entropy:3'"
         )
-    return definition, l_parts(text_numbers.number(number))[1]
+    try:
+        return definition, l_parts(text_numbers.number(number))[1]
+    except ValueError as error:
+        raise ValueError(f"l={l!r}: {error}") from None
 
 
 def _k_of(sets: Sequence[Names], k: KOfSets | None) -> list[int | None]:

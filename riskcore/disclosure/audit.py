@@ -201,8 +201,8 @@ def audit(
             targets[name], note = files.target(name)
             notes += [] if note is None else [note]
         numbers = {name: files.numbers(name) for name in single["numeric"]}
-        notes += files.repeated_numbers(numbers)
         more = _of_records(files, targets, numbers, own, missing, say)
+        more["repeated_numbers"] = files.repeated_numbers(numbers)
         more["data"] = files.data[RELEASED]
         if asked["measures"]:
             say("computing the measures of others")
@@ -214,6 +214,7 @@ def audit(
         more["together"] = _together(
             assessment, names, [sources[ORIGINAL], before, sources[RELEASED]]
         )
+    notes += more.get("repeated_numbers", {}).values()
     return Audit(tuple(names), files.n, claims, notes=tuple(notes), **more)
 
 

@@ -195,18 +195,18 @@ class AuditFiles:
 
     def repeated_numbers(
         self, numbers: Mapping[Hashable, tuple[Floats, ...]]
-    ) -> list[str]:
+    ) -> dict[Hashable, str]:
         """Return which numbers are released as single people of the original have them.
 
         Such a value alone tells that its owner was in the original, whatever record it
         stands in.
         """
-        lines = []
+        lines = {}
         for name, (original, released, *_) in numbers.items():
             values, people = np.unique(original, return_counts=True)
             theirs = released[np.isin(released, values[people == 1])]
             if len(theirs) > _REPEATED * len(released):
-                lines.append(
+                lines[name] = (
                     f"{len(theirs):,} of {len(released):,} released values of {name} "
                     "are exactly those of one person of the original: round them, or "
                     "draw new ones"

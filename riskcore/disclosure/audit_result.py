@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,6 +68,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         The measures that others report, if they were asked for.
     together : TwoReleases or None
         What this file and an earlier release tell together.
+    repeated_numbers : dict of column name to str
+        Numbers that are often released exactly as single people have them, in words.
     notes : tuple of str
         What was noticed in the files, in words.
 
@@ -92,6 +94,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     copies: Copies | None = None
     measures: Measures | None = None
     together: TwoReleases | None = None
+    repeated_numbers: Mapping[Hashable, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     data: Any = field(default=None, repr=False)  # the released records
 
@@ -172,6 +175,9 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
                 " The release tells more of the original's people than of others, by "
                 f"{listed(more)}."
             )
+        elif self.repeated_numbers:
+            names = listed(printable(str(name)) for name in self.repeated_numbers)
+            second = f" Exact values of single people are released: {names}."
         elif compared and not self.records[2:]:
             second = " No more than about other people was found, by the model."
         elif compared:

@@ -68,6 +68,7 @@ def page(
     threshold: float | None = None,
     household_threshold: float | None = None,
     suppressed: Mapping[Any, int] | None = None,
+    records: int | None = None,
     riskiest: Sequence[Mapping[Hashable, Any]] | None = None,
     facts: Pairs = (),
     verdict: str = "",
@@ -88,10 +89,10 @@ def page(
 
     ``stages`` are assessments of the same records by name, in order; the last one is
     shown first. Without thresholds the chart starts at the smallest risk that at most
-    1 % of the records reach. ``suppressed`` counts values by variable, ``unsafe`` the
-    records by stage, by any goal. With ``tiles`` all other sections are folded.
-    Without ``riskiest`` the page has no values of keys. The same arguments give the
-    same text.
+    1 % of the records reach. ``suppressed`` counts values by variable, of so many
+    ``records``; ``unsafe`` the records by stage, by any goal. With ``tiles`` all other
+    sections are folded. Without ``riskiest`` the page has no values of keys. The same
+    arguments give the same text.
     """
     need_jinja()
     thresholds = threshold, household_threshold
@@ -119,7 +120,9 @@ def page(
         model=model_view(by_stage[0]),
         below=_below(by_stage),
         key_variables=_key_variables(stages),
-        suppression=_suppression(suppressed, file.cells.n) if suppressed else None,
+        suppression=_suppression(suppressed, records or file.cells.n)
+        if suppressed
+        else None,
         utility=None if utility is None else section_view(utility),
         open=[entry for entry in leaks if entry["accepted"] is None],
         accepted=[entry for entry in leaks if entry["accepted"] is not None],
@@ -225,6 +228,7 @@ def protection_page(
         threshold=finite(key_set.aim.threshold),
         household_threshold=finite(key_set.aim.household_threshold),
         suppressed=protected.suppressed,
+        records=protected.n,
         facts=_protection_facts(protected.settings),
         verdict=examined["verdict"],
         unsafe=unsafe,

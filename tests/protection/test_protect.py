@@ -611,5 +611,28 @@ def test_the_role_says_that_sensitive_numbers_have_an_order():
     assert ordered.settings.with_role("sensitive") == ordered.settings.ordered == ("s",)
     assert equal.suppressed != ordered.suppressed
     assert Settings.from_dict(ordered.settings.to_dict()) == ordered.settings
-    with pytest.raises(ValueError, match="there is no goal for t"):
-        protect(data, ["a"], k=2, roles={"s": "sensitive:ordered"})
+    protect(data, ["a"], k=2, roles={"s": "sensitive:ordered"})  # without t: no effect
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("entropy:2e0", "entropy:2"),
+        ("entropy:+2.5", "entropy:2.5"),
+        ("distinct:10", "distinct:10"),
+    ],
+)
+def test_a_record_and_rules_hold_the_number_of_l_in_plain_digits(asked, kept):
+    data = {"a": [1] * 4 + [2] * 4, "s": [1, 1, 2, 2, 2, 3, 3, 9]}
+    result = protect(
+        data, ["a"], l=asked, roles={"s": "sensitive"}, population="weights"
+    )
+    assert result.settings.l == kept
+    assert Settings.from_dict(result.settings.to_dict()) == result.settings
+
+
+def test_related_columns_that_are_no_mapping_are_refused():
+    data = {"a": [1] * 4 + [2] * 4, "s": [1, 1, 2, 2, 2, 3, 3, 9]}
+    for related in (np.array(["a"]), pd.Series(["a", "s"])):
+        with pytest.raises(TypeError, match="need a mapping by column"):
+            protect(data, ["a"], k=2, related=related)

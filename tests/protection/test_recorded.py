@@ -331,7 +331,10 @@ BROKEN = {
     "no keys": (lambda s: s.update(keys=[[]], k=[2]), "keys is empty"),
     "a word": (lambda s: s.update(missing="guess"), "missing='guess'"),
     "a risk": (lambda s: s.update(threshold=7), "threshold=7"),
-    "lacks": (lambda s: s.pop("missing"), "not the settings of a protection: missing"),
+    "lacks": (
+        lambda s: s.pop("missing"),
+        "not the settings of a protection by this version: missing",
+    ),
     "a column": (lambda s: s.update(keys=[["nil"]]), "no column 'nil'"),
 }
 

@@ -133,6 +133,16 @@ def test_hover_values_of_the_public_page_are_those_of_its_table(protected):
 # Tables
 
 
+def test_blanked_values_of_households_are_shares_of_the_records():
+    data = {"region": [1, 1, 2, 3, 3, 3], "hh": [1, 1, 2, 3, 3, 3]}
+    result = protect(
+        data, ["region"], household="hh", level="household", k=2, population="weights"
+    )
+    assert result.suppressed["region"] == 6
+    rows = table_of(protection_page(result, title="T"), "Values suppressed")
+    assert ["region", "6", "100 %"] in [row[:3] for row in rows]
+
+
 def test_bars_have_one_scale_of_all_records(made, protected):
     widths = re.findall(r'<rect width="([\d.]+)%" height="100%"/></svg>', made)
     shares = [100 * k / protected.n for k in protected.suppressed.values()]

@@ -213,7 +213,7 @@ class Related(ListsByColumn):
         """Refuse what are not names of columns."""
         from riskcore.common import arguments
 
-        if value == DERIVED:
+        if isinstance(value, str) and value == DERIVED:
             return
         super().refuse_wrong(name, value)
         for key, others in value.items():

@@ -17,6 +17,7 @@ from riskcore.assessment.assess_settings import (
 from riskcore.common import arguments
 from riskcore.common.settings import (
     BOOLEAN,
+    FOLDED,
     File,
     Place,
     Setting,
@@ -27,7 +28,6 @@ from riskcore.common.settings import (
 from riskcore.common.words import listed
 from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.settings.settings_table import (
-    FOLDED,
     OUTPUT,
     ProtectSettings,
     SafetySettings,

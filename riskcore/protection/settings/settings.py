@@ -487,10 +487,6 @@ class Settings:
             )
         if asked != (None, None) and self.unit != "record":
             raise ValueError(f"l and t are goals for records, not for {self.unit}s")
-        if self.ordered and self.t is None:
-            raise ValueError(
-                f"roles: {self.ordered[0]!r} is {ORDERED!r}, but there is no goal for t"
-            )
 
     def _check_thresholds(self) -> None:
         thresholds = {
@@ -629,7 +625,10 @@ class Settings:
         """Return the settings that `to_dict` wrote."""
         if set(plain) != set(RECORDED):
             odd = ", ".join(sorted(set(plain) ^ set(RECORDED)))
-            raise ValueError(f"not the settings of a protection: {odd}")
+            raise ValueError(
+                f"not the settings of a protection by this version: {odd}; protect "
+                "again"
+            )
         for name, setting in RECORDED.items():
             refuse_faults(setting.recorded_shape, plain[name], f"settings.{name}")
         try:

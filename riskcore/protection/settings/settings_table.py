@@ -80,14 +80,6 @@ def _rate(what: str) -> Setting:
     return Share(within="(0, 1]", unit="a fraction", metavar="RATE", help=what)
 
 
-# Names that earlier files of rules have, and what stands in their place.
-FOLDED = {
-    "kind": 'give it with the number: l = "entropy:3"',
-    "ordered": 'give the role in [roles]: INCOME = "sensitive:ordered"',
-    "report_title": "leave it out: the title follows from the file",
-}
-
-
 class GoalSettings(TypedDict, total=False):
     """What is safe."""
 
