@@ -39,6 +39,10 @@ def recoding_of(
     if isinstance(rule, Recoding):
         return rule
     if not (isinstance(rule, str) and is_rule(rule)):
+        if not Path(rule).exists():
+            raise FileNotFoundError(
+                f"{rule} is neither a file nor a rule; rules are {KINDS}"
+            )
         return read_recoding(Path(rule), variable)
     kind, _, words = rule.partition(":")
     return _MAKERS[kind](words)

@@ -590,6 +590,7 @@ class Release:
         source = self.source(data)
         asked: dict[str, dict[str, Any]] = {}
         for name, rules in candidates.items():
+            self._check_taken_away(name, source)
             rules.settings(source)
             asked[name] = rules.arguments()
             asked[name].pop("ties", None)
@@ -756,6 +757,15 @@ class Release:
             for table in tables
             for name, value in self.tables.get(table, {}).items()
         }
+
+    def _check_taken_away(self, candidate: str, source: Source) -> None:
+        """Refuse to take a rule away from a column that does not exist."""
+        for table, content in self.tables.get(TRY, {}).get(candidate, {}).items():
+            names = content if isinstance(TABLES[table], Setting) else ()
+            for name in names:
+                if content[name] is False and "+" not in name:
+                    with self._placed((TRY, candidate, table, name)):
+                        source.check([name])
 
     def _argument(self, setting: Setting, value: Any, place: Place) -> Any:
         """Return the argument that a rule stands for."""

@@ -24,7 +24,7 @@ NO_PATHS = {
     readers.fraction, readers.number, readers.whole, readers.records, readers.grid_of,
 }  # fmt: skip
 NO_FILES = {
-    "C", "COLUMN", "COST", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
+    "C", "COLUMN", "COST", "L", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
     "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
     "COLUMN=RULE", "KEY=AMOUNT", "FORMULA", "KEY", "TOPIC", "'COLUMN x COLUMN'",
 }  # fmt: skip
@@ -162,8 +162,8 @@ BOTH = ["o.csv", "p.html"]
             BOTH,
         ),
         (f"{PROTECT} {BY_RULES} --output o.csv", "age.grc", ["o.csv"]),
-        (f"diversity {ILL} --output o.csv", "ills.csv", ["o.csv"]),
-        (f"check {ILL} --t 1 --report-public p.html", "ills.csv", ["p.html"]),
+        (f"diversity {ILL} --output o.csv", "survey.csv", ["o.csv"]),
+        (f"check {ILL} --t 1 --report-public p.html", "survey.csv", ["p.html"]),
     ],
 )
 def test_no_output_is_more_open_than_any_input(run, line, name, written):

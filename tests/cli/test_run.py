@@ -125,7 +125,7 @@ def test_an_unsafe_file_is_not_written(run):
         ("[safe]\nrate = 2", "5:1", "need a number in (0, 1] or a share"),
         ("[safe]\nk = 3\nrate = '0.1%'\nthreshold = 0.1", "7:1", "not both"),
         ("keys = 3", "4:1", "columns.keys: it belongs into"),
-        ("[roles]\nINCOM = 'sensitive'", "5:1", "did you mean 'INCOME'?"),
+        ("[roles]\nINCOM = 'sensitive'\n[safe]\nk = 3", "5:1", "mean 'INCOME'?"),
         (
             "[safe]\nk = 3\n[suppress]\nhousehold_keys = ['SEX']",
             "7:1",
@@ -134,7 +134,11 @@ def test_an_unsafe_file_is_not_written(run):
         ("[recodings]\nSEX = 'map:1=1'\nAGE = 'from:x'", "6:1", "'x' is not a number"),
         ("[recodings]\nAGE = 'none.grc'", None, "none.grc"),
         ("[treat]\nINCOME = ['round:5', 'nosie:2']", "5:1", "nosie"),
-        ("[output]\ndrop = ['PERSON', 'PERSONN']", "5:19", "did you mean 'PERSON'?"),
+        (
+            "[output]\ndrop = ['PERSON', 'PERSONN']\n[safe]\nk = 3",
+            "5:19",
+            "did you mean 'PERSON'?",
+        ),
         ("[output]\nfile = 'safe.csv'\noverwrite = true", "6:1", "no setting of this"),
         ("[data]\nfile = 'none.csv'", None, "none.csv"),
         ("[accept]\nINCOME = ' '", "5:1", "no reason"),

@@ -26,7 +26,7 @@ from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, with_bounds
-from riskcore.data.recoding_words import KINDS, is_rule, recoding_of, rule_file
+from riskcore.data.recoding_words import is_rule, recoding_of, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings.kinds import DERIVED
 from riskcore.protection.settings.settings_table import (
@@ -647,11 +647,10 @@ def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
     try:
         return recoding_of(rule, variable)
     except FileNotFoundError as error:
-        hint = "" if is_rule(str(rule)) else f"; a rule would begin with {KINDS}"
         said = str(error)
         if error.filename is not None:
             said = f"{error.filename}: {error.strerror}"
-        raise FileNotFoundError(f"recodings of {name!r}: {said}{hint}") from None
+        raise FileNotFoundError(f"recodings of {name!r}: {said}") from None
     except (TypeError, ValueError) as error:
         if isinstance(rule, str) and is_rule(rule):
             raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None

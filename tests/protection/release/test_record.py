@@ -640,7 +640,7 @@ def test_members_that_lack(record):
         (put([None], "output", "renumbered"), "output.renumbered: None is not a name"),
         (
             put({"age": {"drop": []}}, "settings", "recodings"),
-            "settings.recodings.age.drop: need a whole number, not []",
+            "settings.recodings.age.drop: need a whole number, not a list",
         ),
     ],
 )

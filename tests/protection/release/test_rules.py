@@ -106,7 +106,7 @@ def test_a_gate_by_rules(folder):
     ]  # fmt: skip
     assert not rules.check("a/in/survey.csv").passed
     assert not rules.check(t=0.01, sensitive=["EDUCATION"]).passed
-    with pytest.raises(RulesError, match=r"release.toml:35:1: check.max_rate: stated"):
+    with pytest.raises(RulesError, match=r"release.toml:34:1: check.max_rate: stated"):
         rules.check(max_rate=0.1)
     with pytest.raises(
         ValueError, match=r"rules: a/release.toml states missing: leave"
