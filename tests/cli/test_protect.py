@@ -305,7 +305,9 @@ def test_columns_may_have_any_name(run, column):
         assert rules["columns"] == [column, "INCOME"]
     settings = figures("--related", f"SEX={column}")["settings"]
     assert settings["related"] == {"SEX": [column]}
-    assert Recodings(help="").read(f"{column}=map:3=2")[0] == column
+    recodings = Recodings(help="")
+    words = [recodings.read(f"{column}=map:3=2")]
+    assert [*recodings.value("--recode", words, [column])] == [column]
 
 
 def test_a_pair_that_can_be_read_in_two_ways_is_refused(refused):

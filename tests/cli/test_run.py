@@ -619,10 +619,13 @@ def test_options_and_their_rules_give_equal_settings(words):
     to_do = run_command.as_protect(release, asked_to_run)
     for name in OF_FILES:
         assert getattr(to_do, name) == getattr(options, name), name
+    # A rule that names a file is its path by now.
+    to_do.recode = [(column, str(rule)) for column, rule in to_do.recode]
+    assert to_do.recode == options.recode
 
 
 OF_FILES = (
     "file", "output", "record", "record_public", "report",
     "report_public", "shuffle", "renumber", "guard_formulas",
-"allow_unsafe", "recode",
+    "allow_unsafe",
 )  # fmt: skip

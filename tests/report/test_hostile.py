@@ -152,9 +152,7 @@ PLACES = {
     "stage": lambda text: page(
         dict.fromkeys([text, "after"], labelled("a")), title="T", unsafe={text: 1}
     ),
-    "suppressed column": lambda text: plain(
-        suppression={"variables": {text: {"suppressed": 1, "share": 0.5}}}
-    ),
+    "suppressed column": lambda text: plain(suppressed={text: 1}),
     "setting": lambda text: plain(facts=[(text, 1)]),
     "value of a setting": lambda text: plain(facts=[("a", text)]),
     "line of a long setting": lambda text: plain(facts=[("a", f"{text}\n" * 20)]),
@@ -170,8 +168,7 @@ PLACES = {
     "why a leak is accepted": lambda text: plain(leaks=[leak(accepted=text)]),
     "column that was not examined": lambda text: plain(not_examined=["a", text]),
     "label of a column": lambda text: plain(
-        labels=Labels({"k": text}),
-        suppression={"variables": {"k": {"suppressed": 1, "share": 0.5}}},
+        labels=Labels({"k": text}), suppressed={"k": 1}
     ),
     "treated column": lambda text: protection_page(treated(text), title="T"),
     "public treated column": lambda text: public_protection_page(treated(text)),
