@@ -553,3 +553,16 @@ def test_progress_is_told(files):
     assert "counting claims" in lines
     assert "guessing job" in lines
     assert sum("reading" in line for line in lines) == 3
+
+
+def test_exact_values_of_single_people_are_in_the_verdict():
+    rng = np.random.default_rng(4)
+    sex, income = rng.integers(0, 2, 300), np.arange(300) * 37.0 + 500
+    original = {"sex": sex, "income": income}
+    order = rng.permutation(300)
+    released = {"sex": rng.permutation(sex), "income": income[order]}
+    found = audit(original, released, ["sex"], numeric=["income"])
+    assert found.more_than_others == ()
+    assert found.verdict.endswith("Exact values of single people are released: income.")
+    drawn = {**released, "income": np.round(income[order], -2) + 1}
+    assert "Exact" not in audit(original, drawn, ["sex"], numeric=["income"]).verdict
