@@ -152,7 +152,7 @@ def test_a_recoding_is_taken_away(bench):
 def test_a_treated_number_does_not_slow_the_preview(bench):
     bench.change("treated", treat={"INCOME": "round:100"})
     recode.preview(bench, form(bench, "AGE", way="round", base="5"))
-    assert all(one.treated is None for one, _ in bench._kept["prepared"].values())
+    assert all(one.treated is None for one in bench._kept["prepared"].values())
     bench.change("weights", treat={"WEIGHT": "share-weights:5"})
     seen = recode.preview(bench, form(bench, "AGE", way="round", base="5"))
     apply(bench, "AGE", way="round", base="5")
