@@ -70,7 +70,7 @@ class Study:
     kind: str  # "tables" or "models"
     asked: Any  # the columns, or the formula
     found: Comparison | None  # with this table or model alone
-    error: str = ""  # why there is no result
+    error: str = ""  # why the study failed
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def _release(file: Path, reading: Reading | None) -> Release:
             )
         return Release.read(file)
     if not file.exists():
-        raise FileNotFoundError(f"{file}: there is no such file")
+        raise FileNotFoundError(f"{file}: the file does not exist")
     data: dict[str, object] = {"file": file.name}
     if reading is not None and not usual:
         rules = Release.of(file.name, ["x"], k=FIRST_K, reading=_beside(reading, file))

@@ -1,6 +1,6 @@
-"""Properties whose type is that of the frame which data become, see the stub file.
+"""Properties that have the type of the frame that data become.
 
-Type checkers read ``frame_types.pyi``; at run time nothing of the types is left.
+Type checkers read ``frame_types.pyi``; at run time these are plain properties.
 """
 
 from __future__ import annotations

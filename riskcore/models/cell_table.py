@@ -686,7 +686,7 @@ class CellTable:
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
         """Yield positions of cells here and there, and their numbers, there and here.
 
-        Cells match where the numbers agree: in all keys of which neither has any value.
+        Cells match where the numbers agree in all keys that both have a value of.
         """
         columns = self._columns_of(other)
         pairs = product(self.patterns(), [*other.patterns()])

@@ -840,7 +840,7 @@ class Release:
             raise FileNotFoundError(str(rules_error)) from None
 
     def _place_of(self, message: str) -> Place:
-        """Return where the rules name the column that a message says is none."""
+        """Return where the rules name the column that does not exist."""
         named = re.search("no column '([^']+)'", message)
         if named is None:
             return ()

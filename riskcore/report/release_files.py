@@ -58,8 +58,8 @@ class ReleaseFiles:
     """The files of a release that were written, and what was found in them.
 
     ``figures`` are the facts of the protection and the verdict on the file as written,
-    ready for JSON. Without a safe file there is no record, and ``refused`` says why if
-    one was wanted. ``reports`` for internal use are one for each set of keys.
+    ready for JSON. Without a safe file no record is written, and ``refused`` says why
+    if one was wanted. ``reports`` for internal use are one for each set of keys.
     """
 
     figures: dict[str, Any]

@@ -81,7 +81,7 @@ def refuse_existing(path: Path, overwrite: bool) -> None:
 
 
 def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
-    """Refuse files to be written that are sources, or the same but for case."""
+    """Refuse output files that are sources, or differ in case alone."""
     read = [source for source in sources if source.exists()]
     seen: set[str] = set()
     for target in targets:

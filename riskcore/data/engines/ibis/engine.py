@@ -119,7 +119,7 @@ class Ibis(base.Engine):
         return self.native.select(**columns)
 
     def send(self, table: Any) -> Any:
-        """Return a frame as a table in memory, of which ibis does not print rows."""
+        """Return a frame as a table in memory, whose rows ibis does not print."""
         memtable = import_module("ibis").memtable(table.to_arrow())
         node = memtable.op()
         kind = type(node.data)
