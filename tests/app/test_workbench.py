@@ -294,7 +294,7 @@ def test_candidates_for_trials_stay_in_the_rules(survey, tmp_path):
 
 
 def test_what_is_not_a_survey_file_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such file"):
+    with pytest.raises(FileNotFoundError, match="does not exist"):
         open_workbench(tmp_path / "nobody.csv")
     (tmp_path / "x.toml").write_text("format = 1\n[safe]\nk = 'three'\n")
     with pytest.raises(ValueError, match=r"x\.toml:3:1"):
