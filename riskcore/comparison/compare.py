@@ -45,7 +45,7 @@ from riskcore.data.columns import (
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding, with_bounds
-from riskcore.data.recoding_words import recoding_of
+from riskcore.data.recoding_words import recoding_for
 from riskcore.data.source import Source
 
 __all__ = [
@@ -235,7 +235,7 @@ def _rules(
     rules = {}
     for name, rule in mapping.items():
         if isinstance(rule, PATHS):
-            rule = recoding_of(rule, source.variables.get(name))
+            rule = recoding_for(name, rule, source.variables.get(name))
         if not isinstance(rule, Recoding):
             raise TypeError(
                 f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "

@@ -48,6 +48,21 @@ def recoding_of(
     return _MAKERS[kind](words)
 
 
+def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
+    """Return the recoding of a variable, whose errors name the rule in words."""
+    try:
+        return recoding_of(rule, variable)
+    except FileNotFoundError as error:
+        said = str(error)
+        if error.filename is not None:
+            said = f"{error.filename}: {error.strerror}"
+        raise FileNotFoundError(f"recodings of {name!r}: {said}") from None
+    except (TypeError, ValueError) as error:
+        if isinstance(rule, str) and is_rule(rule):
+            raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None
+        raise
+
+
 def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
     """Return the file that a recoding was or will be read from, or None."""
     if isinstance(rule, str) and is_rule(rule):

@@ -124,7 +124,7 @@ def test_files_are_found_beside_the_rules(bench):
     [
         ({"way": "text", "rule": "from:30,15=a"}, "breaks must increase"),
         ({"way": "truncate", "drop": "9"}, "truncation by 9 leaves nothing"),
-        ({"way": "file", "path": "none.grc"}, "No such file"),
+        ({"way": "file", "path": "none.grc"}, "neither a file nor a rule"),
         ({"way": "merge", "map": "3"}, "'3' is not OLD=NEW"),
         ({"way": "merge", "pick": "1"}, "give the code"),
         ({"way": "merge", "pick": "1", "new": "a,b"}, "write a recode file"),

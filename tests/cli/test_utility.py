@@ -119,7 +119,10 @@ def test_without_the_recoding_a_warning_stands_in_the_text(run):
         (f"{ROLES} --model INCOME", "need one ~"),
         (f"{ROLES} --model 'REGION ~ SEX'", "'REGION' has 7 categories"),
         (f"{ROLES} --table 'SEX x SEX'", "name different columns"),
-        (f"{COMPARE} {WEIGHTED} --recode AGE=from:x", "AGE=from:x"),
+        (
+            f"{COMPARE} {WEIGHTED} --recode AGE=from:x",
+            "AGE': 'from:x': 'x' is not a number",
+        ),
     ],
 )
 def test_refusals(refused, line, message):

@@ -26,7 +26,7 @@ from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, with_bounds
-from riskcore.data.recoding_words import is_rule, recoding_of, rule_file
+from riskcore.data.recoding_words import recoding_for, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings.kinds import DERIVED
 from riskcore.protection.settings.settings_table import (
@@ -583,7 +583,7 @@ class Settings:
             "weight": weight,
             "household": household,
             "recodings": {
-                name: _recoding_of(name, rule, declared.get(name))
+                name: recoding_for(name, rule, declared.get(name))
                 for name, rule in recodings.items()
             },
             "related": _related(asked["related"], source, names, weight, household),
@@ -640,21 +640,6 @@ class Settings:
             )
         except OverflowError as error:
             raise ValueError(f"settings: {error}") from None
-
-
-def _recoding_of(name: Any, rule: Any, variable: Variable | None) -> Recoding:
-    """Return the recoding of a variable, whose errors name the rule in words."""
-    try:
-        return recoding_of(rule, variable)
-    except FileNotFoundError as error:
-        said = str(error)
-        if error.filename is not None:
-            said = f"{error.filename}: {error.strerror}"
-        raise FileNotFoundError(f"recodings of {name!r}: {said}") from None
-    except (TypeError, ValueError) as error:
-        if isinstance(rule, str) and is_rule(rule):
-            raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None
-        raise
 
 
 def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...]]:
