@@ -46,7 +46,7 @@ from riskcore.disclosure.audit_result import Audit as Audit
 from riskcore.disclosure.checked import Checked as Checked
 from riskcore.protection.check import check as check
 from riskcore.protection.protect import protect as protect
-from riskcore.protection.rules import Release as Release
+from riskcore.protection.release_toml import Release as Release
 from riskcore.protection.result import Protected as Protected
 from riskcore.protection.trials import Trials as Trials
 from riskcore.protection.trials import grid as grid

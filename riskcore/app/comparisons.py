@@ -14,8 +14,8 @@ from riskcore.app.history import History
 from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
 from riskcore.common.progress import Lines
 from riskcore.comparison.compare import Comparison
+from riskcore.protection.release_toml import Release
 from riskcore.protection.result import Protected
-from riskcore.protection.rules import Release
 from riskcore.protection.trials import Trial, Trials
 from riskcore.report.utility_view import MOST_RECORDS, too_long
 

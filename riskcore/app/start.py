@@ -11,7 +11,7 @@ from riskcore.app.texts import said
 from riskcore.app.workbench import FIRST_K, Workbench
 from riskcore.common.toml_text import toml_of
 from riskcore.data.files.reading import Reading
-from riskcore.protection.rules import Release
+from riskcore.protection.release_toml import Release
 
 
 def open_workbench(

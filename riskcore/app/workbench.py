@@ -25,8 +25,8 @@ from riskcore.common.settings import ANY, ORDERED
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.coded import doubtful_codes
 from riskcore.data.columns import code_column
+from riskcore.protection.release_toml import Release
 from riskcore.protection.result import Protected
-from riskcore.protection.rules import Release
 
 if TYPE_CHECKING:
     from riskcore.protection.leaks.examination import Examination

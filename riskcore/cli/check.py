@@ -34,7 +34,7 @@ from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 if TYPE_CHECKING:
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
 
 _CHECK = """\
 Check whether a released file keeps its goals, by the settings it was made by.
@@ -262,7 +262,7 @@ def _release(options: argparse.Namespace) -> Release | None:
     """Return the file of rules, which names the file to check if no option does."""
     if options.rules is None:
         return None
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
 
     for name in ("keys", "weight", "household", "of_record", "print_rules"):
         if getattr(options, name):

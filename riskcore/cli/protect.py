@@ -44,7 +44,7 @@ from riskcore.protection.settings.settings_table import (
 
 if TYPE_CHECKING:
     from riskcore.protection.release.record import Record
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
     from riskcore.protection.settings.settings import Settings
     from riskcore.report.release_files import ReleaseFiles
 

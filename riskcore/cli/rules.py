@@ -13,7 +13,7 @@ from riskcore.cli.terminal import Progress
 from riskcore.protection.settings.settings_table import ProtectSettings
 
 if TYPE_CHECKING:
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
 
 
 def add_print_rules(command: Any) -> None:
@@ -72,7 +72,7 @@ def rules_of(
     data: bool = True,
 ) -> Release:
     """Return the rules of some settings, with the files that the options name."""
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
     from riskcore.protection.settings.rules_table import CHECKED
 
     checks = set() if data else {*CHECKED}

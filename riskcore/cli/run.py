@@ -14,7 +14,7 @@ from riskcore.cli.rules import files_of
 from riskcore.cli.settings import option_of
 
 if TYPE_CHECKING:
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
 
 _RUN = """\
 Make a safe file by a file of rules, as riskcore protect does by its options: protect,
@@ -106,7 +106,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.release.record import read_record
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
     from riskcore.protection.settings.rules_table import schema
 
     if options.schema:

@@ -36,7 +36,7 @@ from riskcore.protection.settings.settings_table import (
 
 if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
 
 _TRY = """\
 Try several protections of a file: what risk each leaves, and what it costs.
@@ -225,7 +225,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         if options.file is None or options.keys is None:
             raise ValueError("give FILE and --keys, or --rules with a file of rules")
         return None
-    from riskcore.protection.rules import Release
+    from riskcore.protection.release_toml import Release
 
     stated_names = ("keys", "weight", "candidate", "costs", "script", "output")
     for name in (*stated_names, *_OF_ALL, *_LAYOUT):

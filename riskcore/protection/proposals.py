@@ -10,7 +10,7 @@ from pathlib import Path
 from riskcore.assessment.describe import DescribedColumn, Description
 from riskcore.common.words import printable
 from riskcore.data.source import Source
-from riskcore.protection.rules import Release
+from riskcore.protection.release_toml import Release
 
 # The goal of k-anonymity that is proposed.
 _K = 3

@@ -8,8 +8,8 @@ import pytest
 
 import riskcore
 from riskcore.data.files import formats
+from riskcore.protection.release_toml import Release
 from riskcore.protection.result import UnsafeError
-from riskcore.protection.rules import Release
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -34,9 +34,7 @@ from riskcore.data.files.replace import (
     refuse_sources,
     replacing_all,
 )
-from riskcore.data.files.sas import SasFile
-from riskcore.data.files.spss import SpssFile
-from riskcore.data.files.stata import StataFile
+from riskcore.data.files.spss_stata_sas import SasFile, SpssFile, StataFile
 
 __all__ = [
     "FORMATS",

@@ -1,7 +1,13 @@
-"""What files of SPSS, Stata and SAS share: they have labels and user-missing codes.
+"""Files of SPSS, Stata and SAS: they have labels and user-missing codes.
 
-pyreadstat reads the numbers and text that they store. Here it is decided what these
-mean: which of them are missing, dates, times or whole numbers.
+pyreadstat reads and writes the numbers and text that they store. Here it is decided
+what these mean: which of them are missing, dates, times or whole numbers.
+
+Files of SAS are only read. pyreadstat writes no ``.sas7bdat`` that SAS opens, and in
+``.xpt`` it silently turns numbers beyond 7e75 into infinity and numbers below 5e-79
+into zero. The labels of codes are not in a ``.sas7bdat`` but in a catalog of formats: a
+file with the suffix ``.sas7bcat`` and the name of the data, or ``formats.sas7bcat``,
+which SAS makes in the folder of the data by default.
 """
 
 from __future__ import annotations
@@ -28,10 +34,22 @@ from riskcore.data.files.arrow import (
     is_text,
     table_of,
 )
-from riskcore.data.files.base_format import Format, Header, Writing, distinct
+from riskcore.data.files.base_format import (
+    Format,
+    Header,
+    Writing,
+    distinct,
+    suffix_of,
+)
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels, code_text
-from riskcore.data.files.record_count import RecordCount
+from riskcore.data.files.record_count import (
+    RecordCount,
+    count_sas,
+    count_spss,
+    count_stata,
+    count_transport,
+)
 from riskcore.data.files.replace import Create
 
 _ROWS = 200_000  # records read at a time; a run can be interrupted in between
@@ -515,3 +533,296 @@ def _word(form: str) -> str:
         return form.replace("-", "")[:3]
     match = re.match(r"[A-Za-z_]+", form)
     return match[0].upper() if match else ""
+
+
+_SPSS_LONGEST_TEXT, _SPSS_LONGEST_NAME = 32_767, 64
+_SPSS_LONGEST_LABEL, _SPSS_LONGEST_VALUE_LABEL = 256, 120
+_SPSS_NAME = re.compile(r"[^\W\d_][\w.$#@]*")
+_SPSS_RESERVED = frozenset(
+    ("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")
+)
+_SPSS_TIME = 92, b"01 Jan 7000:00:00"  # the place of date and time in the header
+
+
+class SpssFile(LabelledFile):
+    """A file of SPSS, compressed or not."""
+
+    kind = "spss"
+    title = "SPSS"
+    suffixes = (".sav", ".zsav")
+    targets = (".sav", ".zsav")
+    reader, writer = "read_sav", "write_sav"
+    epoch = -141_428  # 1582-10-14
+    ticks, day = 1, 86_400
+    dates = frozenset(
+        ("DATE", "ADATE", "EDATE", "SDATE", "JDATE", "QYR", "MOYR", "WKYR")
+    )
+    times = frozenset(["DATETIME", "YMDHMS"])
+    date_format, time_format, whole_format = "DATE11", "DATETIME23.2", "F8.0"
+    # The least double is SPSS's own missing value, the next its LOWEST.
+    largest = float.fromhex("0x1.ffffffffffffdp+1023")
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        return count_spss(self.path)
+
+    @classmethod
+    def packing(cls, path: Path) -> dict[str, Any]:
+        """Return the options of the writer that set the compression of a file."""
+        zipped = suffix_of(path)[0] == ".zsav"
+        return {"compress": True} if zipped else {"row_compress": True}
+
+    @classmethod
+    def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
+        """Refuse names that are invalid in SPSS, or differ only in case."""
+        seen: dict[str, str] = {}
+        for name in names:
+            other = seen.setdefault(name.upper(), name)
+            if other != name:
+                raise ValueError(
+                    f"{path}: columns {other!r} and {name!r} differ only in case, "
+                    "which SPSS ignores; rename one, or write .parquet"
+                )
+            if own:
+                continue
+            if (
+                not _SPSS_NAME.fullmatch(name)
+                or len(name.encode()) > _SPSS_LONGEST_NAME
+                or name.upper() in _SPSS_RESERVED
+            ):
+                raise ValueError(
+                    f"{path}: column {name!r}: a name in SPSS is a letter and then "
+                    "letters, digits and any of . _ $ # @, of "
+                    f"{_SPSS_LONGEST_NAME} bytes at most, not a reserved word; rename "
+                    "it, or write .parquet"
+                )
+
+    @classmethod
+    def check_text(cls, text: str) -> None:
+        """Refuse text that SPSS would cut."""
+        super().check_text(text)
+        if text.endswith(" "):
+            raise ValueError(
+                "has text that ends with a blank, which SPSS removes; recode it, or "
+                "write .parquet"
+            )
+        if len(text.encode()) > _SPSS_LONGEST_TEXT:
+            raise ValueError(f"has text of more than {_SPSS_LONGEST_TEXT:,} bytes")
+
+    @classmethod
+    def describe(
+        cls,
+        labels: Labels,
+        formats: Mapping[str, str],
+        values: Mapping[str, Mapping[Any, str]],
+    ) -> dict[str, Any]:
+        """Return the options of the writer that describe the columns."""
+
+        def code_of(code: Any) -> Any:
+            return code if isinstance(code, str) else float(code)
+
+        return {
+            "column_labels": _cut(labels.variables, _SPSS_LONGEST_LABEL),
+            "variable_value_labels": {
+                name: _cut(
+                    {code_of(code): text for code, text in own.items()},
+                    _SPSS_LONGEST_VALUE_LABEL,
+                )
+                for name, own in values.items()
+                if own
+            },
+            "missing_ranges": {
+                name: [
+                    low if isinstance(low, str) else {"lo": low, "hi": high}
+                    for low, high in ranges
+                ]
+                for name, ranges in labels.missing.items()
+            },
+            "variable_measure": dict(labels.measures),
+            "variable_format": dict(formats),
+        }
+
+    @classmethod
+    def reset_time(cls, file: IO[bytes]) -> None:
+        """Put the same time into every file."""
+        place, time = _SPSS_TIME
+        file.seek(place)
+        file.write(time)
+        file.flush()
+        file.seek(0, 2)
+
+
+def _cut(labels: Mapping[Any, str], longest: int) -> dict[Any, str]:
+    """Return labels cut to a number of bytes, between letters."""
+    return {
+        name: text.encode()[:longest].decode(errors="ignore")
+        for name, text in labels.items()
+    }
+
+
+_STATA_LONGEST_NAME, _STATA_LONGEST_LABEL = 32, 80
+_STATA_NAME = re.compile(r"[^\W\d]\w*")
+_STATA_RESERVED = frozenset((
+    "_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int",
+    "long", "_n", "_N", "_pi", "_pred", "_rc", "_skip", "strL", "using", "with",
+))  # fmt: skip
+_STATA_LABELLED = 2_147_483_620  # the largest whole number that may have a label
+_STATA_TIME = b"01 Jan 1970 00:00"
+
+
+class StataFile(LabelledFile):
+    """A file of Stata."""
+
+    kind = "stata"
+    title = "Stata"
+    suffixes = (".dta",)
+    targets = (".dta",)
+    reader, writer = "read_dta", "write_dta"
+    epoch = -3653  # 1960-01-01
+    ticks, day = 1000, 1
+    dates = frozenset(("%td", "%d"))
+    times = frozenset(("%tc",))
+    date_format, time_format, whole_format = "%td", "%tc", "%12.0g"
+    # Larger numbers are missing values: 2^1023 is ".".
+    largest = float.fromhex("0x1.fffffffffffffp+1022")
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        return count_stata(self.path)
+
+    @classmethod
+    def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
+        """Refuse names that are invalid in Stata."""
+        for name in () if own else names:
+            if (
+                not _STATA_NAME.fullmatch(name)
+                or len(name) > _STATA_LONGEST_NAME
+                or name in _STATA_RESERVED
+                or re.fullmatch(r"str\d+", name)
+            ):
+                raise ValueError(
+                    f"{path}: column {name!r}: a name in Stata is a letter or _ and "
+                    "then letters, digits and _, of "
+                    f"{_STATA_LONGEST_NAME} characters at most, not a reserved word; "
+                    "rename it, or write .parquet"
+                )
+
+    @classmethod
+    def describe(
+        cls,
+        labels: Labels,
+        formats: Mapping[str, str],
+        values: Mapping[str, Mapping[Any, str]],
+    ) -> dict[str, Any]:
+        """Return the options of the writer that describe the columns."""
+
+        def can_have_label(code: Any) -> bool:
+            is_number = not isinstance(code, str)
+            return is_number and code == int(code) and abs(code) <= _STATA_LABELLED
+
+        whole = {
+            name: {int(code): own[code] for code in own if can_have_label(code)}
+            for name, own in values.items()
+        }
+        return {
+            "column_labels": {
+                name: text[:_STATA_LONGEST_LABEL]
+                for name, text in labels.variables.items()
+            },
+            "variable_value_labels": {name: own for name, own in whole.items() if own},
+            "variable_format": dict(formats),
+        }
+
+    @classmethod
+    def reset_time(cls, file: IO[bytes]) -> None:
+        """Put the same time into every file."""
+        with open(file.name, "rb") as written:
+            begin = written.read(1024)
+        mark = b"<timestamp>"
+        place = begin.index(mark) + len(mark)
+        if begin[place] != len(_STATA_TIME):
+            raise ValueError("the header of the Stata file has an odd time")
+        file.seek(place + 1)
+        file.write(_STATA_TIME)
+        file.flush()
+        file.seek(0, 2)
+
+
+_SAS_CATALOG = ".sas7bcat"
+# The width in ``SEX8.`` or ``AMOUNT8.2``; no name of a format ends in a digit.
+_SAS_WIDTH = re.compile(r"\d*\.?\d*$")
+
+
+class SasFile(LabelledFile):
+    """A file of SAS, in its own format or for transport."""
+
+    kind = "sas"
+    title = "SAS"
+    suffixes = (".sas7bdat", ".xpt")
+    epoch = -3653  # 1960-01-01
+    ticks, day = 1, 1
+    dates = frozenset((
+        "DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "B8601DA",
+        "WEEKDATE", "WEEKDATX", "WORDDATE", "WORDDATX", "JULIAN",
+    ))  # fmt: skip
+    times = frozenset(["DATETIME", "E8601DT", "B8601DT"])
+
+    @property
+    def is_transport(self) -> bool:
+        """Whether the file is one for transport."""
+        return suffix_of(self.path)[0] == ".xpt"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options to read special missing values, which transport files cannot have."""
+        return {} if self.is_transport else super().options
+
+    @property
+    def reader(self) -> str:
+        """Name of the function of pyreadstat that reads such files."""
+        return "read_xport" if self.is_transport else "read_sas7bdat"
+
+    def count(self) -> RecordCount:
+        """Return the number of records by the layout of the file."""
+        return (count_transport if self.is_transport else count_sas)(self.path)
+
+    @cached_property
+    def catalog(self) -> Path | None:
+        """The catalog of formats next to the file."""
+        if self.is_transport:
+            return None
+        own = self.path.with_suffix(_SAS_CATALOG)
+        paths = (own, own.with_name(f"formats{_SAS_CATALOG}"))
+        return next((path for path in paths if path.is_file()), None)
+
+    def format(self) -> Format:
+        """Return how the file is written; the catalog is one of its files."""
+        files = () if self.catalog is None else (self.path, self.catalog)
+        return replace(super().format(), files=files)
+
+    def value_labels(self, about: Any) -> Mapping[str, Mapping[Any, str]]:
+        """Return the labels of the codes of each column, from the catalog."""
+        if self.catalog is None:
+            return super().value_labels(about)
+        from pyreadstat import read_sas7bcat
+
+        try:
+            _, catalog = read_sas7bcat(str(self.catalog), output_format="dict")
+        except parser_errors() as error:
+            raise ValueError(f"{self.catalog}: {error}") from None
+        labels_by_column = {}
+        for name, form in about.original_variable_types.items():
+            labels = catalog.value_labels.get(_SAS_WIDTH.sub("", form or "").upper())
+            if labels:
+                labels_by_column[name] = labels
+        return labels_by_column
+
+    @classmethod
+    def is_target(cls, path: Path, like: Format | None) -> bool:
+        """Refuse files of SAS, and name the formats that can be written."""
+        if cls.is_named(path):
+            raise ValueError(
+                f"{path}: SAS files can be read, not written; write .dta or .sav, "
+                "which SAS imports with their labels, or .csv"
+            )
+        return False

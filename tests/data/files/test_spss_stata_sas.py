@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from riskcore import Reading, Recoding, assess, protect
 from riskcore.cli import main
-from riskcore.data.files import formats
+from riskcore.data.files import formats, spss_stata_sas
 from riskcore.data.files.record_count import RecordCount
 from riskcore.data.source import Source
 from riskcore.protection.release.readback import ReadBackError
@@ -68,7 +68,7 @@ def sas(tmp_path, monkeypatch):
     monkeypatch.setattr(pyreadstat, "read_sas7bdat", data)
     monkeypatch.setattr(pyreadstat, "read_sas7bcat", catalog)
     records = RecordCount(2, stated=True)
-    monkeypatch.setattr("riskcore.data.files.sas.count_sas", lambda path: records)
+    monkeypatch.setattr(spss_stata_sas, "count_sas", lambda path: records)
     path = tmp_path / "survey.sas7bdat"
     path.write_bytes(b"by SAS")
     return path, read
