@@ -127,13 +127,8 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         f = self.cells.sample_frequency.astype(np.float64)
         return risk_of(self.method, f, self.cells.population_frequency)
 
-    @property
-    def distribution(self) -> RiskDistribution:
-        """The distribution of the individual risk over records, for thresholds."""
-        return self._distribution
-
     @cached_property
-    def _distribution(self) -> RiskDistribution:
+    def distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
         return RiskDistribution(self.cell_risk, self.cells.records)
 
@@ -780,7 +775,7 @@ class HeldAssessment(Assessment[DataT_co]):
             cells_above=None if above is None else cells_above,
         )
 
-    @property
+    @cached_property
     def distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
         return self.tallied
