@@ -35,7 +35,6 @@ from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.core.risk.household import Households, households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells, incomplete_of, refuse_taken, with_results
-from riskcore.data.cells_to_records import spread
 from riskcore.data.engine_cells import MANY_CELLS, HeldCells, riskiest, tally
 from riskcore.data.engines.base import Counted
 from riskcore.data.frame_types import DataT_co, OfData, frame
@@ -128,13 +127,8 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         f = self.cells.sample_frequency.astype(np.float64)
         return risk_of(self.method, f, self.cells.population_frequency)
 
-    @property
-    def distribution(self) -> RiskDistribution:
-        """The distribution of the individual risk over records, for thresholds."""
-        return self._distribution
-
     @cached_property
-    def _distribution(self) -> RiskDistribution:
+    def distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
         return RiskDistribution(self.cell_risk, self.cells.records)
 
@@ -431,12 +425,13 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of the given cells as columns."""
         cells = self.cells
-        results = spread(
-            cell,
+        figures_of_cells = (
             cells.sample_frequency,
             cells.population_frequency,
+            cells.sampling_fraction,
             self.cell_risk,
         )
+        results = (figure[cell] for figure in figures_of_cells)
         columns = dict(zip(RECORD_COLUMNS, results, strict=False))
         if self.unique is not None:
             columns[UNIQUE_COLUMN] = self.unique[cell]
@@ -780,7 +775,7 @@ class HeldAssessment(Assessment[DataT_co]):
             cells_above=None if above is None else cells_above,
         )
 
-    @property
+    @cached_property
     def distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
         return self.tallied

@@ -64,22 +64,12 @@ def equal_distance(distributions: Distributions) -> Reals:
 
     This is the earth mover's distance if any two values have the distance 1.
     """
-    distance = np.empty(len(distributions.begin) - 1)
-
-    def measure(start: int, stop: int) -> None:
-        equal_distances(
-            distributions.begin,
-            distributions.value,
-            distributions.number,
-            start,
-            stop,
-            distributions.total,
-            float(distributions.total.sum()),
-            distance,
-        )
-
-    _in_parts(len(distance), measure)
-    return distance
+    K, number = len(distributions.begin) - 1, distributions.number
+    cell = np.repeat(np.arange(K), np.diff(distributions.begin))
+    n, N = np.bincount(cell, number, K), float(distributions.total.sum())
+    above = number * N - distributions.total[distributions.value] * n[cell]
+    with np.errstate(invalid="ignore"):  # nan for a cell without values
+        return np.asarray(np.bincount(cell, np.maximum(above, 0.0), K) / (n * N))
 
 
 def ordered_distance(distributions: Distributions) -> Reals:
@@ -175,30 +165,6 @@ def measure_cells(
                 l_largest = l
                 break
         recursive[cell] = l_largest
-
-
-@native("int64*, int64*, float64*, int64, int64, float64*, float64, float64*")
-def equal_distances(
-    begin: Any,
-    value: Any,
-    number: Any,
-    start: int,
-    stop: int,
-    total: Any,
-    N: float,
-    distance: Any,
-) -> None:
-    """Write half the sum of |p - q| over the values."""
-    for cell in range(start, stop):
-        n = 0.0
-        for i in range(begin[cell], begin[cell + 1]):
-            n += number[i]
-        above = 0.0
-        for i in range(begin[cell], begin[cell + 1]):
-            difference = number[i] * N - total[value[i]] * n
-            if difference > 0.0:
-                above += difference
-        distance[cell] = above / (n * N) if n > 0.0 else np.nan
 
 
 @native("int64*, int64*, float64*, int64, int64, float64*, float64*, int64, float64*")

@@ -26,7 +26,7 @@ from riskcore.data.unsigned import Codes, load
 MOST_KEYS = 64
 # Instead of the place where the members of a group go.
 _SINGLE, _DROPPED = -1, -2
-_CODES = 3  # in the array of sizes, the start of the codes of a group
+_CODES = 2  # in the array of sizes, the start of the codes of a group
 # A search may look this often at cells and their known sets: ten minutes to an hour.
 MOST_LOOKS = 1e11
 LOOKS_OF_SET = 500  # further cost of a set of keys, in looks
@@ -84,6 +84,52 @@ def minimal_uniques(
     return MinimalUniques(cell[by_cell], keys[by_cell])
 
 
+class Splitter:
+    """Splits groups of members by the codes of one more column.
+
+    ``alone`` is 1 for members that count as single when they are left alone; a group
+    without such members is dropped.
+    """
+
+    def __init__(self, alone: NDArray[np.uint8], levels: int) -> None:
+        self.alone = alone
+        self.counter = np.zeros(2 * levels, np.int64)
+        self.single = np.empty(len(alone), np.int32)
+        # Numbers of groups and of single members; then room for a group's codes.
+        self.sizes = np.zeros(_CODES + levels, np.int64)
+
+    def split(
+        self,
+        column: Codes,
+        members: NDArray[np.int32],
+        begin: NDArray[np.int64],
+        deeper: bool = True,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+        """Return the members of the groups, where these begin, and single members.
+
+        Without ``deeper`` single members alone are sought, and no group is kept.
+        """
+        to_members = np.empty(len(members), np.int32)
+        to_begin = np.empty(len(members) // 2 + 2, np.int64)
+        split_groups(
+            column.ctypes.data,
+            column.itemsize,
+            members,
+            begin,
+            len(begin) - 1,
+            self.alone,
+            self.counter,
+            int(deeper),
+            to_members,
+            to_begin,
+            self.single,
+            self.sizes,
+        )
+        groups, singles = self.sizes[:2].tolist()
+        to_begin = to_begin[: groups + 1]
+        return to_members[: to_begin[-1]], to_begin, self.single[:singles]
+
+
 class Search:
     """The walk through the sets of keys, in the order of their bit patterns.
 
@@ -100,17 +146,12 @@ class Search:
     ) -> None:
         K = len(frequency)
         self.columns, self.max_size = columns, max_size
-        self.alone = (frequency == 1).astype(np.uint8)
-        self.counter = np.zeros(2 * max(levels), np.int64)
-        self.single = np.empty(K, np.int32)
+        self.splitter = Splitter((frequency == 1).astype(np.uint8), max(levels))
         self.last = np.full(K, -1, np.int64)
         self.before = np.empty(K, np.int64)
         self.keys = np.empty(K, np.uint64)
         self.cell = np.empty(K, np.int32)
-        # Numbers of groups, single cells and found sets; then room for a group's codes.
-        self.sizes = np.zeros(_CODES + max(levels), np.int64)
-        # Room for the groups of each depth: members, and where each group begins.
-        self.room: list[tuple[NDArray[np.int32], NDArray[np.int64]]] = []
+        self.pairs = np.zeros(1, np.int64)  # of a cell and a set, found so far
         members = np.arange(K, dtype=np.int32)
         self.start = members, np.array([0, K], np.int64)
 
@@ -119,7 +160,7 @@ class Search:
         self.progress = progress
         self.whole = _sets(len(self.columns), self.max_size)
         self.done = self.reported = 0
-        self._extend(0, len(self.columns), 0, *self.start, 1)
+        self._extend(0, len(self.columns), 0, *self.start)
 
     def _report(self, sets: int) -> None:
         """Count sets that are done, and report progress now and then."""
@@ -153,51 +194,26 @@ class Search:
         paths = [self._path(draw, max_size) for _ in range(_PROBES)]
         looks, found = (sum(column) / _PROBES for column in zip(*paths, strict=True))
         # Each set that is found is compared with all earlier ones.
-        return float(looks + found * found / (2 * max(int(self.alone.sum()), 1)))
+        return float(
+            looks + found * found / (2 * max(int(self.splitter.alone.sum()), 1))
+        )
 
     def _path(self, draw: random.Random, max_size: int) -> tuple[float, float]:
         """Estimate the looks and the sets found from one random path."""
-        (members, begin), groups, lowest = self.start, 1, len(self.columns)
+        (members, begin), lowest = self.start, len(self.columns)
         looks, found, weight = 0.0, 0.0, 1.0
         for size in range(1, max_size + 1):
-            looks += weight * lowest * (int(begin[groups]) + LOOKS_OF_SET)
+            looks += weight * lowest * (len(members) + LOOKS_OF_SET)
             below = [1.0 + _sets(bit, max_size - size) for bit in range(lowest)]
             bit = draw.choices(range(lowest), below)[0]
             weight *= sum(below) / below[bit]
-            records = int(begin[groups])
-            to = np.empty(records, np.int32), np.empty(records // 2 + 2, np.int64)
-            self._split(bit, members, begin, groups, True, *to)
-            (members, begin), groups, lowest = to, int(self.sizes[0]), bit
-            found += weight * int(self.sizes[1])
-            if groups == 0 or lowest == 0:
+            column = self.columns[bit]
+            members, begin, single = self.splitter.split(column, members, begin)
+            found += weight * len(single)
+            lowest = bit
+            if not len(members) or lowest == 0:
                 break
         return looks, found
-
-    def _split(
-        self,
-        bit: int,
-        members: NDArray[np.int32],
-        begin: NDArray[np.int64],
-        groups: int,
-        deeper: bool,
-        to_members: NDArray[np.int32],
-        to_begin: NDArray[np.int64],
-    ) -> None:
-        """Split groups by a key; write the results to ``sizes`` and ``single``."""
-        split_groups(
-            self.columns[bit].ctypes.data,
-            self.columns[bit].itemsize,
-            members,
-            begin,
-            groups,
-            self.alone,
-            self.counter,
-            int(deeper),
-            to_members,
-            to_begin,
-            self.single,
-            self.sizes,
-        )
 
     def _extend(
         self,
@@ -206,36 +222,23 @@ class Search:
         size: int,
         members: NDArray[np.int32],
         begin: NDArray[np.int64],
-        groups: int,
     ) -> None:
         """Visit the sets that extend a set, given its groups."""
-        records = int(begin[groups])
-        if len(self.room) <= size:
-            self.room.append(
-                (np.empty(records, np.int32), np.empty(records // 2 + 2, np.int64))
-            )
-        elif len(self.room[size][0]) < records:
-            self.room[size] = (
-                np.empty(records, np.int32),
-                np.empty(records // 2 + 2, np.int64),
-            )
-        to_members, to_begin = self.room[size]
         for bit in range(lowest):
             deeper = bit > 0 and size + 1 < self.max_size
-            self._split(bit, members, begin, groups, deeper, to_members, to_begin)
-            grown, single = int(self.sizes[0]), int(self.sizes[1])
-            self._note(self.single, single, keys | 1 << bit)
-            if deeper and grown:
-                self._extend(
-                    keys | 1 << bit, bit, size + 1, to_members, to_begin, grown
-                )
+            kept, starts, single = self.splitter.split(
+                self.columns[bit], members, begin, deeper
+            )
+            self._note(single, keys | 1 << bit)
+            if len(kept):
+                self._extend(keys | 1 << bit, bit, size + 1, kept, starts)
                 self._report(1)
             else:
                 self._report(1 + _sets(bit, self.max_size - size - 1))
 
-    def _note(self, single: NDArray[np.int32], number: int, keys: int) -> None:
+    def _note(self, single: NDArray[np.int32], keys: int) -> None:
         """Add a set to the records that are unique on it, if the set is minimal."""
-        need = int(self.sizes[2]) + number
+        need = int(self.pairs[0]) + len(single)
         if need > len(self.keys):
             room = max(need, 2 * len(self.keys))
             for name in ("before", "keys", "cell"):
@@ -245,18 +248,18 @@ class Search:
                 setattr(self, name, new)
         note_minimal(
             single,
-            number,
+            len(single),
             keys,
             self.last,
             self.before,
             self.keys,
             self.cell,
-            self.sizes,
+            self.pairs,
         )
 
     def found(self) -> tuple[NDArray[np.int32], Words]:
         """Return the cells and their sets, in the order in which they were found."""
-        number = int(self.sizes[2])
+        number = int(self.pairs[0])
         return self.cell[:number], self.keys[:number]
 
 
@@ -396,10 +399,10 @@ def note_minimal(
     before: Any,
     found_keys: Any,
     found_cell: Any,
-    sizes: Any,
+    pairs: Any,
 ) -> None:
     """Add a set to the cells on which none of its subsets is unique."""
-    at = sizes[2]
+    at = pairs[0]
     for i in range(number):
         cell = single[i]
         position = last[cell]
@@ -411,4 +414,4 @@ def note_minimal(
             before[at] = last[cell]
             last[cell] = at
             at += 1
-    sizes[2] = at
+    pairs[0] = at

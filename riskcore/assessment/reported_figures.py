@@ -8,13 +8,14 @@ declared once. The page for publication has rounded figures of its own.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from riskcore.assessment.beside import apart, which_to_believe
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
+from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable, shortened
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.core.risk.household import Households
@@ -531,3 +532,49 @@ def _rows(figure: Figure, stages: list[Plain], place: Place) -> Iterator[Row]:
             digits = place == "page"
             exact = figure.written(column, stages, "digits") if digits else shown
             yield Row(figure.title(stages, place), of, shown, exact)
+
+
+# Parts of a sheet
+
+# Least widths of thresholds and counts, so that the tables of most files line up.
+LEAST = (12, 11)
+# Parts without a title begin where titles do.
+UNTITLED = (2, 2)
+
+
+def target_parts(
+    figures: Plain, units: str, head: Sequence[tuple[str, str]] = ()
+) -> Iterator[Part]:
+    """Yield the figures of `UnitRisk.at_targets` as parts of a sheet."""
+    counts = [
+        *head,
+        *(
+            (f"{row['threshold']:.8g}", f"{row[units]:,}")
+            for row in figures[f"unsafe_{units}"]
+        ),
+    ]
+    title = f"{units.capitalize()} at or above a risk"
+    yield Part(title, rows=counts, sides="<>", least=LEAST)
+    for name in ("for_rate", "for_unsafe"):
+        if name in figures:
+            yield target_part(figures[name], units)
+
+
+def target_part(target: Plain, units: str) -> Part:
+    """Return the threshold for a rate or a number of unsafe units."""
+    of_rate = "rate" in target
+    goal = (
+        f"a re-identification rate of {percent(target['rate'])}"
+        if of_rate
+        else f"at most {counted(target['unsafe'], f'unsafe {units[:-1]}')}"
+    )
+    if target["threshold"] is not None:
+        answer = (
+            f"risk threshold {target['threshold']:.8g}; "
+            f"{units} at or above it: {target[units]:,}"
+        )
+    elif of_rate:
+        answer = "no threshold is needed, the rate of the file is low enough"
+    else:
+        answer = "only a risk threshold above the maximum risk"
+    return Part(sentences=[f"For {goal}: {answer}"], indents=UNTITLED)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import math
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from riskcore.assessment.cell_risk import Mask, Risks
 from riskcore.common import arguments
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.threshold import RiskDistribution
+
+# Risks at which a summary counts the unsafe units by default.
+THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 class UnitRisk:
@@ -188,6 +193,27 @@ class UnitRisk:
         (14, 26)
         """
         return self._uniques_interval(level)
+
+    def at_targets(
+        self, thresholds: Sequence[float], rate: float | None, unsafe: int | None
+    ) -> dict[str, Any]:
+        """Return the unsafe units at thresholds, and the thresholds for targets."""
+        units = f"{self._unit}s"
+        counts = [
+            {"threshold": float(t), units: self.unsafe_count(t)}
+            for t in thresholds or THRESHOLDS
+        ]
+        figures: dict[str, Any] = {f"unsafe_{units}": counts}
+        targets: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
+        for name, target in targets.items():
+            if target is not None:
+                threshold = self.risk_threshold(**{name: target})
+                figures[f"for_{name}"] = {
+                    name: target,
+                    "threshold": threshold if math.isfinite(threshold) else None,
+                    units: self.unsafe_count(threshold),
+                }
+        return figures
 
     def _risk_interval(self, level: float) -> tuple[float, float]:
         raise NotImplementedError

@@ -9,9 +9,7 @@ walk: deep levels of the tree hold few persons.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -20,10 +18,10 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, risk_of
-from riskcore.assessment.wave_kernels import add_members, add_risks, refine
+from riskcore.assessment.minimal_uniques import Splitter
 from riskcore.common.progress import Lines
-from riskcore.common.threads import in_parts, in_threads, usual_threads
-from riskcore.data.count import THREADED
+from riskcore.core.special.floats import two_sum
+from riskcore.data.count import sum_cells
 from riskcore.data.panel import Panel
 
 MOST_CHOICES = 1 << 20  # of waves
@@ -36,14 +34,6 @@ class Groups(NamedTuple):
 
     begin: Numbers  # of each group, and the end, shape (G + 1,)
     persons: NDArray[np.int32]
-
-    def parts(self) -> list[tuple[int, int]]:
-        """Return ranges of groups with about equally many persons, for threads."""
-        threads = 1 if len(self.persons) < THREADED else usual_threads()
-        shares = [len(self.persons) * k // threads for k in range(1, threads)]
-        inner = np.searchsorted(self.begin[:-1], shares).tolist()
-        ends = [0, *inner, len(self.begin) - 1]
-        return list(itertools.pairwise(ends))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,8 +61,8 @@ class WaveRisks:
 
 def choices_of(panel: Panel) -> Numbers:
     """Return the number of choices of each person."""
-    table = np.array(_binomials(len(panel.waves)), np.float64)
-    return table[panel.waves_of, panel.needed].astype(np.int64)
+    choices: Numbers = _binomials(len(panel.waves))[panel.waves_of, panel.needed]
+    return choices
 
 
 def refuse_too_many(panel: Panel) -> None:
@@ -105,7 +95,7 @@ def wave_risks(panel: Panel, method: Method, progress: Lines) -> WaveRisks:
     share = walk.unique / choices
     average = share * alone + (walk.highs + walk.lows) / choices
     largest = np.where(walk.unique > 0, np.maximum(alone, walk.largest), walk.largest)
-    k = 1 if walk.unique.any() else int(walk.least[0])
+    k = 1 if walk.unique.any() else walk.least
     return WaveRisks(
         choices,
         walk.unique,
@@ -123,13 +113,12 @@ class _Walk:
         self.waves = len(panel.waves)
         self.known = self.waves if panel.known is None else panel.known
         self.need = panel.needed
-        choose = np.array(_binomials(self.waves), np.float64)
-        self.choose = np.minimum(choose, 2.0**62).astype(np.int64).ravel()
+        self.choose = _binomials(self.waves)
         persons = len(panel)
         self.unique = np.zeros(persons, np.int64)
         self.highs, self.lows = np.zeros(persons), np.zeros(persons)
         self.largest = np.zeros(persons)
-        self.least = np.full(1, persons, np.int64)
+        self.least = persons
         # Choices of all waves of persons with fewer waves, and how they begin.
         short = np.unique(panel.taken[self.need < self.known]).tolist()
         self.short = set(short)
@@ -139,13 +128,15 @@ class _Walk:
             for w in range(self.waves)
             if kind >> w & 1
         }
-        cells = int(panel.code.max()) + 1
-        threads = usual_threads()
-        self.slots = [np.zeros(cells, np.int32) for _ in range(threads)]
+        everyone = np.ones(persons, np.uint8)
+        self.splitter = Splitter(everyone, int(panel.code.max()) + 1)
 
     def run(self) -> None:
         """Walk through all choices."""
         persons = len(self.panel)
+        if persons == 1:
+            self.unique += choices_of(self.panel)
+            return
         everyone = Groups(
             np.array([0, persons], np.int64), np.arange(persons, dtype=np.int32)
         )
@@ -169,85 +160,40 @@ class _Walk:
                 self._visit(groups, chosen, known_waves, later)
 
     def _refined(self, groups: Groups, known_waves: int, wave: int) -> Groups:
-        """Return the groups, split by the keys of a wave, without single persons."""
+        """Return the groups, split by the keys of a wave, without single persons.
+
+        Persons without a record in the wave drop out. A person who is alone is alone in
+        every choice of waves that goes on from here: these are counted.
+        """
         code = self.panel.code[wave]
-
-        def split(first: int, last: int, slot: NDArray[np.int32]) -> Groups:
-            members = int(groups.begin[last] - groups.begin[first])
-            kept_persons = np.empty(members, np.int32)
-            starts, counts = np.empty(members // 2 + 1, np.int64), np.zeros(1, np.int64)
-            refine(
-                code,
-                groups.begin,
-                groups.persons,
-                first,
-                last,
-                slot,
-                np.empty(members + 1, np.int64),
-                self.panel.taken,
-                self.need,
-                wave,
-                known_waves,
-                self.waves,
-                self.choose,
-                self.unique,
-                kept_persons,
-                starts,
-                counts,
-            )
-            begin = starts[: counts[0] + 1]
-            return Groups(begin, kept_persons[: begin[-1]])
-
-        parts = groups.parts()
-        slots = self.slots[: len(parts)]
-        return _joined(in_parts(len(parts), split, parts, slots))
+        members, begin, single = self.splitter.split(code, groups.persons, groups.begin)
+        more = self.need[single] - known_waves
+        counts = (code[single] > 0) & (more >= 0)
+        single, more = single[counts], more[counts]
+        left = np.bitwise_count(self.panel.taken[single] >> np.uint64(wave + 1))
+        self.unique[single] += self.choose[left, more]
+        present = code[members] > 0
+        if present.all():
+            return Groups(begin, members)
+        sizes = np.diff(begin)[present[begin[:-1]]]
+        return Groups(np.concatenate([[0], np.cumsum(sizes)]), members[present])
 
     def _assess(self, groups: Groups, known_waves: int) -> None:
-        """Add the risks of a choice to its persons."""
-        f, F = np.empty(len(groups.begin) - 1), np.empty(len(groups.begin) - 1)
-        parts = groups.parts()
-
-        def add(first: int, last: int) -> None:
-            add_members(
-                groups.begin, groups.persons, self.panel.weight, first, last, f, F
-            )
-
-        in_parts(len(parts), add, parts)
-        risk = risk_of(self.method, f, F)
-
-        def give(first: int, last: int) -> int:
-            least = self.least.copy()
-            add_risks(
-                groups.begin,
-                groups.persons,
-                risk,
-                self.need,
-                known_waves,
-                first,
-                last,
-                self.highs,
-                self.lows,
-                self.largest,
-                least,
-            )
-            return int(least[0])
-
-        self.least[0] = min(in_threads(len(parts), give, parts))
+        """Add the risks of a choice to the persons who need so many waves."""
+        begin, persons = groups
+        f, F = np.diff(begin), np.empty(len(begin) - 1)
+        sum_cells(begin, self.panel.weight[persons], 0, len(f), F)
+        group = np.repeat(np.arange(len(f)), f)
+        needy = self.need[persons] == known_waves
+        its, group = persons[needy], group[needy]
+        risk = risk_of(self.method, f, F)[group]
+        self.highs[its], error = two_sum(self.highs[its], risk)
+        self.lows[its] += error
+        self.largest[its] = np.maximum(self.largest[its], risk)
+        self.least = min(self.least, int(f[group].min(initial=self.least)))
 
 
-def _joined(parts: Iterable[Groups]) -> Groups:
-    """Return the groups of several parts together."""
-    pieces = list(parts)
-    if len(pieces) == 1:
-        return pieces[0]
-    begins, past = [np.zeros(1, np.int64)], 0
-    for piece in pieces:
-        begins.append(piece.begin[1:] + past)
-        past += len(piece.persons)
-    return Groups(np.concatenate(begins), np.concatenate([g.persons for g in pieces]))
-
-
-def _binomials(most: int) -> list[list[int]]:
-    """Return the binomial coefficients of 0 to ``most``."""
+def _binomials(most: int) -> Numbers:
+    """Return the binomial coefficients of 0 to ``most``, at most 64."""
     numbers = range(most + 1)
-    return [[math.comb(n, k) for k in numbers] for n in numbers]
+    return np.array([[math.comb(n, k) for k in numbers] for n in numbers], np.int64)

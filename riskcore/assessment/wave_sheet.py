@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from riskcore.assessment.reported_figures import METHOD_NAMES
+from riskcore.assessment.reported_figures import METHOD_NAMES, target_parts
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable
 
@@ -17,21 +17,7 @@ _ADVICE = (
 
 def sheet_of(figures: dict[str, Any]) -> Sheet:
     """Return the figures of `WaveAssessment.to_dict` as facts and tables."""
-    unsafe = [
-        (f"{row['threshold']:.8g}", f"{row['persons']:,}")
-        for row in figures["unsafe_persons"]
-    ]
-    parts = [
-        Part(
-            "Persons at or above a risk",
-            rows=[["risk", "persons"], *unsafe],
-            sides="<>",
-            least=(12, 11),
-        )
-    ]
-    for name in ("for_rate", "for_unsafe"):
-        if name in figures:
-            parts.append(_target(figures[name]))
+    parts = [*target_parts(figures, "persons", [("risk", "persons")])]
     if figures.get("by_known_waves"):
         parts.append(_by_waves(figures["by_known_waves"]))
     return Sheet("Assessment of a panel", _facts(figures), parts)
@@ -119,22 +105,6 @@ def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("expected population uniques", f"{figures['population_uniques']:,.6g}"),
         ("population model", f"{figures['population_model']}, {fitted}"),
     ]
-
-
-def _target(target: dict[str, Any]) -> Part:
-    """Return the threshold for a rate or a number of unsafe persons."""
-    goal = (
-        f"a re-identification rate of {100 * target['rate']:.6g} %"
-        if "rate" in target
-        else f"at most {counted(target['unsafe'], 'unsafe person')}"
-    )
-    outcome = "no threshold is reached"
-    if target["threshold"] is not None:
-        outcome = (
-            f"risk threshold {target['threshold']:.8g}; persons at or above it: "
-            f"{target['persons']:,}"
-        )
-    return Part(sentences=[f"For {goal}: {outcome}"], indents=(2, 2))
 
 
 def _by_waves(rows: Sequence[dict[str, Any]]) -> Part:

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from riskcore.assessment.wave_model import Intervals, ModelRisks
 
 RECORD_COLUMNS = ("individual_risk", "unique_share")
-THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 # With at most so many persons times sets of waves, a summary has a table by the number
 # of known waves.
 _TABLED = 1 << 24
@@ -319,7 +318,6 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             If a threshold or the rate is invalid.
         """
         risks = self.risks
-        goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
         figures: dict[str, Any] = {
             "records": self.n,
             "persons": self.persons,
@@ -340,19 +338,8 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             "reidentification_rate": self.reidentification_rate,
             "expected_reidentifications": self.expected_reidentifications,
             "max_risk": self.max_risk,
-            "unsafe_persons": [
-                {"threshold": float(t), "persons": self.unsafe_count(t)}
-                for t in thresholds or THRESHOLDS
-            ],
+            **self.at_targets(thresholds, rate, unsafe),
         }
-        for name, goal in goals.items():
-            if goal is not None:
-                threshold = self.risk_threshold(**{name: goal})
-                figures[f"for_{name}"] = {
-                    name: goal,
-                    "threshold": threshold if math.isfinite(threshold) else None,
-                    "persons": self.unsafe_count(threshold),
-                }
         if self.by_model is not None:
             return figures | self._model_figures(self.by_model)
         figures["weights_tell_little"] = self.weights_tell_little

@@ -24,13 +24,10 @@ class RiskCurve:
     unsafe: Counts  # records with risk >= threshold
     risk_below: Risks  # sum of the risks below the threshold, rounded to a double
     risk_below_rest: Risks  # the remainder of this sum
-    capped_rate: Risks  # g(t), the rate if larger risks were lowered to t
-    safe_rate: Risks  # the rate without the unsafe records
     complete: bool  # whether the thresholds are all distinct risks
     edges: Risks  # bounds of the classes of risk, shape (B + 1,)
     counts: Counts  # records in each class, which contains its lower bound
     n: int
-    max_risk: float
     rate: float
 
 
@@ -66,13 +63,10 @@ def risk_curve(
         unsafe=np.array([distribution.unsafe_count(t) for t in thresholds]),
         risk_below=np.array(below),
         risk_below_rest=np.array(rest),
-        capped_rate=np.array([distribution.capped_rate(t) for t in thresholds]),
-        safe_rate=np.array([distribution.safe_rate(t) for t in thresholds]),
         complete=complete,
         edges=edges,
         counts=class_counts(distribution, edges),
         n=distribution.n,
-        max_risk=distribution.max_risk,
         rate=distribution.reidentification_rate,
     )
 

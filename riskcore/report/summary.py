@@ -10,13 +10,11 @@ from typing import Any
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.reported_figures import Row, code, table, text_of
+from riskcore.assessment.unit_risk import THRESHOLDS
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.data.columns import Records, weights
 from riskcore.data.source import Source
 from riskcore.protection.records.protected_records import finite as finite
-
-# Default risks at which the summary counts the unsafe records.
-DEFAULT_THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 def summary(
@@ -32,28 +30,17 @@ def summary(
     A threshold that no record reaches is None. Values that are neither text nor finite
     numbers become text.
     """
-    counted_at = thresholds or DEFAULT_THRESHOLDS
     figures = {**assessment.figures}
     households = figures.pop("households")
     weights = assessment.weights
     figures["weights"] = None if weights is None else weights.to_dict()
     figures["sampling_fraction"] = assessment.sampling_fraction
     figures["weight_remarks"] = remarks_of(assessment)
-    figures["unsafe_records"] = [
-        {"threshold": float(t), "records": assessment.unsafe_count(t)}
-        for t in counted_at
-    ]
-    goals: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
-    for name, goal in goals.items():
-        if goal is not None:
-            threshold = assessment.risk_threshold(**{name: goal})
-            records = assessment.unsafe_count(threshold)
-            outcome = {"threshold": finite(threshold), "records": records}
-            figures[f"for_{name}"] = {name: goal, **outcome}
+    figures |= assessment.at_targets(thresholds, rate, unsafe)
     if households is not None:
         figures["households"] = {
             **households,
-            **_household_goals(assessment, counted_at, rate),
+            **_household_goals(assessment, thresholds or THRESHOLDS, rate),
         }
     if assessment.numeric is not None:
         figures["numeric"] = assessment.numeric.to_dict()

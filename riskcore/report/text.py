@@ -10,10 +10,14 @@ from typing import Any
 from riskcore.assessment.exact_matches import part_of_numbers
 from riskcore.assessment.reported_figures import (
     CELL_FIGURES,
+    LEAST,
+    UNTITLED,
     label,
     percent,
     rows,
     table,
+    target_part,
+    target_parts,
 )
 from riskcore.common.sheet import Part, Sheet
 from riskcore.common.words import counted, printable
@@ -24,10 +28,6 @@ from riskcore.report.listed_settings import cost_text
 
 # With more sets of keys, each has a line instead of a table.
 _MOST_TABLES = 6
-# Least widths of thresholds and counts, so that the tables of most files line up.
-_THRESHOLD, _COUNT = 12, 11
-# Parts without a title begin where titles do.
-_UNTITLED = (2, 2)
 
 
 def text(figures: dict[str, Any], title: str) -> str:
@@ -50,19 +50,11 @@ def text(figures: dict[str, Any], title: str) -> str:
 
 
 def _assessment_parts(figures: dict[str, Any]) -> Iterator[Part]:
-    counts = [
-        (f"{row['threshold']:.8g}", f"{row['records']:,}")
-        for row in figures["unsafe_records"]
-    ]
-    least = (_THRESHOLD, _COUNT)
-    yield Part("Records at or above a risk", rows=counts, sides="<>", least=least)
-    for name in ("for_rate", "for_unsafe"):
-        if name in figures:
-            yield _target(figures[name], "records")
+    yield from target_parts(figures, "records")
     if "households" in figures:
         yield _households(figures)
         if "for_rate" in figures["households"]:
-            yield _target(figures["households"]["for_rate"], "households")
+            yield target_part(figures["households"]["for_rate"], "households")
     if figures.get("not_examined"):
         yield _not_examined(figures["not_examined"])
     if figures.get("not_read"):
@@ -95,27 +87,7 @@ def _not_read(columns: list[str]) -> Part:
         f"is counted in batches: {listed_columns(columns)}. riskcore describe reads "
         f"the whole file into memory and examines {'it' if single else 'them'}."
     )
-    return Part(sentences=_wrapped(said), indents=_UNTITLED)
-
-
-def _target(target: dict[str, Any], units: str) -> Part:
-    """Return the threshold for a rate or a number of unsafe records."""
-    of_rate = "rate" in target
-    goal = (
-        f"a re-identification rate of {percent(target['rate'])}"
-        if of_rate
-        else f"at most {counted(target['unsafe'], 'unsafe record')}"
-    )
-    if target["threshold"] is not None:
-        answer = (
-            f"risk threshold {target['threshold']:.8g}; "
-            f"{units} at or above it: {target[units]:,}"
-        )
-    elif of_rate:
-        answer = "no threshold is needed, the rate of the file is low enough"
-    else:
-        answer = "only a risk threshold above the maximum risk"
-    return Part(sentences=[f"For {goal}: {answer}"], indents=_UNTITLED)
+    return Part(sentences=_wrapped(said), indents=UNTITLED)
 
 
 def _households(figures: dict[str, Any]) -> Part:
@@ -124,7 +96,7 @@ def _households(figures: dict[str, Any]) -> Part:
         (f"{row['threshold']:.8g}", f"{row['households']:,}", f"{row['records']:,}")
         for row in figures["households"]["unsafe_households"]
     ]
-    facts, least = rows(figures, "households"), (0, _THRESHOLD, _COUNT)
+    facts, least = rows(figures, "households"), (0, *LEAST)
     return Part("Households", facts, counts, "<>", least=least)
 
 
@@ -197,7 +169,7 @@ def protection_text(record: dict[str, Any], title: str) -> str:
 def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
     settings, sets = record["settings"], record["sets"]
     if len(sets) > _MOST_TABLES:
-        yield Part(rows=set_rows(sets), sides="<>", indents=_UNTITLED)
+        yield Part(rows=set_rows(sets), sides="<>", indents=UNTITLED)
     else:
         yield from (_key_set(key_set, settings) for key_set in sets)
     yield Part("Suppressed values", rows=_suppressed(record), sides="<>")
@@ -207,7 +179,7 @@ def _protection_parts(record: dict[str, Any]) -> Iterator[Part]:
 
 def _verdict(record: dict[str, Any]) -> Iterator[Part]:
     """Yield the verdict in words and in five lines, and the leaks."""
-    yield Part(sentences=_wrapped(record["verdict"]), indents=_UNTITLED)
+    yield Part(sentences=_wrapped(record["verdict"]), indents=UNTITLED)
     yield Part("Verdict", [(name, text) for name, text in record["lines"]])
     leaks: dict[bool, list[str]] = {True: [], False: []}
     for leak in record["leaks"]:
@@ -346,7 +318,7 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
         sentences = textwrap.wrap(best, _WIDE)
     sentences += _disagreement(figures)
     if sentences:
-        parts.append(Part(sentences=sentences, indents=_UNTITLED))
+        parts.append(Part(sentences=sentences, indents=UNTITLED))
     return Sheet("Population uniques", facts, parts).text(title)
 
 

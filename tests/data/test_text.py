@@ -1,6 +1,5 @@
-"""Text as codes: by views, in batches, and as numbers."""
+"""Text as codes: by a dictionary, and as numbers."""
 
-import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -10,14 +9,13 @@ from hypothesis import strategies as st
 
 from riskcore.data import text
 from riskcore.data.columns import Records, code_column
-from riskcore.data.views import MOST
 
 many = st.lists(st.none() | st.text("ab\0é ", max_size=40) | st.text(max_size=3))
 
 
 @settings(deadline=None)
 @given(many.filter(len), st.sampled_from([pa.string(), pa.large_string()]))
-def test_text_is_coded_in_batches_as_at_once(values, kind):
+def test_text_is_its_labels_and_its_numbers(values, kind):
     array = pa.array(values, kind)
     half = len(values) // 2
     table = pa.table({"a": pa.chunked_array([array[:half], array[half:]], kind)})
@@ -70,23 +68,10 @@ LONG = "a text of more than twelve letters "
     ],
     ids=["short", "long", "many", "long and many", "letters of two bytes"],
 )
-def test_text_is_its_labels(holder, values, monkeypatch):
-    monkeypatch.setattr(text, "_BATCH", 1000)
+def test_text_is_its_labels(holder, values):
     series = series_of(HOLDERS[holder](values))
-    assert text.codes_of_views(series.to_arrow()) is not None
     assert decoded(series) == values
     assert decoded(series[1:]) == values[1:]
-
-
-@pytest.mark.parametrize("holder", HOLDERS)
-def test_more_labels_than_the_table_holds(holder):
-    values = [str(i) for i in range(MOST)]
-    series = series_of(HOLDERS[holder](values))
-    assert decoded(series) == values
-    values.append("one more")
-    series = series_of(HOLDERS[holder](values))
-    assert text.codes_of_views(series.to_arrow()) is None
-    assert decoded(series) == values
 
 
 def test_chunks_of_polars():
@@ -94,22 +79,11 @@ def test_chunks_of_polars():
     assert decoded(series_of(frame)) == ["x", LONG, LONG]
 
 
-def test_a_view_of_a_missing_value_may_be_anything():
-    """Where a value is missing its view may name letters that do not exist."""
-    views = np.array([[2**32 - 1, 2**64 - 1], [1 | ord("b") << 32, 0]], np.uint64)
-    valid = np.array([0b10], np.uint8)
-    buffers = [pa.py_buffer(valid), pa.py_buffer(views)]
-    array = pa.Array.from_buffers(pa.string_view(), 2, buffers)
-    codes, labels = text.codes_of_views(array)
-    assert codes[0] == -1
-    assert labels()[codes[1]] == "b"
-
-
-def test_without_views_text_is_coded_in_batches(monkeypatch):
-    monkeypatch.delattr(pa, "string_view")
-    series = series_of(pa.table({"a": ["b", None, "a", "b"]}))
-    assert text.codes_of_views(series.to_native()) is None
-    assert decoded(series) == ["b", None, "a", "b"]
+def test_views_of_arrow_are_text():
+    kind = pa.string_view()
+    values = ["b", None, LONG, "b"]
+    column = pa.chunked_array([pa.array(values[:1], kind), pa.array(values[1:], kind)])
+    assert decoded(series_of(pa.table({"a": column}))) == values
 
 
 def test_labels_come_in_order():

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from riskcore import assess
-from riskcore.report.summary import DEFAULT_THRESHOLDS, stage_figures, summary
+from riskcore.assessment.unit_risk import THRESHOLDS
+from riskcore.report.summary import stage_figures, summary
 
 DATA = {
     "sex": ["f", "m", "f", "m"],
@@ -67,7 +68,7 @@ def test_household_figures(result):
         assert row["households"] == result.unsafe_household_count(t)
         assert row["records"] == np.count_nonzero(result.unsafe_households(t))
     assert [row["threshold"] for row in figures["unsafe_households"]] == list(
-        DEFAULT_THRESHOLDS
+        THRESHOLDS
     )
     assert {row["records"] for row in figures["unsafe_households"]} == {2, 3, 4}
 

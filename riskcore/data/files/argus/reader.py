@@ -12,7 +12,6 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ from riskcore.data.files.reading import is_number, warn_of_open_end
 _BLOCK = 1 << 22  # characters handled at a time, which bounds the working memory
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
 _LONGEST_FIELD = 1000
-_NEWLINE, _RETURN, _BLANK, _QUOTE, _END_OF_FILE = 10, 13, 32, 34, 26
+_NEWLINE, _RETURN, _BLANK, _END_OF_FILE = 10, 13, 32, 26
 _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
 
@@ -218,17 +217,10 @@ class _Fixed:
         """Return the line numbers, and the text of each variable."""
         length = ends - starts
         self.empty.add(lines[length == 0])
-        strides = np.diff(starts)
-        even = bool((strides == strides[:1]).all())
         fields = []
         for (start, width), fault in zip(self.spans, self.short, strict=True):
-            if even and length.min() >= start + width:
-                stride = int(strides[0]) if strides.size else block.size
-                characters = _aligned(block, start, width, stride, length.size)
-            else:
-                fault.add(lines[(length > start) & (length < start + width)])
-                characters = _gathered(block, starts + start, ends, width)
-            fields.append(_as_text(characters))
+            fault.add(lines[(length > start) & (length < start + width)])
+            fields.append(_gathered(block, starts + start, ends, width))
         return lines, fields
 
 
@@ -240,26 +232,12 @@ def _check_width(path: Path, width: int, suspect: str) -> None:
         )
 
 
-def _aligned(block: Array, start: int, width: int, stride: int, count: int) -> Array:
-    """Copy one field of records of equal length: shape (records, width)."""
-    step = block.itemsize
-    return np.lib.stride_tricks.as_strided(
-        block[start:], (count, width), (stride * step, step), writeable=False
-    ).astype(np.uint32)
-
-
 def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
-    """Copy one field of any records, zeros where the record has ended."""
+    """Copy one field of any records as text, which ends where the record does."""
     positions = begins[:, None] + np.arange(width)
     characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
     characters[positions >= ends[:, None]] = 0
-    return characters
-
-
-def _as_text(characters: Array) -> Array:
-    """Return characters, shape (records, width), as text without zeros at the end."""
-    count, width = characters.shape
-    text: Array = characters.view(f"U{width}").reshape(count)
+    text: Array = characters.view(f"U{width}").reshape(len(begins))
     return text
 
 
@@ -309,49 +287,23 @@ class _Free:
         self, block: Array, starts: Array, ends: Array, lines: Array
     ) -> tuple[Array, Iterable[Array]]:
         """Return the line numbers of valid records, and the text of each variable."""
-        if (block == _QUOTE).any():
-            good, fields = self._split_quoted(block, starts, ends)
-        else:
-            good, fields = self._split_at_marks(block, starts, ends)
-        self.faults[0].add(lines[~good])
-        return lines[good], fields
-
-    def _split_at_marks(
-        self, block: Array, starts: Array, ends: Array
-    ) -> tuple[Array, Any]:
-        marks = np.flatnonzero(block == ord(self.separator))
-        first, last = np.searchsorted(marks, starts), np.searchsorted(marks, ends)
-        good = last - first == self.count - 1
-        inner = first[good, None] + np.arange(self.count - 1)
-        inner = marks[inner] if inner.size else inner
-        begins = np.column_stack([starts[good], inner + 1])
-        stops = np.column_stack([inner, ends[good]])
-        return good, [
-            self._field(block, begins[:, i], stops[:, i]) for i in self.positions
-        ]
-
-    def _field(self, block: Array, begins: Array, stops: Array) -> Array:
-        width = max(1, (stops - begins).max(initial=1))
-        _check_width(self.path, width, f"the separator {self.separator!r}")
-        return _as_text(_gathered(block, begins, stops, width))
-
-    def _split_quoted(
-        self, block: Array, starts: Array, ends: Array
-    ) -> tuple[Array, Any]:
         text = decoded(block)
-        rows = [
-            _split(text[start:end], self.separator)
-            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
-        ]
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        rows = [_split(text[start:end], self.separator) for start, end in spans]
         good = np.array([len(row) == self.count for row in rows])
+        self.faults[0].add(lines[~good])
         rows = [row for row in rows if len(row) == self.count]
-        return good, [
-            np.array([row[i] for row in rows], dtype=np.str_) for i in self.positions
-        ]
+        columns = [[row[i] for row in rows] for i in self.positions]
+        for column in columns:
+            width = max(map(len, column), default=0)
+            _check_width(self.path, width, f"the separator {self.separator!r}")
+        return lines[good], [np.array(column, np.str_) for column in columns]
 
 
 def _split(line: str, separator: str) -> list[str]:
     """Return the fields of one record; none if a quote is open."""
+    if '"' not in line:
+        return line.split(separator)
     try:
         return next(csv.reader([line], delimiter=separator, strict=True), [""])
     except csv.Error:
