@@ -16,7 +16,6 @@ from riskcore.protection.treatments.rules import (
     Given,
     Names,
     Treatment,
-    checked_number,
     enter,
     number_of,
     shown_number,
@@ -43,12 +42,10 @@ class PostRandomization(Treatment):
     random = True
     categorical = True
 
-    def checked(self) -> dict[str, Any]:
-        """Return the probability as a double."""
-        keep = checked_number("keep", self.keep)
-        if not 0.0 <= keep < 1.0:
-            raise ValueError(f"{shown_number(keep)}: need a probability in [0, 1)")
-        return {"keep": keep}
+    def check(self) -> None:
+        """Refuse what is not a probability below 1."""
+        if not 0.0 <= self.keep < 1.0:
+            raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:

@@ -18,10 +18,9 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
-    checked_number,
-    checked_whole,
     enter,
     number_of,
+    refuse_fewer,
     shown_number,
     whole_of,
 )
@@ -40,12 +39,10 @@ class WeightRounding(Treatment):
     alters = True
     random = True
 
-    def checked(self) -> dict[str, Any]:
-        """Return the base as a double."""
-        base = checked_number("base", self.base)
-        if not base > 0.0:
-            raise ValueError(f"base={shown_number(base)}: need a number above 0")
-        return {"base": base}
+    def check(self) -> None:
+        """Refuse a base that is not above 0."""
+        if not self.base > 0.0:
+            raise ValueError(f"base={shown_number(self.base)}: need a number above 0")
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
@@ -84,9 +81,9 @@ class WeightSharing(Treatment):
 
     kind = "share-weights"
 
-    def checked(self) -> dict[str, Any]:
-        """Return the number of classes."""
-        return {"classes": checked_whole("classes", self.classes, 1)}
+    def check(self) -> None:
+        """Refuse fewer than one class."""
+        refuse_fewer("classes", self.classes, 1)
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
