@@ -69,6 +69,8 @@ GIVEN = {
         "roles": {"*": "harmless:a test"},
     },
     "rounded": {"treat": {"income": "round:1000"}},
+    "rounded and left out": {"treat": {"income": "round:1000"}, "drop": ["income"]},
+    "coded without effect": {"treat": {"note": "bottom:2n", "w": "round:0.5"}},
 }  # fmt: skip
 
 
