@@ -26,7 +26,6 @@ from bench._common import (
     table,
     timed,
 )
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import Treatment
@@ -57,7 +56,7 @@ def treated(words, *columns):
     found = treated_columns(
         dict(zip(names, columns, strict=True)),
         {names: [Treatment.of("x", words)]},
-        secret=secret_of_seed(1),
+        secret="ab" * 32,
     )
     return list(found.values())
 

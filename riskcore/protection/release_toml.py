@@ -487,7 +487,7 @@ class Release:
                 {**rules, **settings},
                 where=self.path,
                 left_out=self._left_out(),
-                shuffled=output.get("shuffle", False) is not False,
+                shuffled=output.get("shuffle", False),
                 new_ids=output.get("renumber", ()),
             )
             return checked(source, request, progress or silent, **others)

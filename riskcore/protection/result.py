@@ -32,13 +32,12 @@ from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
 from riskcore.protection.release.evidence import by_model, on_goals, verdict_of
 from riskcore.protection.release.facts import facts_of
-from riskcore.protection.release.writing import OrderCanBeFound, UnsafeError
+from riskcore.protection.release.writing import UnsafeError
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
 
 __all__ = [
-    "OrderCanBeFound",
     "Protected",
     "SuppressedValueShows",
     "UnsafeError",
@@ -394,11 +393,10 @@ class Protected(ProtectedRecords[DataT_co]):
             Write the file even if it is not safe.
         drop : iterable of str, optional
             Columns to leave out.
-        shuffle : bool or int, optional
+        shuffle : bool, optional
             Write the records in random order, with the members of each household
             together, also in random order; apart if the household column is dropped.
-            True: an order from 256 random bits, which only the private record holds. A
-            number is a seed, for tests only: anyone can find the order by trying seeds.
+            The order is from 256 random bits, which only the private record holds.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus
@@ -440,8 +438,6 @@ class Protected(ProtectedRecords[DataT_co]):
             If a column of the written file or the order of its records reveals
             suppressed or recoded values, or if a column reveals the original order of
             shuffled records: one warning for each.
-        OrderCanBeFound
-            If the order comes from a seed.
 
         Raises
         ------

@@ -238,8 +238,6 @@ def test_switches(bench):
     assert bench.table("output") == {}
     with pytest.raises(RefusedError):
         leaks.switch(bench, form(name="allow_unsafe", on=1))
-    bench.change("seed", output={"shuffle": 0})
-    assert shown(bench)["switches"]["shuffle"]
 
 
 def test_every_mend_that_is_offered_can_be_done(bench):

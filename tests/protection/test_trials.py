@@ -18,7 +18,6 @@ from riskcore.protection.trials import Trial
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
-    "ignore::riskcore.protection.release.writing.OrderCanBeFound",
 )
 
 KEYS = ["sex", "age", "region"]

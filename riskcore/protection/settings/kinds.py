@@ -19,7 +19,6 @@ from riskcore.common.settings import (
     WHOLE,
     ByColumn,
     Columns,
-    Flag,
     Setting,
     Shape,
     array,
@@ -29,7 +28,6 @@ from riskcore.common.settings import (
     pair,
     table,
 )
-from riskcore.common.text_numbers import whole
 from riskcore.data.recoding_words import is_rule
 from riskcore.protection.settings.shapes import refuse_faults
 
@@ -76,27 +74,6 @@ _WORDS = array(
     "a list of rules",
 )
 _NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
-
-
-class Seed(Flag):
-    """On or off, or the whole number of a fixed choice."""
-
-    form = either(BOOLEAN, WHOLE)
-
-    def parsing(self) -> dict[str, Any]:
-        """Return how argparse reads an option that needs no word."""
-        how = {"nargs": "?", "const": True, "default": self.default, "type": self.read}
-        return {**how, "metavar": self.metavar}
-
-    def read(self, word: str) -> Any:
-        """Return the seed; the word may also be the file that follows."""
-        try:
-            return whole(word)
-        except ValueError as error:
-            raise ValueError(
-                f"{error}; to shuffle without a seed, put -- or another option after "
-                f"--shuffle: --shuffle -- {word}"
-            ) from None
 
 
 class Ids(Columns):
