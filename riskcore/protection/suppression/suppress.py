@@ -146,15 +146,6 @@ class Aim:
         return assessment.unsafe_household_count(self.household_threshold)
 
 
-def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
-    """Return which rows are unsafe from any set of keys."""
-    pairs = zip(aims, assessments, strict=True)
-    unsafe: Mask = np.logical_or.reduce(
-        [aim.unsafe(assessment) for aim, assessment in pairs]
-    )
-    return unsafe
-
-
 def suppress(
     assessments: Sequence[Assessment],
     aims: Sequence[Aim],
@@ -270,7 +261,7 @@ def _suppress_together(
         for assessment, aim in zip(assessments, aims, strict=True)
     ]
     price, losses = _by_name(names, assessments, costs)
-    joint_plan = plan_together(
+    blank = plan_together(
         sights,
         names,
         price,
@@ -280,7 +271,7 @@ def _suppress_together(
         draw=draw,
     )
     for i, name in enumerate(names):
-        masks[name] |= (joint_plan.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
+        masks[name] |= (blank >> np.uint64(i) & np.uint64(1)).astype(bool)
     _join_related(masks, assessments[0], settings)
 
 
@@ -325,7 +316,7 @@ def _suppress_set(
     # household keys are settled before the records' own.
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
-        set_plan = plan(
+        blank = plan(
             margins,
             cells.rows[unsafe],
             limit[unsafe],
@@ -337,7 +328,7 @@ def _suppress_set(
         )
         new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):
-            new[key][unsafe] = set_plan.blank >> np.uint64(i) & np.uint64(1)
+            new[key][unsafe] = blank >> np.uint64(i) & np.uint64(1)
         before = {key: masks[key].sum() for key in settings.household_keys}
         shared = [key for key in cells.keys if key in settings.household_keys]
         for key in shared:
