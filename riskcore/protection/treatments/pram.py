@@ -100,12 +100,6 @@ def post_randomize(
     Codes from 0 to ``levels`` - 1 are categories, any other is missing and stays. Each
     record draws by its own one of the secret ``numbers`` of 64 bits. Each stratum, from
     0, has a matrix of its own: nobody gets a category that does not occur in it.
-
-    >>> codes = np.array([0, 0, 1, 2])  # 2 is missing
-    >>> numbers = np.array([0, 2**64 - 1, 2**63, 0], np.uint64)
-    >>> new, effects = post_randomize(codes, 2, numbers, keep=0.5)
-    >>> new, effects["changed"], effects["before"], effects["after"]
-    (array([0, 1, 1, 2]), 1, [2, 1], [1, 2])
     """
     if levels > MOST_CATEGORIES:
         raise ValueError(

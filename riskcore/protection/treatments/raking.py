@@ -49,12 +49,6 @@ def rake(
     round multiplies the records of one category after the other by a factor (iterative
     proportional fitting). If they have not converged, the totals cannot be reached, or
     not in so many rounds.
-
-    >>> sex = Margin(np.array([0, 0, 1, 1]), np.array([24.0, 26.0]))
-    >>> area = Margin(np.array([0, 1, 0, 1]), np.array([20.0, 30.0]))
-    >>> weights, effects = rake(np.full(4, 10.0), {"sex": sex, "area": area})
-    >>> weights.round(2), effects["converged"]
-    (array([ 9.6, 14.4, 10.4, 15.6]), True)
     """
     factors = np.ones(len(weights))
     error, rounds = _error(weights, margins), 0
@@ -79,10 +73,6 @@ def margins_of(
 
     A column is the code of each record and the label of each code; a code without a
     label is missing. Totals are the known number of people of each category.
-
-    >>> sex = np.array([0, 1, 1]), np.array(["f", "m"])
-    >>> margins_of({"sex": sex}, {"sex": {"f": 60, "m": 40}})["sex"].totals
-    array([60., 40.])
     """
     margins = {}
     for name, category_totals in totals.items():
@@ -139,15 +129,9 @@ def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
 @enter
 @dataclass(frozen=True, slots=True)
 class Raking(Treatment):
-    """Weights are raked to known totals, after all other treatments.
+    """Weights are raked to known totals, after all other treatments."""
 
-    Attributes
-    ----------
-    totals : tuple of (column, category, total)
-        The known number of people of each category.
-    """
-
-    totals: tuple[tuple[str, str, float], ...]
+    totals: tuple[tuple[str, str, float], ...]  # columns, categories and their people
 
     kind = "rake"
     last = True

@@ -53,66 +53,28 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """What a treatment may use beside the values.
-
-    Attributes
-    ----------
-    weights : float64 ndarray, shape (n,), or None
-    stratum : int64 ndarray, shape (n,), or None
-        The stratum of each record, if the rule has ``within``.
-    label : str
-        The column and its rule, for messages.
-    numbers : callable
-        Returns as many secret numbers of 64 bits as it is asked for, the same at each
-        call.
-    household : int64 ndarray, shape (n,), or None
-    risk : float64 ndarray, shape (n,), or None
-        A risk of each record; those with the largest are treated first.
-    tell : callable
-        Takes the effects, as plain data for the private record.
-    column : callable
-        Returns the codes and the labels of a column after the treatments so far.
-    """
+    """What a treatment may use beside the values."""
 
     weights: Floats | None
-    stratum: Integers | None
-    label: str
-    numbers: Callable[[int], NDArray[np.uint64]]
+    stratum: Integers | None  # of each record, if the rule has ``within``
+    label: str  # the column and its rule, for messages
+    numbers: Callable[[int], NDArray[np.uint64]]  # secret ones, equal at each call
     household: Integers | None
-    risk: Floats | None
-    tell: Callable[[dict[str, Any]], object]
+    risk: Floats | None  # records with the largest are treated first
+    tell: Callable[[dict[str, Any]], object]  # takes effects for the private record
+    # Returns the codes and the labels of a column after the treatments so far.
     column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment(ABC):
-    """A rule for the values of a column, or of several columns together.
+    """A rule for the values of a column, or of several columns together."""
 
-    Attributes
-    ----------
-    kind : str
-        The word with which the rule begins.
-    alters : bool
-        Whether a record may get a value that its own value does not imply, as with
-        noise. Otherwise values only become coarser, as by top coding.
-    random : bool
-        Whether it needs a secret.
-    columns : tuple
-        The fewest and the most columns that it takes together.
-    within : tuple of str
-        The columns of the strata in which it works, for many kinds.
-    needs : tuple of str
-        Other columns that it uses.
-    by_risk, last : bool
-        Whether it needs the risk of each record; whether it comes after all others.
-    categorical : bool
-        Whether values are categories: text is given as codes, and comes back as text.
-    """
-
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # the word with which the rule begins
+    # Whether values are categories: text is given as codes, and comes back as text.
     categorical: ClassVar[bool] = False
-    by_risk: ClassVar[bool] = False
-    last: ClassVar[bool] = False
+    by_risk: ClassVar[bool] = False  # whether it needs the risk of each record
+    last: ClassVar[bool] = False  # whether it comes after all others
 
     def __post_init__(self) -> None:
         self.check()
@@ -138,7 +100,7 @@ class Treatment(ABC):
 
     @property
     def alters(self) -> bool:
-        """Whether a value may become one that it does not imply."""
+        """Whether a value may become one that it does not imply, as with noise."""
         return False
 
     @property

@@ -35,25 +35,14 @@ _WORDS = ("limit", "mean")
 
 @dataclass(frozen=True, slots=True)
 class _Tail(Treatment):
-    """The values of one tail become the limit, their mean or a code.
+    """The values of one tail become the limit, their mean or a code."""
 
-    Attributes
-    ----------
-    limit : float, optional
-        The largest value that is kept (the smallest one for bottom coding).
-    share : float, optional
-        Instead of a limit: the share of the records, or of their weights, in the tail.
-        The limit is the innermost value that no larger share exceeds.
-    records : int, optional
-        The same as a number of records.
-    becomes : "limit", "mean" or float
-        What values beyond the limit become: the limit, their weighted mean, a code.
-    """
-
-    limit: float | None = None
+    limit: float | None = None  # the outermost value that is kept
+    # Instead of a limit the share of the records, or of their weights, in the tail: the
+    # limit is the innermost value that no larger share exceeds.
     share: float | None = None
-    records: int | None = None
-    becomes: Literal["limit", "mean"] | float = "limit"
+    records: int | None = None  # the same as a number of records
+    becomes: Literal["limit", "mean"] | float = "limit"  # the mean is weighted
 
     sign: ClassVar[float]
 
