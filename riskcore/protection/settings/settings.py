@@ -285,15 +285,21 @@ class Settings:
         """Return the k of a set of keys, or None."""
         return self.k[self.keys.index(tuple(keys))]
 
+    def blanked_with(self, key: Hashable) -> list[Hashable]:
+        """Return a column and all columns blanked with it, directly or indirectly."""
+        columns = [key]
+        for column in columns:
+            others = self.related.get(column, ())
+            columns += [name for name in others if name not in columns]
+        return columns
+
     def cost_of(self, key: Hashable) -> float:
         """Return the cost of blanking a key, unless the cost is its entropy.
 
         It is infinite if a related column must not be blanked. Of a key whose
         categories have costs it is the cost of the others.
         """
-        goes = [key]
-        for entry in goes:
-            goes += [name for name in self.related.get(entry, ()) if name not in goes]
+        goes = self.blanked_with(key)
         if any(entry in self.strata for entry in goes):
             return math.inf
         if isinstance(self.cost, str):

@@ -277,23 +277,11 @@ def _suppress_together(
 
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     """Return the masks of the keys that are blanked with each."""
-    along = [blanked_with(name, settings) for name in names]
+    along = [settings.blanked_with(name) for name in names]
     return [
         sum(1 << i for i, key in enumerate(names) if key in columns)
         for columns in along
     ]
-
-
-def blanked_with(name: Hashable, settings: Settings) -> list[Hashable]:
-    """Return a column and all columns blanked with it, directly or indirectly."""
-    columns = [name]
-    for column in columns:
-        columns += [
-            related_column
-            for related_column in settings.related.get(column, ())
-            if related_column not in columns
-        ]
-    return columns
 
 
 def _suppress_set(
@@ -393,7 +381,7 @@ def masks_of_members(
     """
     wide: Masks = {name: mask[unit] for name, mask in masks.items()}
     for name in settings.variables:
-        for other in blanked_with(name, settings):
+        for other in settings.blanked_with(name):
             wide[other] = wide[other] | masks[name][unit]
     return {name: mask & present[name] for name, mask in wide.items()}
 
@@ -507,7 +495,7 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
                 ]
     never = {key: np.isinf(costs) for key, costs in of_rows.items()}
     for key, costs in of_rows.items():
-        for other in blanked_with(key, settings):
+        for other in settings.blanked_with(key):
             if other in never:
                 costs[never[other]] = np.inf
     return [
