@@ -212,7 +212,7 @@ def _tasks(
     losses: Sequence[Integers] | None,
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
-    rows, row = _distinct(np.atleast_2d(costs))
+    rows, row = distinct_rows(np.atleast_2d(costs))
     levels, level = _levels(threshold)
     parts = (cell, level, np.broadcast_to(row, len(cell)))
     distinct = count(
@@ -234,7 +234,7 @@ def _tasks(
     return tasks, distinct.inverse
 
 
-def _distinct(costs: Floats) -> tuple[Floats, Positions]:
+def distinct_rows(costs: Floats) -> tuple[Floats, Positions]:
     """Return the distinct rows of costs in their order, and the index of each row's."""
     code = np.zeros(len(costs), np.int64)
     most = 1

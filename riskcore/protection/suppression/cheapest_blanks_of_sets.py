@@ -25,6 +25,7 @@ from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
     Integers,
     Preference,
+    distinct_rows,
     members,
     preference_of,
 )
@@ -128,8 +129,8 @@ def _choices(
     costs: Floats, along: Sequence[int], preference: Preference
 ) -> tuple[list[Choice], Positions]:
     """Return how to choose by each distinct row of costs, and which each unit has."""
-    rows, row = np.unique(costs, axis=0, return_inverse=True)
-    return [Choice.of(prices, along, preference) for prices in rows], row.reshape(-1)
+    rows, row = distinct_rows(costs)
+    return [Choice.of(prices, along, preference) for prices in rows], row
 
 
 def _loss(
