@@ -107,7 +107,7 @@ def protected(**options):
         )
         result.write(
             "safe.csv", overwrite=True, allow_unsafe=True, renumber=["HOUSEHOLD"],
-            shuffle=5,
+            shuffle=True, secret="ab" * 32,
         )  # fmt: skip
         one = result.sets[0].protected
         return [

@@ -49,7 +49,6 @@ from riskcore.protection.protect import protect as protect
 from riskcore.protection.release_toml import Release as Release
 from riskcore.protection.result import Protected as Protected
 from riskcore.protection.trials import Trials as Trials
-from riskcore.protection.trials import grid as grid
 from riskcore.protection.trials import try_out as try_out
 from riskcore import accuracy as accuracy
 from riskcore import embed as embed

@@ -169,8 +169,8 @@ class Workbench:
     # --- columns and roles ---
 
     def writes(self, switch: str) -> bool:
-        """Return whether a switch of `[output]` is on; a seed of 0 shuffles, too."""
-        return self.table("output").get(switch, False) is not False
+        """Return whether a switch of `[output]` is on."""
+        return bool(self.table("output").get(switch, False))
 
     @property
     def names(self) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT
 from riskcore.cli.settings import add_setting, add_settings, arguments_of
-from riskcore.cli.shell import command_again
 from riskcore.common.settings import ReportSettings
 from riskcore.data.files.read_settings import ReadSettings
 
@@ -77,7 +77,7 @@ def provenance(options: argparse.Namespace) -> Provenance:
     from riskcore.report.provenance import Provenance, now
 
     name = "" if options.file is None else options.file.name
-    return Provenance(name, now(), command_again(options.words))
+    return Provenance(name, now(), shlex.join(["riskcore", *options.words]))
 
 
 def check_reports(options: argparse.Namespace) -> None:

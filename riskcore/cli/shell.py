@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Sequence
 
 from riskcore.common.shell_line import shell_line
@@ -53,24 +52,3 @@ def _cut(line: str) -> str:
             room = _WIDTH - 2
         cut[-1] += part
     return "\\\n".join(cut)
-
-
-def command_again(words: Sequence[str]) -> str:
-    """Return a command line to run again, quoted for a shell, without a seed.
-
-    A seed reveals the order of the records and does not belong in a report.
-
-    Examples
-    --------
-    >>> command_again(["protect", "my file.csv", "--shuffle", "7", "--keys", "SEX"])
-    "riskcore protect 'my file.csv' --shuffle --keys SEX"
-    """
-    kept: list[str] = []
-    for word in words:
-        name, _, _ = word.partition("=")
-        # Options may be abbreviated as long as they are unambiguous.
-        if name.startswith("--sh") and "--shuffle".startswith(name):
-            kept.append("--shuffle")
-        elif not (kept and kept[-1] == "--shuffle" and word.isdecimal()):
-            kept.append(word)
-    return shlex.join(["riskcore", *kept])

@@ -358,7 +358,6 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
     for name in ("drop", "renumber"):
         if getattr(options, name) not in (None, ()):
             line += [f"--{name}", *getattr(options, name)]
-    if options.shuffle is not False:
-        seed = [] if options.shuffle is True else [str(options.shuffle)]
-        line += ["--shuffle", *seed]
+    if options.shuffle:
+        line.append("--shuffle")
     return [*line, *words, "--output", output]

@@ -127,7 +127,7 @@ def compare_files(
         Correlation(
             (a, b),
             *(
-                _correlation(entry.numbers[a], entry.numbers[b], weights)
+                correlation(entry.numbers[a], entry.numbers[b], weights)
                 for entry, weights in zip((before, after), w, strict=True)
             ),
         )
@@ -251,7 +251,7 @@ def _association(table: Table) -> float | None:
     return measures.cramers_v(first, second, table.weight)
 
 
-def _correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
+def correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
     """Return the correlation of two columns, of the records with both values."""
     present = ~(np.isnan(first) | np.isnan(second))
     return measures.pearson(first[present], second[present], weight[present])

@@ -97,8 +97,8 @@ class Leak:
 
     Attributes
     ----------
-    column : column name or None
-        None stands for the order of the records.
+    of : tuple of column name or None
+        The columns, whose acceptance counts; None stands for the order of the records.
     kind : {"identifier", "unique", "weight", "ids", "composition", "numbers", ...}
         What the column is or does: an identifier by its name and values; values that
         only one record or household has; weights of that kind; household ids that were
@@ -113,20 +113,22 @@ class Leak:
         Why the leak may stay open; None if it was not accepted.
     shown : Shown or None
         The values that the column reveals.
-    of : tuple of column name or None
-        The columns whose acceptance counts; None stands for the order.
     of_all : bool
         Whether all of them must be accepted; otherwise one is enough.
     """
 
-    column: Hashable | None
+    of: tuple[Hashable | None, ...]
     kind: Kind
     text: str
     advice: str
     accepted: str | None = None
     shown: Shown | None = None
-    of: tuple[Hashable | None, ...] = ()
     of_all: bool = False
+
+    @property
+    def column(self) -> Hashable | None:
+        """The column, or the names of several; None stands for the order."""
+        return self.of[0] if len(self.of) == 1 else " + ".join(map(str, self.of))
 
     def under(self, accepted: Callable[[Hashable | None], str | None]) -> Leak:
         """Return the leak, accepted or open by the reasons given for its columns."""

@@ -254,11 +254,10 @@ def examine_released(
     there = source.names
     column_leaks = [
         Leak(
-            name,
+            (name,),
             "identifier",
             f"{printable(str(name))!r} is an identifier, which was to be left out",
             "drop it",
-            of=(name,),
         )
         for name in settings.with_role("identifier")
         if name in there

@@ -482,7 +482,21 @@ class Request:
                 arguments.number_in(name, how[name], "[0, 1]")
         if how["min_population"] is not None:
             arguments.number("min_population", how["min_population"])
-        sensitive = _sensitive(how["sensitive"], how["l"], how["t"])
+        of_values = how["t"] if how["l"] is None else how["l"]
+        for names, two in {
+            "min_population and area": (how["min_population"], how["area"]),
+            "sensitive and l or t": (how["sensitive"], of_values),
+            "target and max_guess_excess": (
+                how["target"] or None,
+                how["max_guess_excess"],
+            ),
+        }.items():
+            if (two[0] is None) != (two[1] is None):
+                raise ValueError(f"{names}: give both, or neither")
+        areas = tuple(arguments.names("area", how["area"] or ()))
+        sensitive = tuple(arguments.names("sensitive", how["sensitive"] or ()))
+        if how["area"] is not None and not areas:
+            raise ValueError("area is empty: name the columns that define the areas")
         asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
         if not any([*goals.k, kept, asked, sensitive, measured]):
             raise ValueError(
@@ -496,9 +510,6 @@ class Request:
                 "level='household': each household counts as a record; give k, "
                 "max_risk or max_rate, and check other rules with level='record'"
             )
-        if bool(how["target"]) != (how["max_guess_excess"] is not None):
-            raise ValueError("target and max_guess_excess: give both, or neither")
-        areas = _areas(how["area"], how["min_population"])
         return cls(
             goals=goals,
             weight=weight,
@@ -874,27 +885,3 @@ class _Judged:
         of = f" of {' x '.join(map(str, keys))}" if several else ""
         records = counted(cells.incomplete, "record")
         self.notes[f"{records} {verb} missing keys{of}; they match any value."] = None
-
-
-def _areas(
-    area: Iterable[Hashable] | None, min_population: float | None
-) -> tuple[Hashable, ...]:
-    if (area is None) != (min_population is None):
-        raise ValueError("min_population and area: give both, or neither")
-    if area is None:
-        return ()
-    names = tuple(arguments.names("area", area))
-    if not names:
-        raise ValueError("area is empty: name the columns that define the areas")
-    return names
-
-
-def _sensitive(
-    sensitive: Iterable[Hashable] | None,
-    l: float | None,  # noqa: E741
-    t: float | None,
-) -> tuple[Hashable, ...]:
-    asked = l is not None or t is not None
-    if asked != (sensitive is not None):
-        raise ValueError("sensitive and l or t: give both, or neither")
-    return () if sensitive is None else tuple(arguments.names("sensitive", sensitive))

@@ -98,8 +98,24 @@ class Release:
     <BLANKLINE>
     [output]
     file = "safe.csv"
-    >>> rules.protect({"SEX": list("mmmff"), "AGE": [1, 1, 1, 2, 3]}).suppressed
+    >>> rules.file("data").name, rules.arguments(), sorted(rules.output())
+    ('survey.csv', {'keys': ['SEX', 'AGE'], 'k': 3}, ['file'])
+    >>> source = rules.source({"SEX": list("mmmff"), "AGE": [1, 1, 1, 2, 3]})
+    >>> rules.settings(source).k, rules.check(source).passed
+    ((3,), False)
+    >>> prepared = rules.prepare(source)
+    >>> prepared.recoded[0].cells.k_anonymity
+    1
+    >>> rules.protect(source, prepared=prepared).suppressed
     {'SEX': 2, 'AGE': 2}
+
+    A file of rules is written and read:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     again = Release.read(rules.write(f"{folder}/release.toml").path)
+    ...
+    >>> again.tables == rules.tables
+    True
     """
 
     tables: Mapping[str, Any]
@@ -126,15 +142,6 @@ class Release:
         ValueError
             If it is not TOML, or if a table, a name or a value is not one of a file of
             rules. The message has the file, the line and the column.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     rules = Release.of("survey.csv", ["SEX"], k=3)
-        ...     again = Release.read(rules.write(f"{folder}/release.toml").path)
-        >>> again.tables == rules.tables, again.file("data").name
-        (True, 'survey.csv')
         """
         path = arguments.file_path("path", path)
         return cls.parse(read_text(path), path)
@@ -280,10 +287,6 @@ class Release:
         ------
         OSError, ValueError
             If the file cannot be written, exists, or lies in another folder.
-
-        Examples
-        --------
-        See `read`.
         """
         path = arguments.file_path("path", path)
         moved = path.parent.resolve() != self._folder.resolve()
@@ -412,15 +415,6 @@ class Release:
         Returns
         -------
         Prepared
-
-        Examples
-        --------
-        >>> rules = Release.of(None, ["AGE"], k=2)
-        >>> prepared = rules.prepare({"AGE": [1, 1, 2]})
-        >>> prepared.recoded[0].cells.k_anonymity
-        1
-        >>> rules.protect({"AGE": [1, 1, 2]}, prepared=prepared).suppressed
-        {'AGE': 1}
         """
         source, say = self.source(data), progress or silent
         settings = self.settings(source)
@@ -462,12 +456,6 @@ class Release:
         ------
         KeyError, TypeError, ValueError, OSError
             As `riskcore.check`.
-
-        Examples
-        --------
-        >>> rules = Release.of(None, ["AGE"], k=3, check={"max_risk": 0.5})
-        >>> [one.passed for one in rules.check({"AGE": [1, 1, 1, 2, 2]}).rules]
-        [False, True]
         """
         rules = self._arguments("check")
         idle = [name for name in settings if name in rules]
@@ -487,7 +475,7 @@ class Release:
                 {**rules, **settings},
                 where=self.path,
                 left_out=self._left_out(),
-                shuffled=output.get("shuffle", False) is not False,
+                shuffled=output.get("shuffle", False),
                 new_ids=output.get("renumber", ()),
             )
             return checked(source, request, progress or silent, **others)
@@ -613,11 +601,6 @@ class Release:
         ------
         ValueError
             If the rules do not name it.
-
-        Examples
-        --------
-        >>> Release.of("in/survey.csv", ["SEX"], k=3).file("data").as_posix()
-        'in/survey.csv'
         """
         name: str | None = self.tables.get(table, {}).get("file")
         if name is None:
@@ -631,13 +614,6 @@ class Release:
         -------
         dict
             ``file``, the settings of `Protected.write`, and those of reports.
-
-        Examples
-        --------
-        >>> wanted = {"shuffle": True, "drop": ["B"]}
-        >>> rules = Release.of(None, ["A"], k=2, output=wanted)
-        >>> rules.output()
-        {'drop': ['B'], 'shuffle': True}
         """
         return self._arguments("output")
 
@@ -674,11 +650,6 @@ class Release:
         Returns
         -------
         Source
-
-        Examples
-        --------
-        >>> Release.of(None, ["AGE"], k=2).source({"AGE": [1, 1, 2]}).names
-        ('AGE',)
         """
         if isinstance(data, Source):
             return data
@@ -704,12 +675,6 @@ class Release:
         Returns
         -------
         Settings
-
-        Examples
-        --------
-        >>> rules = Release.of(None, ["AGE"], k=2)
-        >>> rules.settings(rules.source({"AGE": [1, 1, 2]})).k
-        (2,)
         """
         with self._placed():
             settings = Settings.resolve(source, **self.arguments())
@@ -727,11 +692,6 @@ class Release:
         ------
         OSError, ValueError
             If the key variables are missing, or a file of the rules cannot be read.
-
-        Examples
-        --------
-        >>> Release.of("survey.csv", ["SEX"], threshold=0.01).arguments()
-        {'keys': ['SEX'], 'threshold': 0.01}
         """
         if self.tables.get(CONFIRMED, True) is False:
             raise self._error(

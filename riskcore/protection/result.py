@@ -32,13 +32,12 @@ from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
 from riskcore.protection.release.evidence import by_model, on_goals, verdict_of
 from riskcore.protection.release.facts import facts_of
-from riskcore.protection.release.writing import OrderCanBeFound, UnsafeError
+from riskcore.protection.release.writing import UnsafeError
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
 
 __all__ = [
-    "OrderCanBeFound",
     "Protected",
     "SuppressedValueShows",
     "UnsafeError",
@@ -91,11 +90,34 @@ class Protected(ProtectedRecords[DataT_co]):
     ()
     >>> result.to_dict()["sets"][0]["risk"]["original"]["unsafe_records"]
     1
+    >>> result.summary().splitlines()[2][:24]
+    '  Safe: no leak is open.'
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     record = result.write(f"{folder}/safe.csv")
+    ...     result.report(f"{folder}/report.html")
+    ...     result.public_report(f"{folder}/about.html", title="Survey")
     ...
     >>> record["output"]["file"]
     'safe.csv'
+
+    What it has cost, also in a table that was asked for later:
+
+    >>> comparison = result.compare()
+    >>> sex = comparison.key("sex")
+    >>> sex.suppressed, sex.total_variation, sex.changed
+    (1, 0.2, 0)
+    >>> result.study(comparison, tables=["sex"]).tables[0].columns
+    ('sex',)
+
+    The verdict on its goals alone, on another layout, and with other settings:
+
+    >>> result.judge().state
+    'safe'
+    >>> [leak.column for leak in result.preview(drop=["w"]).leaks]
+    []
+    >>> settings = replace(result.settings, accept={"w": "it is public"})
+    >>> result.under(settings).safe
+    True
     """
 
     @cached_property
@@ -188,14 +210,6 @@ class Protected(ProtectedRecords[DataT_co]):
         -------
         Protected
 
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> settings = replace(result.settings, accept={"w": "it is public"})
-        >>> result.under(settings).safe
-        True
         """
         protected = replace(self, settings=settings)
         _ = protected.numbers  # refuses columns that are not numbers
@@ -213,13 +227,6 @@ class Protected(ProtectedRecords[DataT_co]):
         -------
         Verdict
 
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> result.judge().state  # its goals alone
-        'safe'
         """
         return verdict_of(self, (examined or Examination()).under(self.settings))
 
@@ -238,13 +245,6 @@ class Protected(ProtectedRecords[DataT_co]):
         -------
         Examination
 
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> [leak.column for leak in result.preview(drop=["w"]).leaks]
-        []
         """
         return writing.preview(self, steps or silent, **options)
 
@@ -299,14 +299,6 @@ class Protected(ProtectedRecords[DataT_co]):
         KeyError, TypeError, ValueError
             As `riskcore.compare`.
 
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> sex = result.compare().key("sex")
-        >>> sex.suppressed, sex.total_variation, sex.changed
-        (1, 0.2, 0)
         """
         return comparison_of(
             self,
@@ -338,13 +330,6 @@ class Protected(ProtectedRecords[DataT_co]):
         -------
         Comparison
 
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> result.study(result.compare(), tables=["sex"]).tables[0].columns
-        ('sex',)
         """
         return studies_of(self, comparison, models=models, tables=tables)
 
@@ -394,11 +379,10 @@ class Protected(ProtectedRecords[DataT_co]):
             Write the file even if it is not safe.
         drop : iterable of str, optional
             Columns to leave out.
-        shuffle : bool or int, optional
+        shuffle : bool, optional
             Write the records in random order, with the members of each household
             together, also in random order; apart if the household column is dropped.
-            True: an order from 256 random bits, which only the private record holds. A
-            number is a seed, for tests only: anyone can find the order by trying seeds.
+            The order is from 256 random bits, which only the private record holds.
         renumber : iterable of str, optional
             Columns that get new ids, 1, 2, ... in random order; missing ids stay
             missing. By default the household column, given or declared by mu-Argus
@@ -440,8 +424,6 @@ class Protected(ProtectedRecords[DataT_co]):
             If a column of the written file or the order of its records reveals
             suppressed or recoded values, or if a column reveals the original order of
             shuffled records: one warning for each.
-        OrderCanBeFound
-            If the order comes from a seed.
 
         Raises
         ------
@@ -478,13 +460,6 @@ class Protected(ProtectedRecords[DataT_co]):
         TypeError
             If the name of a column is not text.
 
-        Examples
-        --------
-        >>> import riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> result.summary().splitlines()[2][:24]
-        '  Safe: no leak is open.'
         """
         return reports().summary_of(self)
 
@@ -527,14 +502,6 @@ class Protected(ProtectedRecords[DataT_co]):
         --------
         public_report : the report for publication.
 
-        Examples
-        --------
-        >>> import tempfile, riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.report(f"{folder}/report.html")
-        ...
         """
         reports().report_of(
             self, path, title=title, overwrite=overwrite, progress=progress
@@ -572,14 +539,6 @@ class Protected(ProtectedRecords[DataT_co]):
         ImportError, OSError
             As `report`.
 
-        Examples
-        --------
-        >>> import tempfile, riskcore
-        >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
-        >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.public_report(f"{folder}/about.html", title="Survey")
-        ...
         """
         reports().public_report_of(
             self, path, title=title, drop=drop, overwrite=overwrite

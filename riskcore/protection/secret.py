@@ -26,17 +26,11 @@ _MEMBERS = b"riskcore: order of the members"
 _IDS = b"riskcore: new ids of "
 _TIES = b"riskcore: ties of plans "
 _TREATMENTS = b"riskcore: treatment "
-_GIVEN = b"riskcore: order of the given seed "
 
 
 def new_secret() -> str:
     """Return 256 random bits, as hexadecimal text."""
     return secrets.token_hex(_BYTES)
-
-
-def secret_of_seed(seed: int) -> str:
-    """Return the secret of a seed, for tests: seeds can be found by trying."""
-    return hashlib.sha256(_GIVEN + b"%d" % seed).hexdigest()
 
 
 def check_secret(secret: str) -> str:

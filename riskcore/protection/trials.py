@@ -9,7 +9,6 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
 from typing import Any
 
 from riskcore.common import arguments, html
@@ -117,21 +116,21 @@ class Trial:
 
         Without a verdict it is the one on the goals alone.
         """
-        sets, verdict = result.sets, verdict or result.judge()
+        verdict = verdict or result.judge()
+        before, after = (
+            [key_set.comparison()[stage] for key_set in result.sets]
+            for stage in ("original", "protected")
+        )
         return cls(
             name,
             settings,
             verdict.state,
             "" if verdict.safe else verdict.sentence,
-            unsafe_before=max(_unsafe(one, one.original) for one in sets),
-            unsafe_after=max(_unsafe(one, one.protected) for one in sets),
-            expected_before=max(
-                one.original.expected_reidentifications for one in sets
-            ),
-            expected_reidentifications=max(
-                one.protected.expected_reidentifications for one in sets
-            ),
-            max_risk=max(one.protected.max_risk for one in sets),
+            unsafe_before=_most(before, "unsafe_records"),
+            unsafe_after=_most(after, "unsafe_records"),
+            expected_before=_most(before, "expected_reidentifications"),
+            expected_reidentifications=_most(after, "expected_reidentifications"),
+            max_risk=_most(after, "max_risk"),
             suppressed=result.suppressed,
             categories={one.key: one.safe.categories for one in found.keys},
             share_lost=found.share_lost,
@@ -348,7 +347,7 @@ def try_out(
     keys : iterable of column names, or of lists of column names
         As for `protect`; the same for all candidates.
     candidates : mapping of str to mapping
-        The arguments of `protect` for each candidate, by name. See `grid`.
+        The arguments of `protect` for each candidate, by name.
     reading : Reading, optional
         How to read the file, if ``data`` is a path.
     interactions : bool, optional
@@ -478,62 +477,9 @@ def _said(error: BaseException) -> str:
     return str(error.args[0]) if isinstance(error, KeyError) else str(error)
 
 
-def _unsafe(key_set: Any, stage: Any) -> int:
-    return int(stage.cells.count_of(key_set.aim.unsafe(stage)))
-
-
-def grid(**choices: Mapping[str, Any] | Sequence[Any]) -> dict[str, dict[str, Any]]:
-    """Return candidates for all combinations of some settings.
-
-    Parameters
-    ----------
-    **choices : mapping of str to setting, or sequence of settings
-        The values to try for each argument of `protect`: a mapping from names of your
-        choice, or a list, whose values name themselves. ``recodings`` may be None for
-        no recoding.
-
-    Returns
-    -------
-    dict of str to dict
-        The settings by names such as ``"threshold 0.1, suppression exact"``.
-
-    Examples
-    --------
-    >>> candidates = grid(
-    ...     threshold=[0.1, 0.2],
-    ...     recodings={"as it is": None, "groups": {"age": "age.grc"}},
-    ... )
-    ...
-    >>> list(candidates)[1], candidates["threshold 0.1, groups"]
-    ('threshold 0.1, groups', {'threshold': 0.1, 'recodings': {'age': 'age.grc'}})
-    """
-    ways: list[list[tuple[str, str, Any]]] = []
-    for argument, options in choices.items():
-        if isinstance(options, Mapping):
-            ways.append(
-                [(str(name), argument, option) for name, option in options.items()]
-            )
-        elif isinstance(options, str) or not isinstance(options, Sequence):
-            raise TypeError(
-                f"{argument}={arguments.shown(options)}: need a list of settings, or a "
-                "mapping of names to settings"
-            )
-        else:
-            word = argument.replace("_", " ")
-            ways.append(
-                [(f"{word} {_short(option)}", argument, option) for option in options]
-            )
-    candidates = {}
-    for combination in product(*ways):
-        name = ", ".join(label for label, _, _ in combination)
-        if name in candidates:
-            raise ValueError(f"two candidates are called {name!r}: give names")
-        candidates[name] = {argument: option for _, argument, option in combination}
-    return candidates
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else shortened(value, _LONGEST_NAME)
+def _most(sets: Sequence[Mapping[str, Any]], figure: str) -> Any:
+    """Return the largest figure of some sets of keys."""
+    return max(figures[figure] for figures in sets)
 
 
 def _plain(value: Any) -> Any:

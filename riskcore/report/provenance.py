@@ -22,7 +22,7 @@ class Provenance:
     """The name of the file without its folder, the time, and the command to repeat it.
 
     The command names files and columns, so it is for internal use; it is quoted for a
-    shell and has no seed. Empty names and commands, and None, are not shown.
+    shell. Empty names and commands, and None, are not shown.
     """
 
     file: str = ""

@@ -34,7 +34,6 @@ from riskcore.protection.release.writing import (
     UnsafeError,
     columns_dropped,
     columns_renumbered,
-    refuse_seed,
     write,
 )
 from riskcore.protection.result import Protected
@@ -119,14 +118,10 @@ def private_record_of(wanted: Wanted) -> Path | None:
 def check_columns(
     source: Source, settings: Settings, wanted: Wanted
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns to leave out, and those that get new ids.
-
-    Columns, or an order, that do not fit are refused.
-    """
+    """Return the columns to leave out, and those that get new ids, or refuse them."""
     dropped = columns_dropped(source, settings, wanted.get("drop", ()))
     given = wanted.get("renumber")
     renumbered = columns_renumbered(source, settings, given, dropped)
-    refuse_seed(settings, wanted.get("shuffle", False))
     return dropped, renumbered
 
 

@@ -176,14 +176,6 @@ def test_rules_and_sessions_are_not_written_over(bench, survey, name, overwrite)
     assert not (survey.parent / name).exists()
 
 
-@pytest.mark.parametrize("seed", [0, 5])
-def test_a_seed_of_the_rules_stays(bench, seed):
-    bench.change("seed", output={"shuffle": seed})
-    assert PAGE.view(bench, form())["switches"]["shuffle"]
-    exported(bench, **{"file": "safe.csv", "shuffle": "1", "was-shuffle": "yes"})
-    assert bench.table("output")["shuffle"] == seed
-
-
 def test_an_old_page_takes_nothing_back(bench):
     bench.change("order", output={"shuffle": True})
     exported(bench, **{"file": "safe.csv", "was-shuffle": "no"})

@@ -125,7 +125,7 @@ def test_the_effect_is_that_of_the_report(bench):
     seen = treat.effect(bench, form(bench, "INCOME"))
     told = bench.prepared().treated.effects()["columns"]["INCOME"]
     rows = {name: pair for name, *pair in seen["rows"]}
-    assert seen["altered"] == told["altered"]
+    assert seen["altered"] == bench.prepared().treated.altered("INCOME").sum()
     for at, stage in enumerate(("before", "after")):
         mean, variance = told[stage]["mean"], told[stage]["variance"]
         assert rows["mean"][at] == pytest.approx(mean, rel=1e-12)

@@ -330,9 +330,6 @@ def test_what_cannot_be_written_is_refused_before_the_work(refused):
     for output in ("", "--output safe.csv"):
         said = refused(f"{COARSE} --drop {all_} {output}")
         assert "--drop: no column would be left" in said
-        said = refused(f"{COARSE} --ties secret --shuffle 4 {output}")
-        assert "--shuffle 4: a secret decides" in said
-        assert said.endswith("give --shuffle")
 
 
 def test_a_record_knows_how_the_file_was_read(run):
@@ -460,9 +457,6 @@ def test_what_is_said_of_the_file_written(run):
     assert first.null_count == then.null_count
     count = len(set(first.drop_null().to_pylist()))
     assert {*map(int, then.drop_null().to_pylist())} == set(range(1, count + 1))
-    status, _, err = run(f"{COARSE} --output b.csv --shuffle 3")
-    assert status == 0
-    assert "seed 3 decides the order: anyone who tries seeds finds it" in err
 
 
 def test_formulas_are_guarded(run, refused):

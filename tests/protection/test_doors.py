@@ -94,7 +94,7 @@ def drawn(seed):
             given["accept"][name] = "a test"
     if maybe(0.2) and "income" not in given["roles"]:
         given["treat"] = {"income": "round:500"}
-    layout = {"shuffle": 7} if maybe() else {}
+    layout = {"shuffle": True} if maybe() else {}
     drop = [one for one in ("hh", "copy", "income") if maybe(0.4)]
     drop = [one for one in drop if one not in given.values()]
     drop += with_household_goal(given, rng)

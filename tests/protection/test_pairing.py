@@ -69,6 +69,8 @@ GIVEN = {
         "roles": {"*": "harmless:a test"},
     },
     "rounded": {"treat": {"income": "round:1000"}},
+    "rounded and left out": {"treat": {"income": "round:1000"}, "drop": ["income"]},
+    "coded without effect": {"treat": {"note": "bottom:2n", "w": "round:0.5"}},
 }  # fmt: skip
 
 
@@ -156,7 +158,7 @@ def test_households_without_ids_are_judged_by_the_record_alone(survey):
         "accept": {"*": "a test"},
     }
     path = survey.with_name("safe.csv")
-    layout = {"drop": ["hh", "w"], "shuffle": 1}
+    layout = {"drop": ["hh", "w"], "shuffle": True}
     result = riskcore.protect(survey, ["sex", "age"], **given)
     result.write(path, **layout)
     recorded = riskcore.check(path, record=f"{path}.private.json", original=survey)

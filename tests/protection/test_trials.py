@@ -11,14 +11,13 @@ import pyreadstat
 import pytest
 
 import riskcore
-from riskcore import Recoding, grid, try_out
+from riskcore import Recoding, try_out
 from riskcore.data.files import formats
 from riskcore.data.source import Source
 from riskcore.protection.trials import Trial
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows",
-    "ignore::riskcore.protection.release.writing.OrderCanBeFound",
 )
 
 KEYS = ["sex", "age", "region"]
@@ -180,23 +179,6 @@ def test_progress_names_the_candidate():
     try_out(survey(), KEYS, CANDIDATES, weight="w", progress=said.append)
     assert "2 of 3, coarse: recoding" in said
     assert "3 of 3, as in mu-Argus: comparing keys" in said
-
-
-def test_grids():
-    found = grid(
-        threshold=[0.1, 0.25],
-        recodings={"ages": GROUPS, "no recoding": None},
-        suppression=["exact", "argus"],
-    )
-    assert len(found) == 8
-    settings = {"threshold": 0.25, "recodings": GROUPS, "suppression": "argus"}
-    assert found["threshold 0.25, ages, suppression argus"] == settings
-    tried = try_out(survey(), KEYS, found, weight="w")
-    assert all(one.safe for one in tried.trials)
-    with pytest.raises(TypeError, match="need a list of settings"):
-        grid(threshold=0.1)
-    with pytest.raises(ValueError, match="are called 'threshold 1'"):
-        grid(threshold=[1, 1.0])
 
 
 def test_k_anonymity_and_its_strata(file):

@@ -202,10 +202,7 @@ def test_files_are_refused_before_any_work(wanted, message):
     assert names() == {"rules.toml"}
 
 
-def test_a_seed_with_a_secret_is_refused():
-    result = protected(ties="secret")
-    with pytest.raises(ValueError, match="shuffle=7"):
-        check(result, {"shuffle": 7})
+def test_columns_that_are_left_out():
     source = Source.of("survey.csv")
     settings = protected(roles={"PERSON": "identifier"}).settings
     dropped, renumbered = check_columns(source, settings, {"drop": ["INCOME"]})

@@ -117,7 +117,7 @@ def _output(bench: Workbench, form: Form) -> dict[str, Any]:
     if changes["file"] is None:
         raise RefusedError(said("export", "unnamed"))
     for name in _SWITCHES:
-        # What others switched meanwhile stays, and so does a seed from a file of rules.
+        # What others switched meanwhile stays.
         shown = form.text(f"was-{name}", "yes" if bench.writes(name) else "no")
         if form.has(name) != (shown == "yes"):
             changes[name] = form.has(name) or None

@@ -170,12 +170,11 @@ def examine(
     leaks += _together(result, gone)
     leaks += [
         Leak(
-            entry.column,
+            (entry.column,),
             "reveals",
             str(entry),
             advice_on(result, entry, renumbered),
             shown=entry,
-            of=(entry.column,),
         )
         for entry in too_much(result, shown)
     ]
@@ -213,7 +212,7 @@ def of_columns(
                 # Of weights on an engine this is not known: nothing is treated there.
                 treat = "" if column.smallest is None else coarser_weights(column.name)
                 mends = either(treat, leave_out(of), accepted(of))
-                yield Leak(column.name, "weight", text, mends, of=of)
+                yield Leak(of, "weight", text, mends)
             continue
         proposed = propose(column)
         like = _SEEMS.get(str(proposed.role), "")
@@ -226,7 +225,7 @@ def of_columns(
             _text(column, settings, like),
             _advice(column, settings, renumbered),
         )
-        yield Leak(column.name, kind, text, advice, of=of)
+        yield Leak(of, kind, text, advice)
 
 
 # Columns that may not stay without a role, even if no value is unique.
@@ -330,8 +329,7 @@ def _leak_without_effect(
         "original, to the precision of the released numbers"
     )
     advice = either(leave_out(names), accepted(names))
-    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
-    return Leak(column, "no effect", text, advice, of=tuple(names), of_all=True)
+    return Leak(tuple(names), "no effect", text, advice, of_all=True)
 
 
 def _quoted(names: Iterable[Hashable]) -> str:
@@ -359,7 +357,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
                 f"ways, and {count:,} of {result.n:,} records have a way of their own"
             )
             advice = either(coarser(profile(result.rows, [name])), leave_out([name]))
-            yield Leak(name, "unique", text, advice, of=(name,))
+            yield Leak((name,), "unique", text, advice)
 
 
 def leak_of_numbers(
@@ -368,10 +366,9 @@ def leak_of_numbers(
     columns: Iterable[ColumnProfile] = (),
 ) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
-    column = names[0] if len(names) == 1 else " + ".join(map(str, names))
     advice = either(coarser(columns), leave_out(names), accepted(names))
     text = f"{_quoted(names)}: {'; '.join(said)}"
-    return Leak(column, "numbers", text, advice, of=tuple(names), of_all=True)
+    return Leak(tuple(names), "numbers", text, advice, of_all=True)
 
 
 def _by_composition(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -387,7 +384,7 @@ def _by_composition(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         without = {*gone, str(household)}
         mend = _members_apart(result, household, result.household_of, without)
         advice = either(mend, accepted([household]))
-        yield Leak(household, "composition", text, advice, of=(household,))
+        yield Leak((household,), "composition", text, advice)
 
 
 def _rebuilt(
@@ -420,7 +417,7 @@ def _rebuilt(
         mend = _members_apart(result, None, codes, left_out, shuffled=shuffled)
         text = f"{printable(str(name))!r}: left out, but {by}: {told}"
         advice = either(mend, accepted([name]))
-        yield Leak(name, "composition", text, advice, of=(name,))
+        yield Leak((name,), "composition", text, advice)
 
 
 def _members_apart(
@@ -512,7 +509,7 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
                     f"{printable(str(name))!r} that were altered"
                 )
                 advice = either(leave_out([source]), accepted([source]))
-                yield Leak(source, "reveals", text, advice, of=(source,))
+                yield Leak((source,), "reveals", text, advice)
 
 
 def _together(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -591,8 +588,7 @@ def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Lea
     if not drops and derivation.column in settings.variables:
         drops = [never_blanked(derivation.column, settings)]
     advice = either(*related, *drops, accepted(derivation.of[:1]))
-    column = " + ".join(map(str, derivation.of))
-    return Leak(column, "reveals", text, advice, of=tuple(derivation.of))
+    return Leak(tuple(derivation.of), "reveals", text, advice)
 
 
 def _kept_ids(
@@ -602,7 +598,7 @@ def _kept_ids(
     name = printable(str(household))
     unit = "household" if settings.person is None else "person"
     text = f"{name!r}: the original {unit} ids are kept"
-    return Leak(household, "ids", text, new_ids(household, renumbered), of=(household,))
+    return Leak((household,), "ids", text, new_ids(household, renumbered))
 
 
 def called_harmless(names: Collection[Hashable]) -> Leak:
@@ -612,4 +608,4 @@ def called_harmless(names: Collection[Hashable]) -> Leak:
         f"{counted(len(names), 'column')} {verb} called harmless without being "
         f"examined ({listed_columns(names)})"
     )
-    return Leak(ANY, "harmless", text, "give each a role", of=(ANY,))
+    return Leak((ANY,), "harmless", text, "give each a role")

@@ -92,7 +92,7 @@ def leaks_of_shared(
             needed = asked and len(result.settings.with_role("sensitive")) == 1
             out = "" if needed else leave_out([name])
             advice = either(fewer, differ, out, accepted([name]))
-            yield Leak(name, "attributes", text, advice, of=(name,))
+            yield Leak((name,), "attributes", text, advice)
 
 
 def _without_a_key(
@@ -133,9 +133,8 @@ def leaks_of_elimination(
         f"{counted(elimination.people, 'person', 'people')}, because complete records "
         "account for the others"
     )
-    column = keys[0] if len(keys) == 1 else " + ".join(map(str, keys))
     advice = either(_INSIDERS, accepted(keys))
-    yield Leak(column, "elimination", text, advice, of=tuple(keys), of_all=True)
+    yield Leak(tuple(keys), "elimination", text, advice, of_all=True)
 
 
 def _is_population(result: ProtectedRecords) -> bool:

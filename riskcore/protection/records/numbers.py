@@ -95,9 +95,10 @@ def _others_as_numbers(
 
 def _in_classes(result: ProtectedRecords) -> Iterator[Hashable]:
     """Yield the treated numbers that got the value of their class, by a public rule."""
+    treated = {} if result.treated is None else result.treated.after
     for names, rules in result.settings.treat.items():
         if not any(rule.alters for rule in rules):
-            yield from names
+            yield from (name for name in names if name in treated)
 
 
 def _keys_left(result: ProtectedRecords, gone: Collection[str]) -> list[Hashable]:

@@ -9,8 +9,6 @@ if its cells are the cells that were verified.
 
 from __future__ import annotations
 
-import math
-import operator
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +25,6 @@ from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
 from riskcore.data.engines.counting import (
     Question,
-    frequencies,
     key_column,
     records_of,
 )
@@ -158,16 +155,10 @@ class OnEngine:
             for name, column in verified.columns.items()
             if column.labels.dtype.kind in "mM"
         ]
-        expected = ExpectedCells.of(verified)
-        if expected is None:
-            coded = coded_cells(
-                engine, self.question, engine.cells(self.question), ticks
-            )
-            coded = coded.sampled(self.settings.sampling_fraction)
-            same = _same_cells(verified, coded)
-        else:
-            same = expected.are(engine.batches(self.question), self.question, ticks)
-        if not same:
+        cells = engine.cells(self.question)
+        coded = coded_cells(engine, self.question, cells, ticks)
+        coded = coded.sampled(self.settings.sampling_fraction)
+        if not _same_cells(verified, coded):
             raise RuntimeError(
                 f"the data that {self.engine.name} returns are not the data that were "
                 "verified, so nothing is returned. If they changed meanwhile, protect "
@@ -314,78 +305,6 @@ def _same_cells(coded: CodedRecords, other: CodedRecords) -> bool:
         # The sum of doubles depends on their order; the sum of whole numbers does not.
         and np.allclose(first.weight_sum, second.weight_sum, rtol=1e-9, atol=0)
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ExpectedCells:
-    """Cells that an engine should find, compared batch by batch."""
-
-    places: list[dict[Any, int]]  # the code of each label, by key
-    number: NDArray[np.uint64]  # that the codes of a cell form, in rising order
-    counts: Counts
-
-    @classmethod
-    def of(cls, verified: CodedRecords) -> ExpectedCells | None:
-        """Return the cells of coded rows; None if their codes do not form numbers."""
-        columns = verified.columns.values()
-        places = [
-            {label: i for i, label in enumerate(column.labels.tolist())}
-            for column in columns
-        ]
-        # A dict has one entry for both hours of the night when clocks go back.
-        if any(
-            map(operator.ne, map(len, places), (len(one.labels) for one in columns))
-        ):
-            return None
-        if math.prod(len(place) + 1 for place in places) > 1 << 64:
-            return None
-        counts = _cells(verified)
-        number = np.zeros(len(counts.frequency), np.uint64)
-        for place, codes in zip(places, counts.codes, strict=True):
-            number *= np.uint64(len(place) + 1)
-            number += codes
-        return cls(places, number, counts)
-
-    def are(
-        self, batches: Iterable[Any], question: Question, ticks: Collection[Hashable]
-    ) -> bool:
-        """Return whether the batches hold exactly these cells."""
-        seen = np.zeros(len(self.number), bool)
-        for cells in batches:
-            row = self._rows_of(cells, question, ticks)
-            if row is None or seen[row].any():
-                return False
-            seen[row] = True
-            records, sums = frequencies(cells, question)
-            if len(np.unique(row)) < len(row) or not (
-                np.array_equal(self.counts.frequency[row], records)
-                # The sum of doubles depends on their order; without weights the sums
-                # are the records, or those of a sampling fraction.
-                and (
-                    question.weight is None
-                    or np.allclose(self.counts.weight_sum[row], sums, rtol=1e-9, atol=0)
-                )
-            ):
-                return False
-        return bool(seen.all())
-
-    def _rows_of(
-        self, cells: Any, question: Question, ticks: Collection[Hashable]
-    ) -> NDArray[np.int64] | None:
-        """Return the position of each cell among the expected cells, or None."""
-        number = np.zeros(len(cells), np.uint64)
-        names = zip(question.keys, question.key_columns, self.places, strict=True)
-        for key, name, place in names:
-            values = Records.of({key: cells.get_column(name).to_native()})
-            column = code_column(values, key, ticks=key in ticks)
-            codes = [place.get(label, -1) for label in column.labels.tolist()]
-            if -1 in codes:
-                return None
-            number *= np.uint64(len(place) + 1)
-            number += np.array([*codes, len(place)], np.uint64)[column.codes]
-        row = np.searchsorted(self.number, number)
-        row = np.minimum(row, len(self.number) - 1)
-        return row if (self.number[row] == number).all() else None
 
 
 def _cells(coded: CodedRecords) -> Counts:

@@ -99,7 +99,8 @@ def paired(
     new_ids = [name for name in changed if str(name) in with_new_ids]
     treated = [name for name in changed if name not in new_ids]
     numeric = settings.with_role("numeric")
-    treated += [name for name in settings.treated if name in blankable]
+    # Also those that no rule has changed: they are examined as treated, too.
+    treated += [x for x in settings.treated if x in both and x not in treated]
     masks = {
         # A key that was left out is blank.
         name: (both[name][1] < 0 if name in both else True)

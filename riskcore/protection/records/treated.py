@@ -58,52 +58,25 @@ class Treated:
     @cached_property
     def columns(self) -> dict[Any, Any]:
         """The treated columns, of the type of the original ones."""
-        return {name: self._column(name) for name in self.after}
-
-    def _column(self, name: Hashable) -> Any:
-        """Return a treated column, of the type of the original one."""
-        if name not in self._columns:
-            values, codes = self._values(name)
-            self._columns[name] = self.file.like(name, values, codes)
-        return self._columns[name]
-
-    @cached_property
-    def _columns(self) -> dict[Hashable, Any]:
-        """The columns made so far: text of many numbers takes long."""
-        return {}
-
-    def table(self, name: Hashable) -> tuple[Floats, Integers]:
-        """Return the distinct treated numbers, and the code of each.
-
-        Missing values have the code after the last one.
-        """
-        if name not in self._tables:
-            self._tables[name] = table_of(self.after[name])
-        return self._tables[name]
-
-    @cached_property
-    def _tables(self) -> dict[Hashable, tuple[Floats, Integers]]:
-        """The tables made so far."""
-        return {}
+        return {name: self.file.like(name, *self._values(name)) for name in self.after}
 
     def _values(self, name: Hashable) -> tuple[list[Any], Codes]:
         """Return the distinct values of a treated column, and the code of each."""
-        numbers, codes = self.table(name)
+        numbers, codes = table_of(self.after[name])
         values = self.file.values(name, numbers.tolist())
         if int(codes.max()) == len(values):  # without it, integers stay integers
             values.append(None)
         return values, codes.view(np.uint64)
 
     def check(self) -> None:
-        """Refuse values that a column cannot hold; text holds all."""
-        for name in self.after:
-            if not self.file.is_text(name):
-                self._column(name)
+        """Refuse values that a column cannot hold; text holds all, and takes long."""
+        if not all(map(self.file.is_text, self.after)):
+            _ = self.columns
 
     def _coded(self, name: Hashable) -> CodedColumn:
         """Return a treated column as codes."""
         if not self.file.is_text(name):
-            return code_column(Records.of({name: self._column(name)}), name)
+            return code_column(Records.of({name: self.columns[name]}), name)
         values, codes = self._values(name)
         small = code_column(Records.of({name: values}), name)
         new = small.codes[codes]

@@ -48,7 +48,6 @@ from riskcore.protection.suppression.by_person import (
 )
 from riskcore.protection.suppression.key_sets import (
     assess_key_sets,
-    coded_records,
     present,
 )
 from riskcore.protection.suppression.suppress import (
@@ -181,7 +180,20 @@ class SingleRecords:
 
     def read(self) -> tuple[Records, CodedRecords]:
         """Return the records, with their keys, weights and households as codes."""
-        return self.source.records, code_source(self.source, self.settings, self.say)
+        source, settings = self.source, self.settings
+        if source.path is not None:
+            self.say(f"reading {source.path}")
+        records, numbers = source.records, source.numbers(settings.weight)
+        data, household, cluster = records, settings.household, settings.cluster
+        if numbers is not None:  # in place of text
+            names = [*settings.variables, household, cluster]
+            columns = {name: records.column(name) for name in names if name is not None}
+            columns[settings.weight] = numbers
+            data = records.with_data(columns, [settings.weight])
+        coded = CodedRecords.of(
+            data, settings.variables, settings.weight, household, cluster=cluster
+        )
+        return records, coded.sampled(settings.sampling_fraction)
 
     def measure(
         self,
@@ -427,13 +439,6 @@ def unit_of(
     """Return the units that settings protect."""
     kind = _BY_NAME[settings.unit] if source.engine is None else EngineCells
     return kind(source, settings, say, secret)
-
-
-def code_source(source: Source, settings: Settings, say: Lines) -> CodedRecords:
-    """Read the file, if it is one, and return its keys, weights and households."""
-    if source.path is not None:
-        say(f"reading {source.path}")
-    return coded_records(source.records, settings, source.numbers(settings.weight))
 
 
 @contextmanager

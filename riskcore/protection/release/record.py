@@ -65,20 +65,10 @@ def about(count: int) -> str:
     return f"about {coarse(count):,}" if count else "0"
 
 
-def thresholds(settings: Settings) -> dict[str, Any]:
-    """Return the thresholds as they were asked for.
-
-    The threshold that a rate gives depends on the recoded file. Even rounded it would
-    rule out candidates for a blank, so only the rate is given.
-    """
-    plain_settings = settings.to_dict()
-    return {name: plain_settings[name] for name in _THRESHOLDS}
-
-
-_THRESHOLDS = (
+# The settings that are published. The threshold that a rate gives is not among them: it
+# depends on the recoded file, and would rule out candidates for a blank.
+_PUBLISHED = (
     "k", "strata", "threshold", "rate", "household_threshold", "household_rate",
-)  # fmt: skip
-_METHODS = (
     "level", "population", "method", "missing",
     "suppression", "ties", "cost", "household_keys",
     "against_insiders",
@@ -149,8 +139,7 @@ def public(
         "safe": figures["safe"],
         "verdict": figures["verdict_in_public"],
         "sets": [entry["keys"] for entry in figures["sets"]],
-        **thresholds(settings),
-        **{name: plain_settings[name] for name in _METHODS},
+        **{name: plain_settings[name] for name in _PUBLISHED},
         "cost": cost_in_public(plain_settings["cost"]),
         "weighted": settings.weight is not None,
         "households": settings.household is not None and settings.person is None,

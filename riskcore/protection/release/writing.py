@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import operator
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete
-from riskcore.common.warn import warn
 from riskcore.data.columns import Records, code_column
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
@@ -35,7 +33,6 @@ from riskcore.protection.secret import (
     new_secret,
     random_ids,
     random_order,
-    secret_of_seed,
 )
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings
@@ -50,10 +47,6 @@ class Reports:
 
     texts: Mapping[Path, Callable[[Any], str]] = field(default_factory=dict)
     public: Path | None = None
-
-
-class OrderCanBeFound(UserWarning):
-    """The order of the records comes from a seed, which can be found by trying."""
 
 
 class UnsafeError(ValueError):
@@ -160,9 +153,10 @@ def _layout(
     source, settings = result.source, result.settings
     dropped = columns_dropped(source, settings, options["drop"])
     renumbered = columns_renumbered(source, settings, options["renumber"], dropped)
-    shuffle = _as_bool_or_seed(options["shuffle"])
-    secret = _secret_of(result, shuffle, options["secret"], renumbered=bool(renumbered))
-    shuffled = shuffle is not False
+    shuffled = options["shuffle"]
+    if not isinstance(shuffled, bool | np.bool_):
+        raise TypeError(f"shuffle={arguments.shown(shuffled)}: need True or False")
+    secret = _secret_of(result, options["secret"], needed=bool(renumbered or shuffled))
     layout = Layout.of(
         source,
         result.rows,
@@ -302,55 +296,20 @@ def columns_renumbered(
     return names
 
 
-def refuse_seed(settings: Settings, shuffle: bool | int) -> None:
-    """Refuse the seed of an order if ties or treatments are decided by a secret."""
-    if (settings.ties == "secret" or settings.is_random) and not isinstance(
-        shuffle, bool
-    ):
-        raise ValueError(
-            f"shuffle={shuffle}: a secret decides ties or treatments, and must "
-            "decide the order too; give shuffle=True"
-        )
-
-
-def _as_bool_or_seed(shuffle: Any) -> bool | int:
-    """Return how to shuffle as a bool, or the number of a seed."""
-    if isinstance(shuffle, bool | np.bool_):
-        return bool(shuffle)
-    try:
-        return operator.index(shuffle)
-    except TypeError:
-        raise TypeError(
-            f"shuffle={arguments.shown(shuffle)}: need True, False or a whole number"
-        ) from None
-
-
 def _secret_of(
-    result: ProtectedRecords,
-    shuffle: bool | int,
-    secret: str | None,
-    *,
-    renumbered: bool,
+    result: ProtectedRecords, secret: str | None, *, needed: bool
 ) -> str | None:
     """Return the one secret of a record: of ties, the order and the new ids."""
     if result.secret is not None:
-        refuse_seed(result.settings, shuffle)
         if secret not in (None, result.secret):
             raise ValueError(
                 "secret: another secret decided the ties or treatments; take the "
                 "settings and the secret from one record"
             )
         return result.secret
-    needed = renumbered or shuffle is not False
-    if secret is not None:
-        return check_secret(secret) if needed else None
-    if isinstance(shuffle, bool):
-        return new_secret() if needed else None
-    if shuffle < 0:
-        raise ValueError(f"shuffle={shuffle}: a seed must be a whole number >= 0")
-    message = f"seed {shuffle} decides the order: anyone who tries seeds finds it"
-    warn(message, OrderCanBeFound)
-    return secret_of_seed(shuffle)
+    if not needed:
+        return None
+    return new_secret() if secret is None else check_secret(secret)
 
 
 def _json(content: Mapping[str, Any]) -> bytes:

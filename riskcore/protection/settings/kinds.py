@@ -19,7 +19,6 @@ from riskcore.common.settings import (
     WHOLE,
     ByColumn,
     Columns,
-    Flag,
     Setting,
     Shape,
     array,
@@ -29,7 +28,6 @@ from riskcore.common.settings import (
     pair,
     table,
 )
-from riskcore.common.text_numbers import whole
 from riskcore.data.recoding_words import is_rule
 from riskcore.protection.settings.shapes import refuse_faults
 
@@ -70,28 +68,12 @@ _OF_RULE: Mapping[str, Shape] = {
     "bounds": TEXT,
     "line": either(WHOLE, NULL),
 }
+# Rules of treatments; the totals of raking stand in them, not in a file.
+_WORDS = array(
+    {"type": "string", "pattern": rf"^(?!\s*{RAKE}[^,]*$)", "title": "a rule in words"},
+    "a list of rules",
+)
 _NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
-
-
-class Seed(Flag):
-    """On or off, or the whole number of a fixed choice."""
-
-    form = either(BOOLEAN, WHOLE)
-
-    def parsing(self) -> dict[str, Any]:
-        """Return how argparse reads an option that needs no word."""
-        how = {"nargs": "?", "const": True, "default": self.default, "type": self.read}
-        return {**how, "metavar": self.metavar}
-
-    def read(self, word: str) -> Any:
-        """Return the seed; the word may also be the file that follows."""
-        try:
-            return whole(word)
-        except ValueError as error:
-            raise ValueError(
-                f"{error}; to shuffle without a seed, put -- or another option after "
-                f"--shuffle: --shuffle -- {word}"
-            ) from None
 
 
 class Ids(Columns):
@@ -248,30 +230,26 @@ class Treatments(ListsByColumn):
         }
 
     def recorded(self, value: Any) -> Any:
-        """Return the treatments as plain data."""
+        """Return the columns of each treatment, and its rules in words."""
         return [
-            {"columns": list(names), "rules": [rule.to_dict() for rule in rules]}
+            {"columns": list(names), "rules": [*map(str, rules)]}
             for names, rules in value.items()
         ]
 
     def restored(self, member: str, plain: Any) -> Any:
-        """Return the treatments of plain data, which may hold anything."""
-        from riskcore.protection.treatments.rules import Treatment, check_treatments
+        """Return the treatments of plain data; no file of totals is opened."""
+        from riskcore.protection.treatments.rules import parsed_treatments
 
         treat = {}
         for i, content in enumerate(plain):
             at = f"{member}[{i}]"
             if set(content) != {"columns", "rules"}:
                 raise ValueError(f"{at}: need columns and a list of rules")
-            refuse_faults(NAMES, content["columns"], f"{at}.columns")
-            refuse_faults(array({}, "a list of rules"), content["rules"], f"{at}.rules")
-            try:
-                rules = tuple(map(Treatment.from_dict, content["rules"]))
-            except ValueError as error:
-                raise ValueError(f"{at}: {error}") from None
-            treat[tuple(content["columns"])] = rules
-        check_treatments(treat)
-        return treat
+            columns, rules = content["columns"], content["rules"]
+            refuse_faults(NAMES, columns, f"{at}.columns")
+            refuse_faults(_WORDS, rules, f"{at}.rules")
+            treat[tuple(columns)] = rules
+        return parsed_treatments(treat, ())
 
 
 def _treatment(rule: str, folder: Path) -> str:

@@ -54,32 +54,14 @@ _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 class Settings:
     """The arguments of `protect`, with what a file's metadata say filled in.
 
-    A file of rules and the help say what each means; here are the other forms.
-
-    Attributes
-    ----------
-    keys : tuple of tuple of column names
-        One or several sets of key variables, each with the strata.
-    k : tuple of int or None
-        By set of keys the smallest sample frequency that records may have.
-    household : column name or None
-        Of a panel the person: what belongs together.
-    treat : dict of tuple of column names to tuple of Treatment
-        The rules by the columns that they treat together.
-    rule_files : tuple of pathlib.Path
-        The files that recodings were read from; no record holds them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If they contradict each other or one is invalid; `protect` lists them.
+    A file of rules and the help say what each means.
     """
 
-    keys: tuple[Names, ...]
-    k: tuple[int | None, ...]
+    keys: tuple[Names, ...]  # one or several sets of key variables, with the strata
+    k: tuple[int | None, ...]  # by set of keys
     strata: Names
     weight: Hashable | None
-    household: Hashable | None
+    household: Hashable | None  # of a panel the person: what belongs together
     level: Level
     threshold: float | None
     rate: float | None
@@ -102,10 +84,12 @@ class Settings:
     known_waves: int | None = None
     roles: dict[Any, str] = field(default_factory=dict)
     accept: dict[Any, str] = field(default_factory=dict)
+    # The rules by the columns that they treat together.
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
     min_population: float | None = None
     l: float | str | None = None  # noqa: E741
     t: float | None = None
+    # The files that recodings were read from; no record holds them.
     rule_files: tuple[Path, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -301,15 +285,21 @@ class Settings:
         """Return the k of a set of keys, or None."""
         return self.k[self.keys.index(tuple(keys))]
 
+    def blanked_with(self, key: Hashable) -> list[Hashable]:
+        """Return a column and all columns blanked with it, directly or indirectly."""
+        columns = [key]
+        for column in columns:
+            others = self.related.get(column, ())
+            columns += [name for name in others if name not in columns]
+        return columns
+
     def cost_of(self, key: Hashable) -> float:
         """Return the cost of blanking a key, unless the cost is its entropy.
 
         It is infinite if a related column must not be blanked. Of a key whose
         categories have costs it is the cost of the others.
         """
-        goes = [key]
-        for entry in goes:
-            goes += [name for name in self.related.get(entry, ()) if name not in goes]
+        goes = self.blanked_with(key)
         if any(entry in self.strata for entry in goes):
             return math.inf
         if isinstance(self.cost, str):

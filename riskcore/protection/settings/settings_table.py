@@ -55,7 +55,6 @@ from riskcore.protection.settings.kinds import (
     Recodings,
     Related,
     Roles,
-    Seed,
     Treatments,
 )
 
@@ -308,13 +307,11 @@ class WriteSettings(ReportSettings, total=False):
         ),
     ]
     shuffle: Annotated[
-        bool | int,
-        Seed(
-            metavar="SEED",
+        bool,
+        Flag(
             help="write the records in a random order, with households together (apart "
             "if their ids are dropped); only the private record holds the order. In a "
-            "sorted file, neighbors reveal what was suppressed. A SEED gives a fixed "
-            "order, for tests only: others can try seeds",
+            "sorted file, neighbors reveal what was suppressed",
         ),
     ]
     renumber: Annotated[

@@ -48,15 +48,6 @@ _ARGUS_MARGIN = 0.1
 _ONE = 1 << 50
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
-    """What to blank in each unit."""
-
-    blank: KeyMasks  # bit i is key i
-    cost: Floats  # the sum of the costs of the blanked keys, correctly rounded
-    safe: NDArray[np.bool_]  # whether the rest is safe, by the rule of the method
-
-
 def plan(
     margins: Margins,
     cell: Positions,
@@ -67,8 +58,8 @@ def plan(
     *,
     losses: Sequence[Integers] | None = None,
     draw: Draw | None = None,
-) -> Plan:
-    """Choose the keys to blank in unsafe units, each by itself.
+) -> KeyMasks:
+    """Return the keys to blank in each unit, each planned by itself.
 
     Notes
     -----
@@ -103,7 +94,7 @@ def plan(
     if not np.all(np.isfinite(total)):
         raise ValueError("cost: the sum over the keys overflows; give smaller costs")
     preference = preference_of(margins.cells.keys, by_name=losses is not None)
-    result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
+    result = np.zeros(units, np.uint64)
     unsafe = np.flatnonzero(margins.risk(margins.all_keys, cell) >= thresholds)
     if len(unsafe):
         say = progress or silent
@@ -120,12 +111,10 @@ def plan(
             f"suppression for {len(unsafe)} unsafe units, {len(tasks)} of them distinct"
         )
         if method == "exact":
-            blank, safe = _cheapest(margins, tasks, say, draw)
+            blank = _cheapest(margins, tasks, say, draw)
         else:
-            blank, safe = _as_argus(margins, tasks, say)
-        result.blank[unsafe] = blank[task]
-        result.cost[unsafe] = _cost_of(blank, tasks)[task]
-        result.safe[unsafe] = safe[task]
+            blank = _as_argus(margins, tasks, say)
+        result[unsafe] = blank[task]
     return result
 
 
@@ -223,7 +212,7 @@ def _tasks(
     losses: Sequence[Integers] | None,
 ) -> tuple[_Tasks, Positions]:
     """Return the tasks of unsafe units, and the task of each unit."""
-    rows, row = _distinct(np.atleast_2d(costs))
+    rows, row = distinct_rows(np.atleast_2d(costs))
     levels, level = _levels(threshold)
     parts = (cell, level, np.broadcast_to(row, len(cell)))
     distinct = count(
@@ -245,7 +234,7 @@ def _tasks(
     return tasks, distinct.inverse
 
 
-def _distinct(costs: Floats) -> tuple[Floats, Positions]:
+def distinct_rows(costs: Floats) -> tuple[Floats, Positions]:
     """Return the distinct rows of costs in their order, and the index of each row's."""
     code = np.zeros(len(costs), np.int64)
     most = 1
@@ -299,17 +288,6 @@ def _subsets(
     return subsets, masks, place
 
 
-def _cost_of(blank: KeyMasks, tasks: _Tasks) -> Floats:
-    m = tasks.costs.shape[1]
-    pair = tasks.row.astype(np.uint64) << np.uint64(m) | blank
-    pairs = np.unique(pair)
-    sums = [
-        math.fsum(tasks.costs[code >> m, i] for i in range(m) if code >> i & 1)
-        for code in pairs.tolist()
-    ]
-    return np.array(sums)[np.searchsorted(pairs, pair)]
-
-
 def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats]:
     """Return the tasks with a drawn order of ties each, and the orders.
 
@@ -339,12 +317,12 @@ def sums_of_costs(costs: Floats, subsets: Sequence[tuple[int, ...]]) -> Floats:
 
 def _cheapest(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
-) -> tuple[KeyMasks, NDArray[np.bool_]]:
+) -> KeyMasks:
     """Plan tasks as `_cheapest_of`; those of many different costs part by part."""
     step = max(1, _MOST_SUMS >> tasks.costs.shape[1])
     if len(tasks.costs) <= step:
         return _cheapest_of(margins, tasks, say, draw)
-    blank, solvable = np.zeros(len(tasks), np.uint64), np.zeros(len(tasks), bool)
+    blank = np.zeros(len(tasks), np.uint64)
     for begin in range(0, len(tasks.costs), step):
         rows = tasks.row - begin
         at = np.flatnonzero((rows >= 0) & (rows < step))
@@ -358,14 +336,14 @@ def _cheapest(
             affordable=tasks.affordable[at],
             loss=tasks.loss[:, at],
         )
-        blank[at], solvable[at] = _cheapest_of(margins, part, say, draw)
-    return blank, solvable
+        blank[at] = _cheapest_of(margins, part, say, draw)
+    return blank
 
 
 def _cheapest_of(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
-) -> tuple[KeyMasks, NDArray[np.bool_]]:
-    """Return for each task the cheapest set that makes it safe, and whether any does.
+) -> KeyMasks:
+    """Return for each task the cheapest set that makes it safe, all keys if none does.
 
     A margin is counted once for all tasks in whose order it comes before the best set
     so far. With ``draw`` the order of sets of equal cost and size is drawn.
@@ -419,7 +397,7 @@ def _cheapest_of(
             part[at[safe]] = new[earlier][safe]
     blank = tasks.affordable.copy()
     blank[solvable] = masks[order[tasks.row[solvable], best[2][solvable]]]
-    return blank, solvable
+    return blank
 
 
 def _levels_of(
@@ -454,10 +432,8 @@ def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
     return solvable
 
 
-def _as_argus(
-    margins: Margins, tasks: _Tasks, say: Callable[[str], None]
-) -> tuple[KeyMasks, NDArray[np.bool_]]:
-    """Return for each task the keys that mu-Argus blanks, and whether it is safe."""
+def _as_argus(margins: Margins, tasks: _Tasks, say: Callable[[str], None]) -> KeyMasks:
+    """Return for each task the keys that mu-Argus blanks."""
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
@@ -476,9 +452,8 @@ def _as_argus(
         )
         for j in first
     ]
-    blank = np.array([mask for mask, _ in covers], np.uint64)
-    safe = np.array([covered for _, covered in covers])
-    return blank[alike.reshape(-1)], safe[alike.reshape(-1)]
+    blank: KeyMasks = np.array(covers, np.uint64)
+    return blank[alike.reshape(-1)]
 
 
 def _unsafe_sets(
@@ -508,8 +483,8 @@ def _unsafe_sets(
     return unsafe
 
 
-def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> tuple[int, bool]:
-    """Return the keys that mu-Argus blanks, and whether no unsafe set is left."""
+def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> int:
+    """Return the keys that mu-Argus blanks."""
     # Of equal keys, and of equal sets, the first is taken.
     keys = preference.sorted(i for i in range(len(cost)) if cost[i] < np.inf)
     unsafe = np.array(sorted(unsafe.tolist(), key=preference.by_size), np.uint64)
@@ -517,8 +492,7 @@ def _cover(unsafe: KeyMasks, cost: Floats, preference: Preference) -> tuple[int,
     rest = _without(unsafe, singles)
     plans = (_by_frequency(rest, keys, cost), _by_size(rest, keys, cost))
     sums = [math.fsum(cost[i] for i in keys if mask >> i & 1) for mask in plans]
-    blank = singles | plans[sums[0] - sums[1] > _ARGUS_MARGIN]
-    return blank, len(_without(unsafe, blank)) == 0
+    return singles | plans[sums[0] - sums[1] > _ARGUS_MARGIN]
 
 
 def _without(sets: KeyMasks, blank: int) -> KeyMasks:

@@ -24,8 +24,8 @@ from riskcore.common.progress import Lines, silent
 from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
     Integers,
-    Plan,
     Preference,
+    distinct_rows,
     members,
     preference_of,
 )
@@ -70,15 +70,15 @@ def plan_together(
     *,
     losses: Sequence[Integers] | None = None,
     draw: Draw | None = None,
-) -> Plan:
-    """Choose the keys to blank, so that units are safe from all sets of keys.
+) -> KeyMasks:
+    """Return the keys to blank, so that units are safe from all sets of keys.
 
     ``cost`` is of each key, (C,), or by unit, (n, C): equal where all keys are. Ties
     are those of `riskcore.protection.suppression.cheapest_blanks.plan`.
     """
     say = progress or silent
     units = len(sights[0].cell)
-    result = Plan(np.zeros(units, np.uint64), np.zeros(units), np.ones(units, bool))
+    result = np.zeros(units, np.uint64)
     unsafe = np.zeros(units, bool)
     for entry in sights:
         unsafe |= entry.unsafe(entry.margins.all_keys, np.arange(units))
@@ -98,19 +98,16 @@ def plan_together(
     able = np.array([entry.affordable for entry in choices], np.uint64)[choice]
     unit: list[Positions] = [np.empty(0, np.int64)]
     mask = [np.empty(0, np.uint64)]
-    forced, safe = np.zeros(len(first), np.uint64), np.ones(len(first), bool)
+    forced = np.zeros(len(first), np.uint64)
     for number, entry in enumerate(sights):
         if number % _SAID == 0 and number:
             say(f"{number} of {len(sights)} sets of keys")
         for affordable in np.unique(able).tolist():
             some = np.flatnonzero(able == affordable)
-            positions, asked, lost, helpless = _minimal_unsafe(
-                entry, first[some], affordable
-            )
+            positions, asked, lost = _minimal_unsafe(entry, first[some], affordable)
             unit.append(some[positions])
             mask.append(asked)
             forced[some] |= lost
-            safe[some] &= ~helpless
     units_of, masks = np.concatenate(unit), np.concatenate(mask)
     open_ = masks & forced[units_of] == 0
     blank = forced.copy()
@@ -122,16 +119,9 @@ def plan_together(
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
         for number, units_alike in _by_choice(np.array(rows), choice):
             own = replace(choices[number], preference=order)
-            smallest, least = own.cheapest(kind)
+            smallest = own.cheapest(kind)
             blank[units_alike] |= _of_least_loss(smallest, loss[units_alike])
-            safe[units_alike] &= least
-    result.blank[at] = blank[task]
-    pairs = list(zip(choice.tolist(), blank.tolist(), strict=True))
-    spent = {
-        entry: choices[entry[0]].cost_of(entry[1]) for entry in dict.fromkeys(pairs)
-    }
-    result.cost[at] = np.array([spent[entry] for entry in pairs])[task]
-    result.safe[at] = safe[task]
+    result[at] = blank[task]
     return result
 
 
@@ -139,8 +129,8 @@ def _choices(
     costs: Floats, along: Sequence[int], preference: Preference
 ) -> tuple[list[Choice], Positions]:
     """Return how to choose by each distinct row of costs, and which each unit has."""
-    rows, row = np.unique(costs, axis=0, return_inverse=True)
-    return [Choice.of(prices, along, preference) for prices in rows], row.reshape(-1)
+    rows, row = distinct_rows(costs)
+    return [Choice.of(prices, along, preference) for prices in rows], row
 
 
 def _loss(
@@ -193,10 +183,10 @@ def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positi
 
 def _minimal_unsafe(
     sight: Sight, among: Positions, affordable: int
-) -> tuple[Positions, KeyMasks, KeyMasks, NDArray[np.bool_]]:
-    """Return the minimal unsafe sets of units, what hopeless units lose, and which are.
+) -> tuple[Positions, KeyMasks, KeyMasks]:
+    """Return the minimal unsafe sets of units, and what hopeless units lose.
 
-    The sets come as pairs: a position in ``of``, and the keys of the set that may be
+    The sets come as pairs: a position in ``among``, and the keys of the set that may be
     blanked. The largest come first: a set is safe if a set with one more key is.
     """
     margins, units = sight.margins, len(among)
@@ -248,7 +238,7 @@ def _minimal_unsafe(
         at = hopeless & (present == keys_of)
         lost[at] = sight.seen(keys_of & int(may))
     use = ~hopeless[units_of]
-    return units_of[use], masks[use], lost, hopeless
+    return units_of[use], masks[use], lost
 
 
 def _kinds(unit: Positions, mask: KeyMasks) -> dict[tuple[int, ...], list[int]]:
@@ -295,13 +285,12 @@ class Choice:
         """Return the cost and the size of a set of keys: the smallest are taken."""
         return self.cost_of(mask), mask.bit_count()
 
-    def cheapest(self, sets: Iterable[int]) -> tuple[list[int], bool]:
+    def cheapest(self, sets: Iterable[int]) -> list[int]:
         """Return the sets of keys of the smallest rank that hit all, by preference.
 
-        The second result is whether that is proven. The set with the fewest free keys
-        is hit by each of them in turn; what has been tried is left out of later
-        branches. A branch ends where sets without a common key cost more than the best
-        keys.
+        The set with the fewest free keys is hit by each of them in turn; what has been
+        tried is left out of later branches. A branch ends where sets without a common
+        key cost more than the best keys.
         """
         needed = _without_larger(sets)
         best = {self._greedy(needed)}
@@ -327,8 +316,7 @@ class Choice:
                     branches.append((chosen | self.along[i], banned))
                 banned |= 1 << i
             stack += branches[::-1]
-        first = sorted(best, key=lambda mask: self.preference.of(members(mask)))
-        return first, not stack
+        return sorted(best, key=lambda mask: self.preference.of(members(mask)))
 
     def _hopeless(
         self,

@@ -25,23 +25,6 @@ from riskcore.protection.suppression.suppress import Aim, Mask
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
 
 
-def coded_records(data: Any, settings: Settings, numbers: Any = None) -> CodedRecords:
-    """Return the coded columns of an assessment; ``numbers`` replace text weights."""
-    if numbers is not None:
-        records, weight = Records.of(data), settings.weight
-        names = [*settings.variables, settings.household, settings.cluster]
-        columns = {name: records.column(name) for name in names if name is not None}
-        data = records.with_data({**columns, weight: numbers}, [weight])
-    coded = CodedRecords.of(
-        data,
-        settings.variables,
-        settings.weight,
-        settings.household,
-        cluster=settings.cluster,
-    )
-    return coded.sampled(settings.sampling_fraction)
-
-
 def assess_key_sets(
     data: Any,
     coded: CodedRecords,

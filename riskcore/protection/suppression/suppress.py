@@ -146,15 +146,6 @@ class Aim:
         return assessment.unsafe_household_count(self.household_threshold)
 
 
-def unsafe_rows(aims: Sequence[Aim], assessments: Sequence[Assessment]) -> Mask:
-    """Return which rows are unsafe from any set of keys."""
-    pairs = zip(aims, assessments, strict=True)
-    unsafe: Mask = np.logical_or.reduce(
-        [aim.unsafe(assessment) for aim, assessment in pairs]
-    )
-    return unsafe
-
-
 def suppress(
     assessments: Sequence[Assessment],
     aims: Sequence[Aim],
@@ -270,7 +261,7 @@ def _suppress_together(
         for assessment, aim in zip(assessments, aims, strict=True)
     ]
     price, losses = _by_name(names, assessments, costs)
-    joint_plan = plan_together(
+    blank = plan_together(
         sights,
         names,
         price,
@@ -280,29 +271,17 @@ def _suppress_together(
         draw=draw,
     )
     for i, name in enumerate(names):
-        masks[name] |= (joint_plan.blank >> np.uint64(i) & np.uint64(1)).astype(bool)
+        masks[name] |= (blank >> np.uint64(i) & np.uint64(1)).astype(bool)
     _join_related(masks, assessments[0], settings)
 
 
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     """Return the masks of the keys that are blanked with each."""
-    along = [blanked_with(name, settings) for name in names]
+    along = [settings.blanked_with(name) for name in names]
     return [
         sum(1 << i for i, key in enumerate(names) if key in columns)
         for columns in along
     ]
-
-
-def blanked_with(name: Hashable, settings: Settings) -> list[Hashable]:
-    """Return a column and all columns blanked with it, directly or indirectly."""
-    columns = [name]
-    for column in columns:
-        columns += [
-            related_column
-            for related_column in settings.related.get(column, ())
-            if related_column not in columns
-        ]
-    return columns
 
 
 def _suppress_set(
@@ -325,7 +304,7 @@ def _suppress_set(
     # household keys are settled before the records' own.
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
-        set_plan = plan(
+        blank = plan(
             margins,
             cells.rows[unsafe],
             limit[unsafe],
@@ -337,7 +316,7 @@ def _suppress_set(
         )
         new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):
-            new[key][unsafe] = set_plan.blank >> np.uint64(i) & np.uint64(1)
+            new[key][unsafe] = blank >> np.uint64(i) & np.uint64(1)
         before = {key: masks[key].sum() for key in settings.household_keys}
         shared = [key for key in cells.keys if key in settings.household_keys]
         for key in shared:
@@ -402,7 +381,7 @@ def masks_of_members(
     """
     wide: Masks = {name: mask[unit] for name, mask in masks.items()}
     for name in settings.variables:
-        for other in blanked_with(name, settings):
+        for other in settings.blanked_with(name):
             wide[other] = wide[other] | masks[name][unit]
     return {name: mask & present[name] for name, mask in wide.items()}
 
@@ -516,7 +495,7 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
                 ]
     never = {key: np.isinf(costs) for key, costs in of_rows.items()}
     for key, costs in of_rows.items():
-        for other in blanked_with(key, settings):
+        for other in settings.blanked_with(key):
             if other in never:
                 costs[never[other]] = np.inf
     return [

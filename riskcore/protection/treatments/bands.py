@@ -15,7 +15,6 @@ from riskcore.protection.treatments.rules import (
     Floats,
     Given,
     Treatment,
-    checked_number,
     enter,
     mean_of,
     number_of,
@@ -40,20 +39,16 @@ class Bands(Treatment):
 
     kind = "bands"
 
-    def checked(self) -> dict[str, Any]:
-        """Return the breaks, and the codes if there are some."""
-        breaks = _numbers("breaks", self.breaks)
-        if not breaks or any(low >= high for low, high in pairwise(breaks)):
+    def check(self) -> None:
+        """Refuse breaks in another order, and codes for another number of bands."""
+        if any(low >= high for low, high in pairwise(self.breaks)):
             raise ValueError("breaks: need numbers in increasing order")
-        if self.becomes in _WORDS:
-            return {"breaks": breaks}
-        codes = _numbers("codes", self.becomes)
-        if len(codes) != len(breaks) + 1:
+        bands = len(self.breaks) + 1
+        if not isinstance(self.becomes, str) and len(self.becomes) != bands:
             raise ValueError(
-                f"{len(breaks)} breaks make {len(breaks) + 1} bands, two of them open, "
-                f"but there are {len(codes)} codes"
+                f"{bands - 1} breaks make {bands} bands, two of them open, "
+                f"but there are {len(self.becomes)} codes"
             )
-        return {"breaks": breaks, "becomes": codes}
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
@@ -126,10 +121,3 @@ def _midpoints(ends: Floats, x: Floats) -> Floats:
     first = np.ceil(ends * unit)
     middle = np.floor((first[:-1] + first[1:]) / 2)
     return np.concatenate([first[:1], middle, first[-1:]]) / unit + 0.0
-
-
-def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    """Return the numbers of a tuple, or refuse it."""
-    if not isinstance(values, tuple):
-        raise ValueError(f"{name}: need numbers")
-    return tuple(checked_number(name, value) for value in values)

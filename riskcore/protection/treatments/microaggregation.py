@@ -31,9 +31,9 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
-    checked_whole,
     enter,
     mean_of,
+    refuse_fewer,
     whole_of,
 )
 from riskcore.protection.treatments.strata import strata
@@ -60,9 +60,9 @@ class Microaggregation(Treatment):
     alters = True
     columns = (1, math.inf)
 
-    def checked(self) -> dict[str, Any]:
-        """Return the size of the smallest group."""
-        return {"k": checked_whole("k", self.k, 2)}
+    def check(self) -> None:
+        """Refuse groups of single records."""
+        refuse_fewer("k", self.k, 2)
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from riskcore.protection.treatments.rules import (
     Given,
     Names,
     Treatment,
-    checked_number,
     enter,
     number_of,
     shown_number,
@@ -43,12 +42,10 @@ class PostRandomization(Treatment):
     random = True
     categorical = True
 
-    def checked(self) -> dict[str, Any]:
-        """Return the probability as a double."""
-        keep = checked_number("keep", self.keep)
-        if not 0.0 <= keep < 1.0:
-            raise ValueError(f"{shown_number(keep)}: need a probability in [0, 1)")
-        return {"keep": keep}
+    def check(self) -> None:
+        """Refuse what is not a probability below 1."""
+        if not 0.0 <= self.keep < 1.0:
+            raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
@@ -103,12 +100,6 @@ def post_randomize(
     Codes from 0 to ``levels`` - 1 are categories, any other is missing and stays. Each
     record draws by its own one of the secret ``numbers`` of 64 bits. Each stratum, from
     0, has a matrix of its own: nobody gets a category that does not occur in it.
-
-    >>> codes = np.array([0, 0, 1, 2])  # 2 is missing
-    >>> numbers = np.array([0, 2**64 - 1, 2**63, 0], np.uint64)
-    >>> new, effects = post_randomize(codes, 2, numbers, keep=0.5)
-    >>> new, effects["changed"], effects["before"], effects["after"]
-    (array([0, 1, 1, 2]), 1, [2, 1], [1, 2])
     """
     if levels > MOST_CATEGORIES:
         raise ValueError(

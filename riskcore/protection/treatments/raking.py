@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -20,7 +21,6 @@ from riskcore.protection.treatments.rules import (
     Given,
     Names,
     Treatment,
-    checked_number,
     enter,
     number_of,
     shown_number,
@@ -49,12 +49,6 @@ def rake(
     round multiplies the records of one category after the other by a factor (iterative
     proportional fitting). If they have not converged, the totals cannot be reached, or
     not in so many rounds.
-
-    >>> sex = Margin(np.array([0, 0, 1, 1]), np.array([24.0, 26.0]))
-    >>> area = Margin(np.array([0, 1, 0, 1]), np.array([20.0, 30.0]))
-    >>> weights, effects = rake(np.full(4, 10.0), {"sex": sex, "area": area})
-    >>> weights.round(2), effects["converged"]
-    (array([ 9.6, 14.4, 10.4, 15.6]), True)
     """
     factors = np.ones(len(weights))
     error, rounds = _error(weights, margins), 0
@@ -79,10 +73,6 @@ def margins_of(
 
     A column is the code of each record and the label of each code; a code without a
     label is missing. Totals are the known number of people of each category.
-
-    >>> sex = np.array([0, 1, 1]), np.array(["f", "m"])
-    >>> margins_of({"sex": sex}, {"sex": {"f": 60, "m": 40}})["sex"].totals
-    array([60., 40.])
     """
     margins = {}
     for name, category_totals in totals.items():
@@ -139,27 +129,19 @@ def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
 @enter
 @dataclass(frozen=True, slots=True)
 class Raking(Treatment):
-    """Weights are raked to known totals, after all other treatments.
+    """Weights are raked to known totals, after all other treatments."""
 
-    Attributes
-    ----------
-    totals : tuple of (column, category, total)
-        The known number of people of each category.
-    """
-
-    totals: tuple[tuple[str, str, float], ...]
+    totals: tuple[tuple[str, str, float], ...]  # columns, categories and their people
 
     kind = "rake"
     last = True
 
-    def checked(self) -> dict[str, Any]:
-        """Return the rows of totals."""
-        rows = tuple(map(_checked_total, self.totals or [()]))
-        pairs = [row[:2] for row in rows]
+    def check(self) -> None:
+        """Refuse two totals of one category."""
+        pairs = [row[:2] for row in self.totals]
         twice = [row for row in dict.fromkeys(pairs) if pairs.count(row) > 1]
         if twice:
             raise ValueError(f"totals: {' '.join(twice[0])} appears twice")
-        return {"totals": rows}
 
     @property
     def margins(self) -> dict[str, dict[str, float]]:
@@ -183,7 +165,7 @@ class Raking(Treatment):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the totals of a CSV file, or of ``SEX,f,510;SEX,m,490``."""
         if "," in argument:
-            rows = [line.split(",") for line in argument.split(";")]
+            rows = [*csv.reader(argument.split(";"))]
         else:
             rows = _rows_of_file(Path(argument))
         for row in rows:
@@ -191,6 +173,8 @@ class Raking(Treatment):
                 raise ValueError(
                     f"{','.join(row)!r}: need a column, a category and its total"
                 )
+            if ";" in "".join(row):
+                raise ValueError(f"{','.join(row)!r}: recode a category with ';'")
         return {
             "totals": tuple(
                 (column, category, number_of(total, f"a total of {column}"))
@@ -199,11 +183,11 @@ class Raking(Treatment):
         }
 
     def argument(self) -> str:
-        """Return the totals."""
-        return ";".join(
-            f"{column},{category},{shown_number(total)}"
-            for column, category, total in self.totals
-        )
+        """Return the totals, in quotes where a name has a comma."""
+        lines = StringIO()
+        rows = ((*names, shown_number(total)) for *names, total in self.totals)
+        csv.writer(lines, lineterminator=";").writerows(rows)
+        return lines.getvalue()[:-1]
 
     def describe(self, public: bool) -> str:
         """Return "raked to known totals of REGION, SEX"."""
@@ -231,16 +215,6 @@ class Raking(Treatment):
             )
         context.tell(effects)
         return [raked]
-
-
-def _checked_total(row: Any) -> tuple[str, str, float]:
-    """Return a row of totals, or refuse it."""
-    if not (isinstance(row, tuple | list) and len(row) == 3):
-        raise ValueError("totals: need rows of a column, a category and a total")
-    column, category, total = row
-    if not (isinstance(column, str) and isinstance(category, str)):
-        raise ValueError("totals: a column and a category are text")
-    return column, category, checked_number(f"total of {column} {category}", total)
 
 
 def _rows_of_file(path: Path) -> list[list[str]]:

@@ -15,10 +15,9 @@ from riskcore.protection.treatments.rules import (
     Floats,
     Given,
     Treatment,
-    checked_number,
-    checked_whole,
     enter,
     number_of,
+    refuse_fewer,
     shown_number,
     uniform,
     whole_of,
@@ -48,20 +47,18 @@ class Rounding(Treatment):
 
     kind = "round"
 
-    def checked(self) -> dict[str, Any]:
-        """Return the base as a double."""
-        if (self.base is None) == (self.digits is None):
-            raise ValueError("give a base such as 100, or digits such as 2digits")
-        if self.base is None:
-            if checked_whole("digits", self.digits, 1) > 15:
-                raise ValueError(f"digits={self.digits}: need 1 to 15 digits")
-            return {}
-        base = checked_number("base", self.base)
-        if not base > 0.0 or max(Fraction(repr(base)).as_integer_ratio()) > 1e22:
+    def check(self) -> None:
+        """Refuse digits that a double does not have, and bases of many digits."""
+        base = self.base
+        if base is None:
+            digits = cast(int, self.digits)
+            refuse_fewer("digits", digits, 1)
+            if digits > 15:
+                raise ValueError(f"digits={digits}: need 1 to 15 digits")
+        elif not base > 0.0 or max(Fraction(repr(base)).as_integer_ratio()) > 1e22:
             raise ValueError(
                 f"base={shown_number(base)}: need a number above 0 with few digits"
             )
-        return {"base": base}
 
     @property
     def alters(self) -> bool:

@@ -53,74 +53,35 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Given:
-    """What a treatment may use beside the values.
-
-    Attributes
-    ----------
-    weights : float64 ndarray, shape (n,), or None
-    stratum : int64 ndarray, shape (n,), or None
-        The stratum of each record, if the rule has ``within``.
-    label : str
-        The column and its rule, for messages.
-    numbers : callable
-        Returns as many secret numbers of 64 bits as it is asked for, the same at each
-        call.
-    household : int64 ndarray, shape (n,), or None
-    risk : float64 ndarray, shape (n,), or None
-        A risk of each record; those with the largest are treated first.
-    tell : callable
-        Takes the effects, as plain data for the private record.
-    column : callable
-        Returns the codes and the labels of a column after the treatments so far.
-    """
+    """What a treatment may use beside the values."""
 
     weights: Floats | None
-    stratum: Integers | None
-    label: str
-    numbers: Callable[[int], NDArray[np.uint64]]
+    stratum: Integers | None  # of each record, if the rule has ``within``
+    label: str  # the column and its rule, for messages
+    numbers: Callable[[int], NDArray[np.uint64]]  # secret ones, equal at each call
     household: Integers | None
-    risk: Floats | None
-    tell: Callable[[dict[str, Any]], object]
+    risk: Floats | None  # records with the largest are treated first
+    tell: Callable[[dict[str, Any]], object]  # takes effects for the private record
+    # Returns the codes and the labels of a column after the treatments so far.
     column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Treatment(ABC):
-    """A rule for the values of a column, or of several columns together.
+    """A rule for the values of a column, or of several columns together."""
 
-    Attributes
-    ----------
-    kind : str
-        The word with which the rule begins.
-    alters : bool
-        Whether a record may get a value that its own value does not imply, as with
-        noise. Otherwise values only become coarser, as by top coding.
-    random : bool
-        Whether it needs a secret.
-    columns : tuple
-        The fewest and the most columns that it takes together.
-    within : tuple of str
-        The columns of the strata in which it works, for many kinds.
-    needs : tuple of str
-        Other columns that it uses.
-    by_risk, last : bool
-        Whether it needs the risk of each record; whether it comes after all others.
-    categorical : bool
-        Whether values are categories: text is given as codes, and comes back as text.
-    """
-
-    kind: ClassVar[str]
+    kind: ClassVar[str]  # the word with which the rule begins
+    # Whether values are categories: text is given as codes, and comes back as text.
     categorical: ClassVar[bool] = False
-    by_risk: ClassVar[bool] = False
-    last: ClassVar[bool] = False
+    by_risk: ClassVar[bool] = False  # whether it needs the risk of each record
+    last: ClassVar[bool] = False  # whether it comes after all others
 
     def __post_init__(self) -> None:
-        for name, value in self.checked().items():
-            object.__setattr__(self, name, value)
-        _check_strata(self.strata)
-        for name in self._flags():
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name}: need true or false")
+        self.check()
+        if "" in self.strata or len({*self.strata}) < len(self.strata):
+            raise ValueError(
+                f"within={'+'.join(self.strata)}: need different names of columns"
+            )
 
     @property
     def columns(self) -> tuple[int, float]:
@@ -139,7 +100,7 @@ class Treatment(ABC):
 
     @property
     def alters(self) -> bool:
-        """Whether a value may become one that it does not imply."""
+        """Whether a value may become one that it does not imply, as with noise."""
         return False
 
     @property
@@ -148,8 +109,8 @@ class Treatment(ABC):
         return False
 
     @abstractmethod
-    def checked(self) -> dict[str, Any]:
-        """Return the fields of the argument in their one form, or refuse them."""
+    def check(self) -> None:
+        """Refuse an argument out of its bounds."""
 
     @classmethod
     @abstractmethod
@@ -214,41 +175,6 @@ class Treatment(ABC):
         except ValueError as error:
             raise ValueError(f"treat {column}={rule}: {error}") from None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rule as plain data for JSON.
-
-        >>> Treatment.of("income", "microaggregate:3").to_dict()
-        {'kind': 'microaggregate', 'k': 3, 'within': []}
-        """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": self.kind} | {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
-
-    @classmethod
-    def from_dict(cls, plain: Any) -> Treatment:
-        """Return the rule that `to_dict` wrote, or refuse it."""
-        if not isinstance(plain, Mapping) or not isinstance(plain.get("kind"), str):
-            raise ValueError(
-                f"treatment {arguments.shown(plain)}: need an object with a kind"
-            )
-        kind = _class_of(plain["kind"])
-        names = {field.name for field in fields(kind)}
-        if set(plain) - {"kind"} != names:
-            raise ValueError(
-                f"treatment {kind.kind!r}: need exactly {', '.join(sorted(names))} "
-                f"beside kind, not {arguments.shown(sorted(map(str, plain)))}"
-            )
-        values = {
-            name: tuple(plain[name]) if isinstance(plain[name], list) else plain[name]
-            for name in names
-        }
-        try:
-            return kind(**values)
-        except TypeError as error:
-            raise ValueError(f"treatment {kind.kind!r}: {error}") from None
-
 
 @dataclass(frozen=True, slots=True)
 class ShareTreatment(Treatment):
@@ -258,9 +184,9 @@ class ShareTreatment(Treatment):
 
     most: ClassVar[float] = 1.0
 
-    def checked(self) -> dict[str, Any]:
-        """Return the share as a double."""
-        return {"share": checked_share(self.share, self.most)}
+    def check(self) -> None:
+        """Refuse a share out of its bounds."""
+        refuse_share(self.share, self.most)
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
@@ -313,21 +239,15 @@ def parsed_treatments(
         if not steps:
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         treatments[names] = tuple(Treatment.of(label, rule) for rule in steps)
-    check_treatments(treatments)
-    return treatments
-
-
-def check_treatments(treat: Mapping[Names, Sequence[Treatment]]) -> None:
-    """Refuse rules that do not fit their columns, and columns in two keys."""
-    for names, rules in treat.items():
-        _check(names, rules)
-    every = [name for names in treat for name in names]
+        _check(names, treatments[names])
+    every = [name for names in treatments for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
         raise ValueError(
             f"treat: {joined(tuple(twice))} stands in two keys; give one key with a "
             "list of rules"
         )
+    return treatments
 
 
 def _names(key: Any, columns: set[Any]) -> Names:
@@ -364,7 +284,10 @@ def number_of(text: str, what: str) -> float:
     """Return the number that a text says."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not {what}")
-    return checked_number(what, float(text))
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r}: need a finite number")
+    return number
 
 
 def whole_of(text: str, what: str) -> int:
@@ -398,47 +321,19 @@ def percent_words(share: float) -> str:
     return f"{shown_percent(share)[:-1]} %"
 
 
-def checked_number(name: str, value: Any) -> float:
-    """Return a finite number of a rule as a double, or refuse it."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{name}={arguments.shown(value)}: need a number")
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{name}={arguments.shown(value)}: need a finite number")
-    return number
-
-
-def checked_share(value: Any, most: float = 1.0) -> float:
-    """Return a share of a rule, above 0 and below ``most``, or refuse it."""
-    share = checked_number("share", value)
+def refuse_share(share: float, most: float) -> None:
+    """Refuse a share that is not above 0 and below ``most``."""
     if not 0.0 < share < most:
         raise ValueError(
             f"share={percent_words(share)}: need a share above 0 % and below "
             f"{percent_words(most)}"
         )
-    return share
 
 
-def checked_whole(name: str, value: Any, fewest: int) -> int:
-    """Return a whole number of a rule, or refuse it."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < fewest:
-        raise ValueError(
-            f"{name}={arguments.shown(value)}: need a whole number of at least {fewest}"
-        )
-    return value
-
-
-def _check_strata(within: Any) -> None:
-    """Refuse what are not different names of columns."""
-    strata = within if isinstance(within, tuple) else (None,)
-    names = {name for name in strata if isinstance(name, str) and name}
-    if len(names) < len(strata):
-        raise ValueError(
-            f"within={arguments.shown(within)}: need different names of columns"
-        )
+def refuse_fewer(name: str, number: int, fewest: int) -> None:
+    """Refuse a number below the least."""
+    if number < fewest:
+        raise ValueError(f"{name}={number}: need a whole number of at least {fewest}")
 
 
 def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:

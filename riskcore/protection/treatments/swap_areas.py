@@ -90,15 +90,6 @@ def swap_areas(
 
     Dalenius and Reiss (1982), Journal of Statistical Planning and Inference 6, 73-85;
     Shlomo, Tudor and Groom (2010), Privacy in Statistical Databases, 41-51.
-
-    >>> area, size = np.array([0, 0, 0, 1, 1, 1]), np.array([2, 2, 1, 2, 2, 1])
-    >>> household = np.array([7, 7, 8, 9, 9, 10])
-    >>> numbers = np.arange(6, dtype=np.uint64)
-    >>> source, effects = swap_areas(
-    ...     area, household, 0.5, numbers, matching={"size": size}
-    ... )
-    >>> area[source], effects["swapped"]
-    (array([1, 1, 0, 0, 0, 1]), 2)
     """
     rows = HouseholdRows.agreeing(household, {})
     if differing := rows.differing({"the area": area, **matching}):

@@ -16,14 +16,13 @@ from riskcore.protection.treatments.rules import (
     Floats,
     Given,
     Treatment,
-    checked_number,
-    checked_share,
-    checked_whole,
     enter,
     mean_of,
     number_of,
     percent_of,
     percent_words,
+    refuse_fewer,
+    refuse_share,
     shown_number,
     shown_percent,
     whole_of,
@@ -36,49 +35,28 @@ _WORDS = ("limit", "mean")
 
 @dataclass(frozen=True, slots=True)
 class _Tail(Treatment):
-    """The values of one tail become the limit, their mean or a code.
+    """The values of one tail become the limit, their mean or a code."""
 
-    Attributes
-    ----------
-    limit : float, optional
-        The largest value that is kept (the smallest one for bottom coding).
-    share : float, optional
-        Instead of a limit: the share of the records, or of their weights, in the tail.
-        The limit is the innermost value that no larger share exceeds.
-    records : int, optional
-        The same as a number of records.
-    becomes : "limit", "mean" or float
-        What values beyond the limit become: the limit, their weighted mean, a code.
-    """
-
-    limit: float | None = None
+    limit: float | None = None  # the outermost value that is kept
+    # Instead of a limit the share of the records, or of their weights, in the tail: the
+    # limit is the innermost value that no larger share exceeds.
     share: float | None = None
-    records: int | None = None
-    becomes: Literal["limit", "mean"] | float = "limit"
+    records: int | None = None  # the same as a number of records
+    becomes: Literal["limit", "mean"] | float = "limit"  # the mean is weighted
 
     sign: ClassVar[float]
 
-    def checked(self) -> dict[str, Any]:
-        """Return the limit, the share or the number of records, and the code."""
-        options = [self.limit, self.share, self.records]
-        if sum(option is not None for option in options) != 1:
-            raise ValueError("give one of a limit, a share and a number of records")
-        fields: dict[str, Any] = {}
-        if self.limit is not None:
-            fields["limit"] = checked_number("limit", self.limit)
-        elif self.share is not None:
-            fields["share"] = checked_share(self.share)
-        else:
-            checked_whole("records", self.records, 1)
-        if self.becomes not in _WORDS:
-            fields["becomes"] = checked_number("code", self.becomes)
-        few = self.records is not None and self.records < FEWEST
-        if self.becomes == "mean" and few:
-            raise ValueError(
-                f"the mean of {counted(cast(int, self.records), 'record')} tells too "
-                f"much of them: take at least {FEWEST}"
-            )
-        return fields
+    def check(self) -> None:
+        """Refuse a share or a number of records that is not a tail."""
+        if self.share is not None:
+            refuse_share(self.share, 1.0)
+        if self.records is not None:
+            refuse_fewer("records", self.records, 1)
+            if self.becomes == "mean" and self.records < FEWEST:
+                raise ValueError(
+                    f"the mean of {counted(self.records, 'record')} tells too much of "
+                    f"them: take at least {FEWEST}"
+                )
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:

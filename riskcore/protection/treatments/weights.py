@@ -18,10 +18,9 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
-    checked_number,
-    checked_whole,
     enter,
     number_of,
+    refuse_fewer,
     shown_number,
     whole_of,
 )
@@ -40,12 +39,10 @@ class WeightRounding(Treatment):
     alters = True
     random = True
 
-    def checked(self) -> dict[str, Any]:
-        """Return the base as a double."""
-        base = checked_number("base", self.base)
-        if not base > 0.0:
-            raise ValueError(f"base={shown_number(base)}: need a number above 0")
-        return {"base": base}
+    def check(self) -> None:
+        """Refuse a base that is not above 0."""
+        if not self.base > 0.0:
+            raise ValueError(f"base={shown_number(self.base)}: need a number above 0")
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
@@ -71,22 +68,16 @@ class WeightRounding(Treatment):
 @enter
 @dataclass(frozen=True, slots=True)
 class WeightSharing(Treatment):
-    """Records of a class of weights, or of a stratum, share the mean of their weights.
+    """Records of a class, or of a stratum, share the mean of their weights."""
 
-    Attributes
-    ----------
-    classes : int
-        Number of classes of about as many records each; 1: the mean of the stratum.
-    """
-
-    classes: int
+    classes: int  # of about as many records each; 1: the mean of the stratum
     within: Names = ()
 
     kind = "share-weights"
 
-    def checked(self) -> dict[str, Any]:
-        """Return the number of classes."""
-        return {"classes": checked_whole("classes", self.classes, 1)}
+    def check(self) -> None:
+        """Refuse fewer than one class."""
+        refuse_fewer("classes", self.classes, 1)
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
@@ -149,10 +140,6 @@ def round_weights(
 
     Systematic sampling of the remainders in a secret order within strata: Cox (1987),
     Journal of the American Statistical Association 82, 520-524, for one dimension.
-
-    >>> numbers = np.arange(5, dtype=np.uint64) << np.uint64(60)
-    >>> round_weights(np.array([12.5, 17.5, 20.0, 10.0]), 10.0, numbers)
-    array([10., 20., 20., 10.])
     """
     below = int(np.count_nonzero(weights < base))
     if below:
@@ -184,11 +171,7 @@ def _multiples(numbers: Floats, base: float) -> Floats:
 
 
 def share_weights(weights: Floats, groups: Integers) -> Floats:
-    """Give all records of a group, numbered from 0, the mean of their weights.
-
-    >>> share_weights(np.array([10.0, 20.0, 7.0]), np.array([0, 0, 1]))
-    array([15., 15.,  7.])
-    """
+    """Give all records of a group, numbered from 0, the mean of their weights."""
     with np.errstate(invalid="ignore"):
         means = np.bincount(groups, weights) / np.bincount(groups)
     return means[groups]
@@ -199,9 +182,6 @@ def weight_classes(weights: Floats, classes: int) -> Integers:
 
     The smallest weights come first. Equal ones stay together, so there may be fewer
     classes.
-
-    >>> weight_classes(np.array([5.0, 9.0, 7.0, 8.0]), 2)
-    array([0, 1, 0, 1])
     """
     _, codes = ranked(weights)
     count = np.bincount(codes)

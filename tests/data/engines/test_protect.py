@@ -12,12 +12,9 @@ import pytest
 import riskcore
 from riskcore import Recoding
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.registry import engine_of
 from riskcore.data.recode import DoubtfulRules
 from riskcore.protection.records.on_engine import (
     ColumnsNotChecked,
-    ExpectedCells,
-    coded_cells,
 )
 from riskcore.protection.result import SuppressedValueShows
 from tests import needs, thin
@@ -471,32 +468,25 @@ def test_data_that_change_meanwhile_are_refused(keys, threshold):
         riskcore.protect(lazy, keys, "w", threshold=threshold)
 
 
-def test_every_cell_is_verified_once():
-    """Cells that come in batches are those expected, each once, with all records."""
-    table = pa.table({"a": [1, 1, 2, None], "b": ["x", "y", "x", "x"], "w": [1.5] * 4})
-    engine = engine_of(polars.from_arrow(table).lazy())
-    question = engine.count(["a", "b"], "w").question
-    expected = ExpectedCells.of(coded_cells(engine, question, engine.cells(question)))
-
-    def verified(*parts):
-        batches = []
-        for rows in parts:
-            engine = engine_of(polars.from_arrow(table.take(rows)).lazy())
-            batches.append(engine.cells(question))
-        return expected.are(batches, question, [])
-
-    assert verified([0, 1], [2, 3])
-    assert verified([3], [1], [0, 2])
-    assert not verified([0, 1], [2])  # a cell is lost
-    assert not verified([0, 1], [2, 3, 3])  # a record more
-    assert not verified([0, 1], [2, 3], [0])  # a cell twice
-    table = table.set_column(0, "a", pa.array([1, 1, 7, None]))
-    assert not verified([0, 1], [2, 3])  # another value
-    table = table.set_column(0, "a", pa.array([1, 1, 1, None]))
-    assert not verified([0, 1], [2, 3])  # another cell of the same values
-    table = table.set_column(0, "a", pa.array([1, 1, 2, None]))
-    table = table.set_column(2, "w", pa.array([1.5, 1.5, 2.5, 1.5]))
-    assert not verified([0, 1], [2, 3])  # another weight
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"a": [1, 1, 2, 2, 3, 9]},  # a value that is not there
+        {"b": ["x", "x", "y", "y", "x", "y"]},  # a cell that is not there
+        {"a": [1, 1, 2, 2, 2, 3], "b": ["x", "x", "y", "y", "y", "x"]},  # other counts
+        {"a": [1, 1, 2, 2, 2, 2], "b": ["x", "x", "y", "y", "y", "y"]},  # one missing
+        {"w": [2.0, 2.0, 2.0, 3.0, 2.0, 2.0]},  # another weight
+    ],
+)
+def test_other_cells_than_those_verified_are_refused(changed, monkeypatch):
+    data = {"a": [1, 1, 2, 2, 3, 3], "b": ["x", "x", "y", "y", "x", "x"]}
+    data["w"] = [2.0] * 6
+    given = polars.LazyFrame(data)
+    monkeypatch.setattr(Engine, "change", lambda *_: given)
+    riskcore.protect(polars.LazyFrame(data), ["a", "b"], "w", k=2)
+    given = polars.LazyFrame(data | changed)
+    with pytest.raises(RuntimeError, match="so nothing is returned"):
+        riskcore.protect(polars.LazyFrame(data), ["a", "b"], "w", k=2)
 
 
 def test_two_results_at_once(engine):

@@ -20,7 +20,6 @@ from riskcore import Recoding, cli, protect
 from riskcore.data.files import arrow, formats
 from riskcore.data.files.argus.metadata import read_metadata
 from riskcore.protection.release.record import coarse, method_of, read_record
-from riskcore.protection.result import OrderCanBeFound
 from riskcore.report.public_page import public_protection_page
 from tests import needs, thin
 from tests.accepted import ANY_LEAK
@@ -490,20 +489,15 @@ def test_the_digest_is_that_of_the_file_that_was_read(monkeypatch, moment):
     assert not Path("safe.csv").exists()
 
 
-def test_seeds_are_for_tests():
+def test_an_order_is_new_each_time_or_that_of_a_secret():
     result = protected()
-    for seed in (0, 7):
-        with pytest.warns(OrderCanBeFound, match=f"seed {seed}"):
-            result.write(f"{seed}.csv", shuffle=seed)
-    with pytest.warns(OrderCanBeFound):
-        result.write("again.csv", shuffle=7)
-    texts = [Path(name).read_text() for name in ("0.csv", "7.csv", "again.csv")]
-    assert texts[0] != texts[1] == texts[2]
-    for one in ("a.csv", "b.csv"):
-        result.write(one, shuffle=True)
-    assert Path("a.csv").read_text() != Path("b.csv").read_text()
-    for seed, error in ((-1, ValueError), (1.5, TypeError), (None, TypeError)):
-        with pytest.raises(error):
+    for name, secret in {"1": None, "2": None, "a": "a" * 64, "b": "a" * 64}.items():
+        result.write(f"{name}.csv", shuffle=True, secret=secret)
+    texts = [Path(f"{name}.csv").read_text() for name in "12ab"]
+    assert len({*texts}) == 3
+    assert texts[2] == texts[3]
+    for seed in (7, 1.5, None):
+        with pytest.raises(TypeError, match="need True or False"):
             result.write("no.csv", shuffle=seed)
 
 

@@ -34,7 +34,7 @@ RULES = {
         "related": {"JOB": ["ISCO"]},
     },
     "accept": {"*": "the data stay here"},
-    "output": {"file": "safe.csv", "shuffle": 7, "renumber": []},
+    "output": {"file": "safe.csv", "shuffle": True, "renumber": []},
     "check": {"max_rate": 0.01, "area": ["SEX"]},
 }  # fmt: skip
 VALID = jsonschema.Draft7Validator(schema())

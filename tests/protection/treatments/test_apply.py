@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment, parsed_treatments
+from tests.secret_of import secret_of
 
 X = np.array([140.0, 160.0, np.nan, 900.0])
 
@@ -25,7 +25,7 @@ def test_only_treated_columns_come_back_and_the_input_stays():
     before = X.copy()
     for words in ("top:5=1", "round:100", "bands:5", "microaggregate:3", "noise:10%"):
         found = treated_columns(
-            {"x": X, "y": X}, {("x",): [rule(words)]}, secret=secret_of_seed(1)
+            {"x": X, "y": X}, {("x",): [rule(words)]}, secret=secret_of(1)
         )
         assert list(found) == ["x"]
         assert not np.shares_memory(found["x"], X)
@@ -37,7 +37,7 @@ def test_random_treatments_differ_by_secret_column_and_step():
     noise = rule("noise:10%")
 
     def drawn(seed, treat):
-        found = treated_columns({"x": x, "y": x}, treat, secret=secret_of_seed(seed))
+        found = treated_columns({"x": x, "y": x}, treat, secret=secret_of(seed))
         return [found[name] - x for name in found]
 
     (first,) = drawn(1, {("x",): [noise]})
@@ -83,12 +83,12 @@ def test_no_record_is_fine():
         "noise:10%",
     ):
         found = treated_columns(
-            {"x": empty}, {("x",): [rule(words)]}, secret=secret_of_seed(1)
+            {"x": empty}, {("x",): [rule(words)]}, secret=secret_of(1)
         )
         assert found["x"].size == 0
 
 
 def test_names_of_columns_need_not_be_text():
     treat = parsed_treatments({5: "noise:10%"}, [5])
-    found = treated_columns({5: X}, treat, secret=secret_of_seed(1))
+    found = treated_columns({5: X}, treat, secret=secret_of(1))
     assert list(found) == [5]

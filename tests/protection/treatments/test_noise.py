@@ -6,12 +6,12 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.rules import Treatment
+from tests.secret_of import secret_of
 
-SECRET = secret_of_seed(3)
+SECRET = secret_of(3)
 
 
 def treated(words, *columns, **more):

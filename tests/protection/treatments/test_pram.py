@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.pram import (
     MOST_CATEGORIES,
@@ -16,6 +15,7 @@ from riskcore.protection.treatments.pram import (
     transition_matrix,
 )
 from riskcore.protection.treatments.rules import Treatment
+from tests.secret_of import secret_of
 
 COUNTS = np.array([600, 300, 90, 10])
 CODES = np.repeat(np.arange(4), COUNTS)
@@ -174,7 +174,7 @@ def test_a_column_of_numbers():
     told = []
     found = treated_columns(
         {"edu": column}, {("edu",): [rule]}, strata={"AREA": area},
-        secret=secret_of_seed(1), tell=lambda *one: told.append(one),
+        secret=secret_of(1), tell=lambda *one: told.append(one),
     )["edu"]  # fmt: skip
     assert (np.isnan(found) == np.isnan(column)).all()
     assert set(found[(area == 3) & ~np.isnan(column)]) == {10.0, 20.0}

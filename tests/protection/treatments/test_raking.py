@@ -15,6 +15,7 @@ from riskcore.protection.treatments.raking import (
     margins_of,
     rake,
 )
+from riskcore.protection.treatments.rules import Treatment
 
 
 def numbers(n, label):
@@ -197,3 +198,14 @@ def test_totals_that_cannot_be_reached(rule, message):
     frame = {"area": ["a", "b"] * 5, "w": [1.5] * 10}
     with pytest.raises((ValueError, OSError, KeyError), match=message):
         riskcore.protect(frame, ["area"], "w", k=2, treat={"w": rule})
+
+
+def test_names_of_a_file_of_totals_may_have_commas(tmp_path):
+    file = tmp_path / "totals.csv"
+    file.write_text('column,category,total\narea,"North, and ""East""",5\narea,b,6\n')
+    rule = Treatment.of("w", f"rake:{file}")
+    assert rule.margins == {"area": {'North, and "East"': 5.0, "b": 6.0}}
+    assert Treatment.of("w", str(rule)) == rule
+    file.write_text("column,category,total\narea,a;b,5\n")
+    with pytest.raises(ValueError, match="recode a category with ';'"):
+        Treatment.of("w", f"rake:{file}")

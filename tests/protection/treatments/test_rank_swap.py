@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.strata import SmallStrata
+from tests.secret_of import secret_of
 
 
 def treated(words, values, seed=1, **more):
@@ -14,7 +14,7 @@ def treated(words, values, seed=1, **more):
     found = treated_columns(
         {"x": np.asarray(values, float)},
         {("x",): [rule]},
-        secret=secret_of_seed(seed),
+        secret=secret_of(seed),
         **more,
     )
     return found["x"]

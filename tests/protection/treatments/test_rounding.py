@@ -5,9 +5,9 @@ from decimal import ROUND_HALF_EVEN, Decimal
 import numpy as np
 import pytest
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment
+from tests.secret_of import secret_of
 
 
 def treated(words, values, secret=None):
@@ -58,7 +58,7 @@ def test_values_that_cannot_be_rounded_are_refused():
 
 
 def test_unbiased_rounding_keeps_the_mean_and_goes_to_a_neighbor():
-    secret = secret_of_seed(1)
+    secret = secret_of(1)
     values = np.full(40_000, 130.0)
     result = treated("round:100:unbiased", values, secret)
     assert set(result) == {100.0, 200.0}
@@ -69,7 +69,7 @@ def test_unbiased_rounding_keeps_the_mean_and_goes_to_a_neighbor():
 
 
 def test_multiples_stay_in_unbiased_rounding():
-    secret = secret_of_seed(1)
+    secret = secret_of(1)
     values = np.arange(-5000, 5000) / 10
     assert np.array_equal(treated("round:0.1:unbiased", values, secret), values)
 

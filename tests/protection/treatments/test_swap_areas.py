@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.swap_areas import swap_areas
+from tests.secret_of import secret_of
 
 H = 600
 
@@ -98,7 +98,7 @@ def test_the_risk_of_a_household_is_its_largest():
     for seed in range(20):
         new = treated_columns(
             columns, {("area",): [rule]}, household=household, risk=risk,
-            secret=secret_of_seed(seed),
+            secret=secret_of(seed),
         )["area"]  # fmt: skip
         # The third household is first, and swaps with one of the others.
         assert new[4] == new[5] != 2
@@ -182,7 +182,7 @@ def test_area_columns_go_together(file):
     told = []
     found = treated_columns(
         {"area": area, "district": district}, {("area", "district"): [rule]},
-        strata={"SIZE": size}, household=household, secret=secret_of_seed(3),
+        strata={"SIZE": size}, household=household, secret=secret_of(3),
         tell=lambda *one: told.append(one),
     )  # fmt: skip
     assert np.array_equal(found["area"] * 10 + 1, found["district"], equal_nan=True)
@@ -201,6 +201,4 @@ def test_area_columns_go_together(file):
 def test_households_are_needed():
     rule = Treatment.of("area", "swap-areas:2%")
     with pytest.raises(ValueError, match="households are swapped, name their column"):
-        treated_columns(
-            {"area": np.zeros(3)}, {("area",): [rule]}, secret=secret_of_seed(1)
-        )
+        treated_columns({"area": np.zeros(3)}, {("area",): [rule]}, secret=secret_of(1))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskcore.protection.secret import secret_of_seed
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.weights import (
@@ -16,6 +15,7 @@ from riskcore.protection.treatments.weights import (
     share_weights,
     weight_classes,
 )
+from tests.secret_of import secret_of
 
 
 def numbers(n, label=b"weights"):
@@ -107,7 +107,7 @@ def treat(words, weights, **more):
     rule = Treatment.of("w", words)
     columns = {"w": weights}
     return treated_columns(
-        columns, {("w",): [rule]}, secret=secret_of_seed(5), **more
+        columns, {("w",): [rule]}, secret=secret_of(5), **more
     )["w"]  # fmt: skip
 
 
