@@ -150,6 +150,7 @@ CALLS = {
                   TypeError),
     "risk nan": (lambda: RiskDistribution([NAN]), "risk: 1 of 1 values"),
     "risk above": (lambda: RiskDistribution([1.5]), "risk: 1 of 1 values"),
+    "risk below": (lambda: RiskDistribution([-0.5]), "risk: 1 of 1 values"),
     "risk plane": (lambda: RiskDistribution([[0.5]]), "one dimension"),
     "risk none": (lambda: RiskDistribution([]), "no records"),
     "risk None": (lambda: RiskDistribution(None), "risk: need numbers",
