@@ -51,7 +51,6 @@ def fits_of(data, keys, masks=None, weights=None, missing="wildcard"):
 
 
 def pattern_of(i, rows, has, keys, masks):
-    """Return the keys that a released record keeps, and their values."""
     return tuple(
         (at, rows[i][at]) for at in has[i] if masks is None or not masks[keys[at]][i]
     )

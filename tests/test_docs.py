@@ -62,7 +62,6 @@ def with_blocks():
 
 
 def marks_of(page):
-    """Return the marks of what a page needs."""
     marks = [mark for name, mark in NEEDED.items() if calls(page, name)]
     return [*marks, NEEDED_BY[page]] if page in NEEDED_BY else marks
 
@@ -77,7 +76,6 @@ def calls(page, command):
 
 
 def outside_blocks(page):
-    """Return the text of a page without its blocks."""
     return BLOCK.sub("", (ROOT / page).read_text())
 
 
@@ -231,7 +229,6 @@ def sessions():
 
 
 def extras():
-    """Return the names of the extras of the package."""
     with open(ROOT / "pyproject.toml", "rb") as file:
         return tomllib.load(file)["project"]["optional-dependencies"].keys()
 

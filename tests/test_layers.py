@@ -188,7 +188,6 @@ BELOW_THE_APP = {"common", "report", "app"}
 
 
 def public_names():
-    """Return the public names, with the modules that they are imported from."""
     stub = ast.parse((ROOT / "__init__.pyi").read_text())
     return {name for name, _ in imports(stub)}
 

@@ -151,7 +151,6 @@ def documented():
 
 
 def sections_of(found):
-    """Return the titles of the sections of a docstring."""
     doc = inspect.getdoc(found) or ""
     return set(re.findall(r"^(\w[\w ]*)\n-+$", doc, re.MULTILINE))
 
@@ -276,7 +275,6 @@ SECTION = re.compile(
 
 
 def sections(page):
-    """Return the numbers of the sections of a page."""
     return set(re.findall(r"^#+ (\d+)\. ", page.read_text(), re.MULTILINE))
 
 

@@ -96,21 +96,6 @@ def test_from_the_command(assessed, name):
     assert found["for_unsafe"]["records"] == 3968
 
 
-def test_summary_of_the_command(assessed):
-    summary = assessed("Demodata.asc", "--threshold 0.00125 --rate 0.125%")
-    for figure in (
-        *("4,000", "3,450", "1,010,466.1", "1.9563754 %", "78.255"),
-        *("0.042298383", "3,968", "0.0012519035"),
-    ):
-        assert figure in summary
-
-
-def test_formula_of_mu_argus_from_the_command(assessed):
-    summary = assessed("Demodata.asc", "--method series7")
-    assert "1.9563555 %" in summary
-    assert "mu-Argus" in summary
-
-
 RECODINGS = {"REGION": needs.DEMODATA / "Region.grc", "AGE": needs.DEMODATA / "Age.grc"}
 # Suppressed values by method of the risk and costs, those of series7 as printed.
 SUPPRESSED = {

@@ -25,7 +25,6 @@ FOUND = [
 
 
 def fraction(x):
-    """Return an mpmath number as a fraction."""
     sign, mantissa, exponent, _ = x._mpf_
     return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** exponent
 
@@ -216,23 +215,6 @@ def test_refused_forms(names, parts):
         assert part in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("f", "p", "part"),
-    [
-        (0, 0.5, "f are finite and at least 1e-290"),
-        (math.nan, 0.5, "f are finite"),
-        (math.inf, 0.5, "f are finite"),
-        (1, 0, "p are above 0 and at most 1"),
-        (1, [0.5, 1.5], "p are above 0"),
-        (1, math.nan, "p are above 0"),
-        ([], 0.5, "no points"),
-    ],
-)
-def test_refused_points(f, p, part):
-    with pytest.raises(ValueError, match=part):
-        accuracy.error_table("franconi", f, p)
-
-
 def test_a_function_of_the_wrong_shape():
     with pytest.raises(ValueError, match=r"form 'mean' returned \(\) values"):
         accuracy.error_table({"mean": lambda f, p: np.mean(p)}, 1, [0.1, 0.5])
@@ -294,26 +276,6 @@ def test_grids(start, stop, scale):
     assert (numbers[0], numbers[-1]) == (start, stop)
     assert (np.diff(numbers) > 0).all()
     assert len(numbers) == (40 if scale != "whole" else len(set(numbers)))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "part"),
-    [
-        ((0, 1, 5, "log"), "a log grid must lie in"),
-        (
-            (0.5, 1, 5, "logit"),
-            r"a logit grid must lie in \[4.94066e-324, 0.99999999999",
-        ),
-        ((1, 1, 5), "the stop must be above the start"),
-        ((math.nan, 1, 5), "the stop must be above the start"),
-        ((1, math.inf, 5), "a linear grid must lie in"),
-        ((0, 1, 1), "at least 2 numbers"),
-        ((0, 1, 5, "cubic"), "known are linear, log, logit, whole"),
-    ],
-)
-def test_refused_grids(arguments, part):
-    with pytest.raises(ValueError, match=part):
-        accuracy.grid(*arguments)
 
 
 # Text

@@ -22,7 +22,6 @@ class Answer:
         return self.body.decode()
 
     def field(self, name):
-        """Return the value of the first hidden field of a name."""
         return re.search(f'name="{name}" value="([^"]*)"', self.text)[1]
 
 

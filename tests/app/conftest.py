@@ -1,14 +1,18 @@
 """A small survey, a tiny application that is served, and settings for each test."""
 
+from contextlib import ExitStack
+
 import pytest
 
+from riskcore.app.start import open_workbench
 from riskcore.simulate import microdata
 from tests.app.served import LONG, SECRET, Served, tiny
 
 
 @pytest.fixture(autouse=True)
 def settings_folder(tmp_path, monkeypatch):
-    """Keep sessions and keys of tests apart from those of the user."""
+    """Keep sessions and keys apart from those of the user, and wait for no disk."""
+    monkeypatch.setattr("os.fsync", lambda _: None)
     folder = tmp_path / "settings"
     monkeypatch.setenv("RISKCORE_CONFIG_DIR", str(folder))
     return folder
@@ -30,6 +34,23 @@ def survey(tmp_path):
     data = microdata(400, rng=np.random.default_rng(7))
     pd.DataFrame(data).to_csv(path, index=False)
     return path
+
+
+@pytest.fixture
+def opened(survey):
+    """Open workbenches, on the survey as a rule, that are closed after the test."""
+    with ExitStack() as stack:
+
+        def begin(path=survey, *how, roles=None, new=False, **rules):
+            found = open_workbench(path, *how, new=new)
+            stack.callback(found.close)
+            if roles is not None:
+                found.set_roles(roles, "roles")
+            if rules:
+                found.change("rules", **rules)
+            return found
+
+        yield begin
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,10 @@ import pytest
 
 from riskcore.app.forms import Form
 from riskcore.app.pages import columns
-from riskcore.app.start import open_workbench
 
 
 @pytest.fixture
-def bench(tmp_path):
+def bench(tmp_path, opened):
     data = pd.DataFrame(
         {
             "sex": ["m", "f", "NA", "m"] * 10,
@@ -21,11 +20,10 @@ def bench(tmp_path):
         }
     )
     data.to_csv(tmp_path / "survey.csv", index=False)
-    found = open_workbench(tmp_path / "survey.csv")
+    found = opened(tmp_path / "survey.csv")
     job = found.jobs.start("describe", None, found._describe)
     assert job.ended.wait(60)
-    yield found
-    found.close()
+    return found
 
 
 def roles(bench):

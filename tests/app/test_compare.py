@@ -6,41 +6,28 @@ import pytest
 
 import riskcore
 from riskcore.app import comparisons
-from riskcore.app.forms import FORMATS, Form
+from riskcore.app.forms import FORMATS
 from riskcore.app.pages import compare
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
 from riskcore.protection.trials import try_out
 from tests.accepted import ANY_LEAK
+from tests.app.workbenches import KEYS, ROLES, form
 
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-OTHERS = {
-    "HOUSEHOLD": "identifier", "PERSON": "harmless", "HHSIZE": "harmless",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "sensitive",
-    "WEIGHT": "weight",
-}  # fmt: skip
 PATIENCE = 60
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    yield found
-    found.close()
+def bench(opened):
+    return opened()
 
 
 @pytest.fixture
-def chosen(bench):
-    bench.set_roles(dict.fromkeys(KEYS, "key") | OTHERS, "roles")
-    return bench
-
-
-def form(language="en", **fields):
-    return Form.of([*fields.items()], FORMATS[language])
+def chosen(opened):
+    return opened(roles=ROLES | {"HOUSEHOLD": "identifier"})
 
 
 def at(bench, name):
-    return str(bench.names.index(name))
+    return bench.names.index(name)
 
 
 def settled(bench):
@@ -51,7 +38,6 @@ def settled(bench):
 
 
 def seen(bench, language="en"):
-    """Return the page when its work has ended."""
     settled(bench)
     return compare.view(bench, form(language))
 
@@ -171,9 +157,7 @@ def test_a_table_of_two_columns(chosen, survey):
 
 
 def test_counts_without_weights_are_records(bench, survey):
-    bench.set_roles(
-        dict.fromkeys(KEYS, "key") | OTHERS | {"WEIGHT": "sensitive"}, "roles"
-    )
+    bench.set_roles(ROLES | {"WEIGHT": "sensitive"}, "roles")
     compare.table(bench, form(first=at(bench, "SEX"), second=at(bench, "HHSIZE")))
     (crossed,) = seen(bench)["studies"][0]["crossed"]
     assert not crossed["weighted"]
@@ -292,16 +276,15 @@ def test_analyses_can_be_removed(chosen):
             compare.remove(chosen, form(kind=kind, position=position))
 
 
-def test_analyses_are_kept_by_the_session_and_not_by_the_rules(chosen, survey):
+def test_analyses_are_kept_by_the_session_and_not_by_the_rules(chosen, opened):
     compare.model(chosen, form(formula="SEX ~ MARSTAT"))
     compare.table(chosen, form(first=at(chosen, "SEX"), second=at(chosen, "AGE")))
     before = comparisons.choices(chosen)
     assert "MARSTAT ~" not in chosen.release.to_toml()
     assert len(chosen.history.versions) == 2
     chosen.close()
-    again = open_workbench(survey)
+    again = opened()
     assert comparisons.choices(again) == before
-    again.close()
 
 
 @pytest.mark.parametrize("kept", [None, [], 3, {"tables": 3}, {"models": None}])

@@ -7,11 +7,9 @@ import pytest
 
 import riskcore
 from riskcore.app.contributions import contributions, risk_by
-from riskcore.app.start import open_workbench
 from riskcore.protection.suppression.suppress import Aim
+from tests.app.workbenches import KEYS
 
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-ROLES = dict.fromkeys(KEYS, "key") | {"WEIGHT": "weight", "HOUSEHOLD": "household"}
 GOALS = [
     {"k": 3},
     {"threshold": 0.05, "k": None},
@@ -23,12 +21,9 @@ GOALS = [
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    found.change("weights", safe={"population": "weights"})
-    yield found
-    found.close()
+def bench(opened):
+    roles = dict.fromkeys(KEYS, "key") | {"WEIGHT": "weight", "HOUSEHOLD": "household"}
+    return opened(roles=roles, safe={"population": "weights"})
 
 
 def unsafe_without(bench, keys, goals):

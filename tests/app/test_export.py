@@ -8,34 +8,21 @@ from pathlib import Path
 import pytest
 
 import riskcore
-from riskcore.app.forms import Form
 from riskcore.app.pages.export import PAGE
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
+from tests.app import workbenches
+from tests.app.workbenches import form
 
-ROLES = {
-    "REGION": "key", "SEX": "key", "AGE": "key", "HOUSEHOLD": "household",
-    "PERSON": "harmless", "HHSIZE": "harmless", "MARSTAT": "sensitive",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "sensitive", "INCOME": "sensitive",
-    "WEIGHT": "weight",
-}  # fmt: skip
+ROLES = workbenches.ROLES | dict.fromkeys(["MARSTAT", "CITIZENSHIP"], "sensitive")
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    found.change(
-        "rules", safe={"k": 3, "population": "weights"},
+def bench(opened):
+    return opened(
+        roles=ROLES, safe={"k": 3, "population": "weights"},
         recodings={"AGE": "from:15,30,45,65", "REGION": "truncate:2"},
         accept={"*": "a test"},
     )  # fmt: skip
-    yield found
-    found.close()
-
-
-def form(**fields):
-    return Form({name: (value,) for name, value in fields.items()})
 
 
 def exported(bench, **fields):
@@ -46,8 +33,8 @@ def exported(bench, **fields):
     return job.result
 
 
-def test_nothing_is_exported_without_roles(survey):
-    bench = open_workbench(survey)
+def test_nothing_is_exported_without_roles(opened):
+    bench = opened()
     assert PAGE.view(bench, form())["lacking"]
     with pytest.raises(RefusedError, match="no column is a key"):
         PAGE.actions["write"](bench, form(file="safe.csv"))
@@ -55,7 +42,6 @@ def test_nothing_is_exported_without_roles(survey):
     with pytest.raises(RefusedError, match="10 columns without a role"):
         PAGE.actions["write"](bench, form(file="safe.csv"))
     assert bench.table("output") == {}
-    bench.close()
 
 
 def test_the_safe_file_needs_a_name(bench):
@@ -182,17 +168,16 @@ def test_an_old_page_takes_nothing_back(bench):
     assert bench.table("output") == {"file": "safe.csv", "shuffle": True}
 
 
-def test_rules_that_were_exported_are_not_news(survey):
+def test_rules_that_were_exported_are_not_news(survey, opened):
     rules = survey.with_name("release.toml")
     roles = "".join(f'{n} = "harmless"\n' for n in ROLES if n != "SEX")
     rules.write_text(
         'format = 1\n[data]\nfile = "survey.csv"\n[columns]\nkeys = ["SEX"]\n'
         f'[safe]\nk = 2\n[accept]\n"*" = "a test"\n[roles]\n{roles}'
     )
-    bench = open_workbench(rules)
+    bench = opened(rules)
     exported(bench, file="safe.csv", overwrite="1")
     bench.change("k", safe={"k": 3})
     bench.close()
-    bench = open_workbench(rules)
+    bench = opened(rules)
     assert bench.table("safe") == {"k": 3}
-    bench.close()

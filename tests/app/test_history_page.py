@@ -2,21 +2,15 @@
 
 import pytest
 
-from riskcore.app.forms import FORMATS, Form
+from riskcore.app.forms import FORMATS
 from riskcore.app.pages import history as page
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
+from tests.app.workbenches import form
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    yield found
-    found.close()
-
-
-def form(language="en", **fields):
-    return Form.of([*fields.items()], FORMATS[language])
+def bench(opened):
+    return opened()
 
 
 def grown(bench, n):

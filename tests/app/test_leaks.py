@@ -8,30 +8,21 @@ import pytest
 import riskcore
 from riskcore.app.forms import Form
 from riskcore.app.pages import leaks
-from riskcore.app.start import open_workbench
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError
 from riskcore.disclosure.leaks import Kind, Leak, Shown
+from tests.app import workbenches
 
-ROLES = {
-    "REGION": "key", "SEX": "key", "AGE": "key", "MARSTAT": "key",
-    "HOUSEHOLD": "household", "PERSON": "harmless", "HHSIZE": "harmless",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "numeric",
-    "WEIGHT": "weight",
-}  # fmt: skip
+ROLES = workbenches.ROLES | {"INCOME": "numeric"}
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    found.change(
-        "rules",
+def bench(opened):
+    return opened(
+        roles=ROLES,
         safe={"population": "weights", "k": 3},
         recodings={"AGE": "from:15,30,45,65"},
     )
-    yield found
-    found.close()
 
 
 def form(*columns, **fields):
@@ -44,11 +35,7 @@ def at(bench, name):
 
 
 def shown(bench):
-    """Return the page after its jobs have ended."""
-    leaks.view(bench, form())
-    for job in bench.jobs.active:
-        assert job.ended.wait(120)
-    return leaks.view(bench, form())
+    return workbenches.waited(leaks.view, bench)
 
 
 def expected(bench, survey):
@@ -79,10 +66,10 @@ def accept_all(bench):
     raise AssertionError("leaks stay open")
 
 
-def test_without_keys_the_page_says_what_to_do(survey):
-    bench = open_workbench(survey)
-    assert leaks.view(bench, form()) == {"lacking": "no column is a key variable yet"}
-    bench.close()
+def test_without_keys_the_page_says_what_to_do(opened):
+    assert leaks.view(opened(), form()) == {
+        "lacking": "no column is a key variable yet"
+    }
 
 
 def test_the_leaks_are_those_of_the_package(bench, survey):
@@ -369,17 +356,15 @@ def test_canceled_work_gives_no_verdict(bench):
     assert bench.verdict()[0] == "safe"
 
 
-def test_what_the_model_says_is_said(survey):
-    bench = open_workbench(survey)
-    bench.set_roles({**ROLES, "HHSIZE": "key", "EDUCATION": "key"}, "roles")
-    bench.change(
-        "rules", safe={"k": None, "threshold": 0.05, "population": "weights"},
+def test_what_the_model_says_is_said(survey, opened):
+    bench = opened(
+        roles={**ROLES, "HHSIZE": "key", "EDUCATION": "key"},
+        safe={"k": None, "threshold": 0.05, "population": "weights"},
         accept={"*": "a test"},
-    )  # fmt: skip
+    )
     shown(bench)
     state, words = bench.verdict()
     verdict = expected(bench, survey).verdict
     assert "But " in verdict
     assert state == "safe"
     assert words.partition("But ")[2] == verdict.partition("But ")[2]
-    bench.close()

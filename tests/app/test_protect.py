@@ -5,43 +5,25 @@ import threading
 import pytest
 
 import riskcore
-from riskcore.app.forms import FORMATS, Form
+from riskcore.app.forms import Form
 from riskcore.app.pages import protect
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
-
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-ROLES = dict.fromkeys(KEYS, "key") | {
-    "HOUSEHOLD": "household", "PERSON": "harmless", "HHSIZE": "harmless",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "sensitive",
-    "WEIGHT": "weight",
-}  # fmt: skip
+from tests.app import workbenches
+from tests.app.workbenches import KEYS, ROLES, waited
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    found.change("rules", safe={"population": "weights"})
-    yield found
-    found.close()
+def bench(opened):
+    return opened(roles=ROLES, safe={"population": "weights"})
 
 
 def form(_numbers="en", **fields):
-    pairs = [
-        (name, one)
-        for name, value in fields.items()
-        for one in (value if isinstance(value, list) else [value])
-    ]
-    return Form.of([(k.replace("_", "-"), v) for k, v in pairs], FORMATS[_numbers])
+    fields = {name.replace("_", "-"): value for name, value in fields.items()}
+    return workbenches.form(_numbers, **fields)
 
 
 def shown(bench, **query):
-    """Return the page after its jobs have ended."""
-    protect.view(bench, form(**query))
-    for job in bench.jobs.active:
-        assert job.ended.wait(120)
-    return protect.view(bench, form(**query))
+    return waited(protect.view, bench, **query)
 
 
 def typed(bench, name, value, was="", on="1", numbers="en"):
@@ -53,10 +35,10 @@ def safe(bench):
     return {k: v for k, v in bench.table("safe").items() if k != "population"}
 
 
-def test_without_keys_the_page_says_what_to_do(survey):
-    bench = open_workbench(survey)
-    assert protect.view(bench, form()) == {"lacking": "no column is a key variable yet"}
-    bench.close()
+def test_without_keys_the_page_says_what_to_do(opened):
+    assert protect.view(opened(), form()) == {
+        "lacking": "no column is a key variable yet"
+    }
 
 
 @pytest.mark.parametrize(
@@ -270,7 +252,7 @@ def test_keys_of_whole_households_are_chosen(bench):
 
 
 @pytest.fixture
-def argus(tmp_path):
+def argus(tmp_path, opened):
     """Return a workbench of a file of mu-Argus, whose metadata have costs of keys."""
     (tmp_path / "s.asc").write_text("111\n121\n211\n221\n112\n" * 3)
     (tmp_path / "s.rda").write_text(
@@ -278,10 +260,8 @@ def argus(tmp_path):
         "B 2 1\n<RECODABLE>\n<SUPPRESSWEIGHT> 70\n"
         "C 3 1\n<RECODABLE>\n<HOUSEHOLD>\n"
     )  # fmt: skip
-    bench = open_workbench(tmp_path / "s.asc")
-    bench.set_roles({"A": "key", "B": "key", "C": "sensitive"}, "roles")
-    yield bench
-    bench.close()
+    roles = {"A": "key", "B": "key", "C": "sensitive"}
+    return opened(tmp_path / "s.asc", roles=roles)
 
 
 def way_of_costs(bench):

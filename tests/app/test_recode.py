@@ -6,30 +6,17 @@ import riskcore
 from riskcore.app.forms import FORMATS, Form
 from riskcore.app.pages import recode
 from riskcore.app.pages.recode_words import fields_of, way_of
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
+from tests.app import workbenches
+from tests.app.workbenches import KEYS
+from tests.app.workbenches import column_form as form
 
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-ROLES = dict.fromkeys(KEYS, "key") | {
-    "WEIGHT": "weight", "INCOME": "numeric", "EDUCATION": "sensitive",
-    "CITIZENSHIP": "harmless", "HHSIZE": "harmless",
-}  # fmt: skip
+ROLES = workbenches.ROLES | {"INCOME": "numeric", "HOUSEHOLD": None, "PERSON": None}
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    yield found
-    found.close()
-
-
-def form(bench, column, numbers="en", **fields):
-    given = [("column", str(bench.names.index(column)))]
-    for name, value in fields.items():
-        values = value if isinstance(value, list) else [value]
-        given += [(name, one) for one in values]
-    return Form.of(given, FORMATS[numbers])
+def bench(opened):
+    return opened(roles=ROLES)
 
 
 def apply(bench, column, numbers="en", **fields):
@@ -177,12 +164,8 @@ def test_rules_and_their_forms():
     assert fields_of(None, FORMATS["en"])["breaks"] == []
 
 
-def test_without_keys_the_page_says_so(survey):
-    found = open_workbench(survey)
-    try:
-        assert recode.view(found, Form())["lacking"]
-    finally:
-        found.close()
+def test_without_keys_the_page_says_so(opened):
+    assert recode.view(opened(), Form())["lacking"]
 
 
 def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
@@ -195,25 +178,26 @@ def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
 
 
 @pytest.mark.parametrize("code", ["1" + "0" * 400, "1e308"])
-def test_numbers_too_far_apart_have_no_picture(tmp_path, code):
+def test_numbers_too_far_apart_have_no_picture(tmp_path, code, opened):
     path = tmp_path / "far.csv"
     path.write_text(f"a,b\n-1e308,1\n{code},2\n3,1\n" * 9)
-    bench = open_workbench(path)
+    bench = opened(path)
     bench.set_roles({"a": "key", "b": "key"}, "keys")
     shown = recode.PAGE.view(bench, Form())
     assert shown["picture"] is None
     assert "cut" not in shown["ways"]
-    bench.close()
 
 
 @pytest.mark.parametrize("kind", ["float64", "float32"])
-def test_categories_with_a_point_are_merged_by_the_names_of_rules(tmp_path, kind):
+def test_categories_with_a_point_are_merged_by_the_names_of_rules(
+    tmp_path, kind, opened
+):
     import pandas as pd
 
     codes = pd.Series([1, 2, 2.5, None] * 3, dtype=kind)
     path = tmp_path / "survey.parquet"
     pd.DataFrame({"EDU": codes, "SEX": ["f", "m"] * 6}).to_parquet(path)
-    bench = open_workbench(path)
+    bench = opened(path)
     bench.set_roles({"EDU": "key", "SEX": "key"}, "roles")
     seen = recode.preview(bench, form(bench, "EDU", way="merge", pick=["0"], new="2"))
     assert (seen["before"], seen["after"], seen["doubts"]) == (3, 2, [])
@@ -221,4 +205,3 @@ def test_categories_with_a_point_are_merged_by_the_names_of_rules(tmp_path, kind
     assert bench.table("recodings") == {"EDU": "map:1=2"}
     rows = recode.view(bench, form(bench, "EDU"))["categories"]
     assert [(one["code"], one["to"]) for one in rows][:2] == [("1", "2"), ("2", "2")]
-    bench.close()

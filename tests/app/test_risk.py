@@ -8,41 +8,19 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore.app.forms import FORMATS, Form
+from riskcore.app.forms import Form
 from riskcore.app.jobs import CanceledError
 from riskcore.app.pages import risk
 from riskcore.app.pages.risk import PAGE
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
+from tests.app.workbenches import KEYS, ROLES, at, form
 
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-ROLES = {
-    **dict.fromkeys(KEYS, "key"),
-    "HOUSEHOLD": "household", "PERSON": "harmless", "HHSIZE": "harmless",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "sensitive",
-    "WEIGHT": "weight",
-}  # fmt: skip
 MARRIED = {"1": "single", "2": "married", "< 2": "no", "[2, 4]": "no", ">= 2": "no"}
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    yield found
-    found.close()
-
-
-def form(numbers="en", **fields):
-    pairs = {
-        name: value if isinstance(value, tuple) else (str(value),)
-        for name, value in fields.items()
-    }
-    return Form(pairs, FORMATS[numbers])
-
-
-def at(bench, *names):
-    return tuple(str(bench.names.index(name)) for name in names)
+def bench(opened):
+    return opened(roles=ROLES)
 
 
 def switch(bench, *on, of=0, offered=KEYS):
@@ -69,13 +47,12 @@ def part(bench, name, **fields):
 
 
 def assessed(bench, keys=KEYS, population="auto"):
-    """Return an assessment, as protections ask for it."""
     how = {"population": population}
     return riskcore.assess(bench.source.path, keys, "WEIGHT", "HOUSEHOLD", **how)
 
 
-def test_a_file_without_keys_has_switches_and_no_figures(survey):
-    bench = open_workbench(survey)
+def test_a_file_without_keys_has_switches_and_no_figures(opened):
+    bench = opened()
     found = PAGE.view(bench, form())
     assert found["risk"] is None
     assert found["why"] == "no column is a key variable yet"
@@ -83,7 +60,6 @@ def test_a_file_without_keys_has_switches_and_no_figures(survey):
     assert found["without_role"] == len(bench.names)
     with pytest.raises(RefusedError, match="no column is a key"):
         PAGE.parts["keys"](bench, form())
-    bench.close()
 
 
 def test_figures_are_those_of_an_assessment(bench):

@@ -10,29 +10,22 @@ import pytest
 
 import riskcore
 from riskcore.app.pages import PAGES
-from riskcore.app.start import open_workbench
 from riskcore.app.texts import load_texts
-
-from .client import Client
+from tests.app import workbenches
+from tests.app.client import Client
 
 APP = Path(riskcore.__file__).parent / "app"
-ROLES = {
-    "REGION": "key", "SEX": "key", "AGE": "key", "HOUSEHOLD": "household",
-    "PERSON": "harmless", "HHSIZE": "harmless", "MARSTAT": "sensitive",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "sensitive", "INCOME": "numeric",
-    "WEIGHT": "weight",
+ROLES = workbenches.ROLES | {
+    "MARSTAT": "sensitive", "CITIZENSHIP": "sensitive", "INCOME": "numeric",
 }  # fmt: skip
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    yield found
-    found.close()
+def bench(opened):
+    return opened()
 
 
 def addresses():
-    """Return the addresses of all pages and their parts."""
     parts = [(page.name, part) for page in PAGES for part in ("", *page.parts)]
     return [f"/{page}/{part}".rstrip("/") for page, part in parts]
 
@@ -125,12 +118,12 @@ def test_numbers_are_written_as_the_reader_chose(bench, survey):
     assert '<option value="fr" selected>' in german.get("/columns").text
 
 
-def test_labels_are_text(survey):
+def test_labels_are_text(survey, opened):
     hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{7*7}}\u202e"
     lines = survey.read_text().splitlines()
     lines[0] = lines[0].replace("SEX", f'"{hostile.replace(chr(34), chr(34) * 2)}"')
     survey.write_text("\n".join(lines) + "\n")
-    bench = open_workbench(survey)
+    bench = opened()
     bench.set_roles({hostile: "key", "AGE": "key"}, hostile)
     assert bench.plan().ended.wait(60)
     assert bench.leaks().ended.wait(60)
@@ -141,7 +134,6 @@ def test_labels_are_text(survey):
         assert "<img src=x" not in text
         assert "\u202e" not in text
         assert "49" not in re.findall(r"\}?(\d+)\u2026?onerror", text)
-    bench.close()
 
 
 def own_code(page):

@@ -5,36 +5,21 @@ import pandas
 import pytest
 
 from riskcore.app import workbench
-from riskcore.app.forms import FORMATS, Form
 from riskcore.app.pages import treat
 from riskcore.app.pages.treat_words import FIELDS, kinds_of
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
 from riskcore.protection.records import treated as records
 from riskcore.protection.suppression import key_sets
 from riskcore.protection.treatments.rules import KINDS, Treatment
+from tests.app import workbenches
+from tests.app.workbenches import column_form as form
 
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-ROLES = dict.fromkeys(KEYS, "key") | {
-    "WEIGHT": "weight", "INCOME": "numeric", "EDUCATION": "sensitive",
-    "CITIZENSHIP": "harmless", "HHSIZE": "harmless", "HOUSEHOLD": "household",
-}  # fmt: skip
+ROLES = workbenches.ROLES | {"INCOME": "numeric", "PERSON": None}
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    found.set_roles(ROLES, "roles")
-    yield found
-    found.close()
-
-
-def form(bench, column, numbers="en", **fields):
-    given = [("column", str(bench.names.index(column)))]
-    for name, value in fields.items():
-        values = value if isinstance(value, list) else [value]
-        given += [(name, one) for one in values]
-    return Form.of(given, FORMATS[numbers])
+def bench(opened):
+    return opened(roles=ROLES)
 
 
 def add(bench, column, numbers="en", **fields):
@@ -182,10 +167,10 @@ def test_bad_treatments_change_nothing(bench, column, fields, words):
     assert treat.effect(bench, form(bench, "INCOME")) == {"kind": "none"}
 
 
-def test_names_that_a_rule_would_read_as_several_are_refused(tmp_path):
+def test_names_that_a_rule_would_read_as_several_are_refused(tmp_path, opened):
     path = tmp_path / "survey.csv"
     path.write_text("K,A,B,A+B,C:D\n" + "1,2,3,4,5\n2,5,4,3,2\n" * 4)
-    bench = open_workbench(path)
+    bench = opened(path)
     numbers = dict.fromkeys(["A", "B", "A+B"], "numeric")
     bench.set_roles({"K": "key", "C:D": "harmless", **numbers}, "roles")
     place = {name: str(at) for at, name in enumerate(bench.names)}
@@ -197,7 +182,6 @@ def test_names_that_a_rule_would_read_as_several_are_refused(tmp_path):
         with pytest.raises(RefusedError, match="rename the column"):
             add(bench, column, **fields)
     assert add(bench, "A+B", kind="round", base="2") == {"A+B": "round:2"}
-    bench.close()
 
 
 def test_an_old_page_changes_no_other_treatment(bench):
@@ -255,7 +239,7 @@ def test_the_treated_file_is_that_of_the_rules(bench, column, rule):
         assert one.recoded.data.equals(other.recoded.data)
 
 
-def test_missing_values_are_left_out_of_the_figures(tmp_path):
+def test_missing_values_are_left_out_of_the_figures(tmp_path, opened):
     draw = np.random.default_rng(4)
     x = np.round(draw.lognormal(3, 1, 200), 1)
     x[::7] = np.nan
@@ -263,7 +247,7 @@ def test_missing_values_are_left_out_of_the_figures(tmp_path):
     pandas.DataFrame({"SEX": draw.integers(0, 2, 200), "X": x}).to_csv(
         path, index=False
     )
-    bench = open_workbench(path)
+    bench = opened(path)
     bench.set_roles({"SEX": "key", "X": "numeric"}, "roles")
     add(bench, "X", kind="round", base="5")
     seen = treat.effect(bench, form(bench, "X"))
@@ -277,4 +261,3 @@ def test_missing_values_are_left_out_of_the_figures(tmp_path):
     assert seen["present"] == np.count_nonzero(~np.isnan(x))
     expected = np.corrcoef(x[~np.isnan(x)], one)[0, 1]
     assert seen["correlation"] == pytest.approx(expected, rel=1e-9)
-    bench.close()

@@ -5,31 +5,20 @@ import threading
 import pytest
 
 import riskcore
-from riskcore.app.start import open_workbench
 from riskcore.app.workbench import RefusedError
 from riskcore.data.files.reading import Reading
+from tests.app.workbenches import KEYS, OTHERS, ROLES
 from tests.needs import posix
 
-KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]
-OTHERS = {
-    "HOUSEHOLD": "household", "PERSON": "harmless", "HHSIZE": "harmless",
-    "EDUCATION": "sensitive", "CITIZENSHIP": "harmless", "INCOME": "sensitive",
-    "WEIGHT": "weight",
-}  # fmt: skip
+
+@pytest.fixture
+def bench(opened):
+    return opened()
 
 
 @pytest.fixture
-def bench(survey):
-    found = open_workbench(survey)
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def chosen(bench):
-    roles = dict.fromkeys(KEYS, "key") | OTHERS
-    bench.set_roles(roles, "roles")
-    return bench
+def chosen(opened):
+    return opened(roles=ROLES)
 
 
 def arguments(bench):
@@ -46,7 +35,7 @@ def test_every_column_has_a_role_before_a_verdict(bench):
     assert bench.verdict()[0] == "open"
 
 
-def test_columns_that_rules_leave_out_need_no_role(survey):
+def test_columns_that_rules_leave_out_need_no_role(survey, opened):
     rules = riskcore.Release.of(
         survey,
         KEYS,
@@ -57,10 +46,9 @@ def test_columns_that_rules_leave_out_need_no_role(survey):
     )
     path = survey.with_name("release.toml")
     path.write_text(rules.to_toml())
-    bench = open_workbench(path)
+    bench = opened(path)
     assert bench.undecided == []
     assert "role" not in bench.verdict()[1]
-    bench.close()
 
 
 def test_roles_are_the_rules(chosen):
@@ -230,75 +218,71 @@ def test_a_plan_does_not_wait_for_work_on_older_rules(chosen):
     assert chosen.jobs.of("trial record") is None
 
 
-def test_the_session_goes_on(survey, chosen):
+def test_the_session_goes_on(survey, chosen, opened):
     chosen.change("k", safe={"k": 5})
     rules, versions = chosen.tables, len(chosen.history.versions)
     chosen.close()
-    again = open_workbench(survey)
+    again = opened()
     assert again.tables == rules
     assert len(again.history.versions) == versions
     again.close()
-    anew = open_workbench(survey, new=True)
+    anew = opened(survey, new=True)
     assert anew.table("safe") == {"k": 3}
     assert anew.keys == []
     anew.history.undo()
     assert anew.tables == rules
-    anew.close()
 
 
-def test_a_file_of_rules_is_opened(survey, tmp_path):
+def test_a_file_of_rules_is_opened(survey, tmp_path, opened):
     rules = riskcore.Release.of(survey.name, KEYS, "WEIGHT", threshold=0.02)
     path = rules.write(survey.parent / "release.toml").path
-    bench = open_workbench(path)
+    bench = opened(path)
     assert bench.keys == KEYS
     bench.close()
     path.write_text(path.read_text().replace("0.02", "0.01  # stricter"))
-    bench = open_workbench(path)
+    bench = opened(path)
     assert bench.table("safe")["threshold"] == 0.01
     bench.change("k", safe={"k": 4})
     assert "# stricter" in bench.release.to_toml()
     assert bench.history.can_undo
-    bench.close()
 
 
-def test_rules_changed_back_with_an_editor_are_the_newest(survey):
+def test_rules_changed_back_with_an_editor_are_the_newest(survey, opened):
     first = 'format = 1\n[data]\nfile = "survey.csv"\n[safe]\nk = 3\n'
     rules = survey.with_name("release.toml")
     for k in (3, 4, 3, 3):
         rules.write_text(first.replace("3", str(k)))
-        bench = open_workbench(rules)
+        bench = opened(rules)
         assert bench.table("safe") == {"k": k}
         bench.close()
-    bench = open_workbench(rules)
+    bench = opened(rules)
     bench.change("k", safe={"k": 7})
     bench.close()
-    bench = open_workbench(rules)  # nobody has changed the file
+    bench = opened(rules)  # nobody has changed the file
     assert bench.table("safe") == {"k": 7}
     assert len(bench.history.versions) == 4
-    bench.close()
 
 
-def test_candidates_for_trials_stay_in_the_rules(survey, tmp_path):
+def test_candidates_for_trials_stay_in_the_rules(survey, tmp_path, opened):
     rules = tmp_path / "release.toml"
     tried = "[try.raw.recodings]\nAGE = false  # the office asks for it\n"
     rules.write_text(
         f"format = 1\ndata.file = {str(survey)!r}\ncolumns.keys = ['AGE', 'SEX']\n"
         f"safe.k = 3\nrecodings.AGE = 'top:60'\n{tried}"
     )
-    bench = open_workbench(rules)
+    bench = opened(rules)
     bench.change("other goal", safe={"k": 2})
     bench.change("no recoding", recodings={"AGE": None})
     assert tried in bench.release.to_toml()
     assert bench.tables["safe"]["k"] == 2
-    bench.close()
 
 
-def test_what_is_not_a_survey_file_is_refused(tmp_path):
+def test_what_is_not_a_survey_file_is_refused(tmp_path, opened):
     with pytest.raises(FileNotFoundError, match="does not exist"):
-        open_workbench(tmp_path / "nobody.csv")
+        opened(tmp_path / "nobody.csv")
     (tmp_path / "x.toml").write_text("format = 1\n[safe]\nk = 'three'\n")
     with pytest.raises(ValueError, match=r"x\.toml:3:1"):
-        open_workbench(tmp_path / "x.toml")
+        opened(tmp_path / "x.toml")
     assert not (tmp_path / "settings" / "sessions").exists()
 
 
@@ -309,7 +293,7 @@ def planned(bench):
     return bench.verdict()
 
 
-def test_rules_of_another_file_get_no_verdict(survey):
+def test_rules_of_another_file_get_no_verdict(survey, opened):
     lines = survey.read_text().splitlines(keepends=True)
     survey.with_name("other.csv").write_text("".join([lines[0], *lines[1:30] * 9]))
     rules = survey.with_name("release.toml")
@@ -319,9 +303,9 @@ def test_rules_of_another_file_get_no_verdict(survey):
     text += "".join(f'{name} = "harmless"\n' for name in others)
     for name in ("survey.csv", "other.csv"):
         rules.write_text(text.format(name))
-        bench = open_workbench(rules)
+        bench = opened(rules)
         bench.close()
-    bench = open_workbench(rules)
+    bench = opened(rules)
     assert bench.source.path.name == "other.csv"
     assert planned(bench)[0] == "safe"
     bench.history.show(0)
@@ -332,43 +316,40 @@ def test_rules_of_another_file_get_no_verdict(survey):
         bench.set_roles({"AGE": "key"}, "key")
     state, words = bench.verdict()
     assert (state, "reads another file" in words) == ("open", True)
-    bench.close()
 
 
-def test_rules_that_name_the_first_file_again_show_it(survey):
+def test_rules_that_name_the_first_file_again_show_it(survey, opened):
     survey.with_name("other.csv").write_text(survey.read_text())
     rules = survey.with_name("release.toml")
     for name in ("survey.csv", "other.csv", "survey.csv"):
         rules.write_text(f'format = 1\n[data]\nfile = "{name}"\n')
-        bench = open_workbench(rules)
+        bench = opened(rules)
         assert bench.source.path.name == name
         bench.close()
 
 
-def test_a_session_goes_on_with_another_way_of_reading(survey):
-    bench = open_workbench(survey)
+def test_a_session_goes_on_with_another_way_of_reading(survey, opened):
+    bench = opened()
     bench.set_roles({"SEX": "key"}, "key")
     bench.close()
     reading = Reading(missing_codes={"SEX": ["1"]})
-    bench = open_workbench(survey, reading)
+    bench = opened(survey, reading)
     assert bench.keys == ["SEX"]
     assert bench.coded_column("SEX").missing > 0
     assert bench.history.can_undo
     bench.close()
-    bench = open_workbench(survey)
+    bench = opened()
     assert bench.coded_column("SEX").missing > 0
-    bench.close()
 
 
 @pytest.mark.parametrize("name", ["*", "(order)"])
-def test_a_column_named_like_all_leaks_accepts_no_others(survey, name):
+def test_a_column_named_like_all_leaks_accepts_no_others(survey, name, opened):
     survey.write_text(survey.read_text().replace("PERSON", name, 1))
-    bench = open_workbench(survey)
+    bench = opened()
     bench.set_roles({"SEX": "key"}, "key")
     with pytest.raises(RefusedError, match="rename the column"):
         bench.change("accept", accept={name: "a reason"})
     assert bench.table("accept") == {}
-    bench.close()
 
 
 @posix

@@ -24,7 +24,6 @@ FORESEEN = (ValueError, TypeError, LookupError, OSError, ImportError, OverflowEr
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -70,13 +69,13 @@ def summary(run):
 def raises():
     """Call what must raise an error with phrases; return the error."""
 
-    def refuse(call, *phrases):
+    def refuse(call, *phrases, kind=FORESEEN):
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             warnings.simplefilter("ignore", UserWarning)
             try:
                 found = call()
-            except FORESEEN as error:
+            except kind as error:
                 text = str(error)
             else:
                 pytest.fail(f"was taken: {found!r}"[:500])
@@ -90,5 +89,4 @@ def raises():
 
 
 def as_phrases(phrases):
-    """Return phrases as a tuple, one given as text too."""
     return (phrases,) if isinstance(phrases, str) else tuple(phrases)

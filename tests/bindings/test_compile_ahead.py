@@ -243,7 +243,6 @@ def symbols_elf(code):
 
 
 def wanted(names):
-    """Return the entry points of a library."""
     entries = {CLOSED, *names, f"{SERIES}.scalar"}
     return entries | {f"{name}.arrays" for name in {CLOSED, *names}}
 
@@ -373,7 +372,6 @@ def kept(monkeypatch, tmp_path):
 
 
 def write_index(path, index):
-    """Write a file that has the index of a library."""
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"code" + shipped.index_of(index, path.stem) + b"code")
 

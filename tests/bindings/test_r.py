@@ -58,7 +58,6 @@ def checked(tmp_path_factory):
 
 
 def field(name):
-    """Return a field of the package's description."""
     text = (PACKAGE / "DESCRIPTION").read_text()
     return re.search(rf"^{name}: (.*)$", text, re.MULTILINE).group(1)
 

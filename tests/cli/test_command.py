@@ -4,7 +4,6 @@ import gzip
 import json
 import os
 import re
-import stat
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +16,8 @@ from riskcore import accuracy, assess, simulate
 from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from riskcore.assessment.uniques import estimate_uniques
 from riskcore.data.files import formats
-from tests import needs
-from tests.cli.conftest import ASSESS, ROLES, SERIES, SURVEY
+from riskcore.disclosure import audit_result
+from tests.cli.conftest import ASSESS, ROLES, SURVEY
 
 pytestmark = pytest.mark.usefixtures("folder")
 
@@ -27,7 +26,6 @@ UNIQUES = "uniques survey.csv --keys age --weight weight"
 
 
 def assessed(**options):
-    """Return the assessment of the survey in Python."""
     return assess("survey.csv", ["region", "age"], "weight", "household", **options)
 
 
@@ -269,62 +267,6 @@ def test_output_refused_before_work(refused, output):
     assert "can write .csv" in said
 
 
-OUTPUTS = {
-    "assess": f"{ASSESS} --output {{}}.csv",
-    "assess, report": f"{ASSESS} --report {{}}.csv",
-    "protect": f"{PROTECT} --output {{}}.csv",
-    "protect, record": f"{PROTECT} --output safe.csv --record {{}}.csv",
-    "protect, report": f"{PROTECT} --report {{}}.csv",
-    "uniques, report": "uniques survey.csv --keys age --report {}.csv",
-    "simulate": "simulate microdata --records 9 --output {}.csv",
-    "error-table": f"{SERIES} --output {{}}.csv",
-    "error-table, text": f"{SERIES} --output {{}}.md",
-    "demo": "demo --file {}.csv",
-}
-
-
-@pytest.mark.parametrize("command", OUTPUTS)
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("loop", "a loop of symbolic links"),
-        ("loop.csv/x", "a loop of symbolic links"),
-        ("dangling", "a broken link"),
-        ("folder", "a directory, not a file"),
-        ("pipe", "a device, not a file"),
-        ("survey.csv/x", "survey.csv: not a directory"),
-        ("no/x", "no: no such directory"),
-        ("x" * 253, "File name too long"),
-        ("x\0y", "cannot have a NUL"),
-    ],
-)
-def test_odd_outputs_are_refused(run, folder, monkeypatch, command, name, message):
-    """In one line, and before any work."""
-    end = OUTPUTS[command].partition("{}")[2]
-    line = OUTPUTS[command].format(name.replace("loop.csv/", f"loop{end}/"))
-    for loop in {"loop.csv", f"loop{end}"}:
-        (folder / loop).symlink_to(loop)
-    (folder / f"dangling{end}").symlink_to("nowhere")
-    (folder / f"folder{end}").mkdir()
-    os.mkfifo(folder / f"pipe{end}")
-    before = sorted(os.listdir())
-
-    def work(*_, **__):
-        pytest.fail("work is done")
-
-    for module, function in [
-        (formats, "read"),
-        (simulate, "microdata"),
-        (accuracy, "error_table"),
-    ]:
-        monkeypatch.setattr(module, function, work)
-    status, out, err = run(f"{line} --quiet")
-    assert (status, out) == (2, "")
-    assert len(err.splitlines()) == 1
-    assert message in err
-    assert sorted(os.listdir()) == before
-
-
 def broken(*_, **__):
     raise OSError("disk full")
 
@@ -340,18 +282,6 @@ def test_table_and_report_appear_together(run, refused, folder, monkeypatch):
     assert run(line)[0] == 0
     assert "old" not in {Path(name).read_text() for name in ("out.csv", "out.html")}
     assert sorted(os.listdir()) == ["out.csv", "out.html", "survey.csv"]
-
-
-@needs.posix
-def test_outputs_are_not_more_open_than_the_survey(run, folder):
-    (folder / "survey.csv").chmod(0o600)
-    assert run(f"{ASSESS} --output o.csv --report o.html")[0] == 0
-    assert run(f"{PROTECT} --report p.html")[0] in (0, 1)
-    assert run(f"{PROTECT} --output p.csv --allow-unsafe")[0] in (0, 1)
-    assert run(f"{UNIQUES} --report u.html")[0] == 0
-    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
-    assert len(modes) == 7
-    assert set(modes.values()) == {0o600}
 
 
 @pytest.mark.parametrize("name", ["individual_risk", "Individual_Risk"])
@@ -371,15 +301,11 @@ def test_files_written_are_named_in_one_way(run):
     assert "survey.csv: re-identification risk" in Path("r.html").read_text()
 
 
-@needs.posix
 def test_the_report_of_uniques(run, folder, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1000000000")
-    (folder / "r.html").write_text("old")
-    (folder / "r.html").chmod(0o666)
-    status, out, err = run(f"{UNIQUES} --report r.html --overwrite")
+    status, out, err = run(f"{UNIQUES} --report r.html")
     assert (status, err) == (0, "")
     assert "The report is in r.html." in out
-    assert stat.S_IMODE((folder / "r.html").stat().st_mode) == 0o600
     text = (folder / "r.html").read_text()
     assert "<h1>survey.csv: population uniques</h1>" in text
     assert UNIQUES in text
@@ -407,48 +333,6 @@ def test_the_report_of_sizes_names_no_file(run, folder):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "s.csv",
-            b"k,w\n1,2\n1,3\n1,-4\n2,0\n",
-            "2 zero or negative in 4 records, first in record 3",
-        ),
-        ("s.csv", bytes(range(256)), "s.csv: "),
-        ("s.sav", b"$FL2", "s.sav: cannot be read: Unable to read from file"),
-    ],
-)
-def test_bad_files(refused, folder, name, content, message):
-    """The tables of tests/bad_inputs have many more."""
-    (folder / name).write_bytes(content)
-    assert message in refused(f"assess {name} --keys k --weight w")
-
-
-def test_damaged_parquet(refused, folder):
-    pq.write_table(pa.table({"k": np.arange(100_000)}), "s.parquet")
-    whole = (folder / "s.parquet").read_bytes()
-    damaged = whole[:200] + bytes(50_000) + whole[50_200:]
-    (folder / "s.parquet").write_bytes(damaged)
-    assert "s.parquet: " in refused("assess s.parquet --keys k")
-    said = refused("assess . --keys k")
-    assert "a directory with 1 files that are not Parquet" in said
-
-
-def test_no_files(refused):
-    assert "absent.csv: no such file" in refused("assess absent.csv --keys k")
-    os.mkfifo("pipe.csv")  # its records could be read only once
-    assert "pipe.csv: a device or pipe" in refused("assess pipe.csv --keys k")
-
-
-def test_a_mu_argus_file_has_no_delimiter(run, refused, folder):
-    (folder / "s.asc").write_text("1 10.5\n2 20.5\n")
-    (folder / "s.rda").write_text("A 1 1\n<RECODABLE>\nW 3 4\n<WEIGHT>\n")
-    assert run("assess s.asc --keys A")[0] == 0
-    said = refused("assess s.asc --keys A --delimiter ';'")
-    assert "s.asc: a mu-Argus file; only a CSV has a delimiter" in said
-
-
-@pytest.mark.parametrize(
     ("text", "value"),
     [
         ("0", 0.0),
@@ -466,22 +350,6 @@ def test_fractions(figures, text, value):
     assert found["unsafe_records"][0]["threshold"] == value
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--rate 101%", "--rate: 101% is not in [0, 1]"),
-        ("--rate sNaN", "--rate: 'sNaN' is not a number"),
-        ("--unsafe 1.5", "--unsafe: '1.5' is not a whole number"),
-    ],
-)
-def test_bad_options(refused, options, message):
-    assert message in refused(f"assess survey.csv --keys age {options}")
-
-
-def test_a_survey_without_records(refused):
-    assert "need at least 1 record" in refused("demo --records 0")
-
-
 SIZES = "uniques --sizes 1=5"
 
 
@@ -489,17 +357,10 @@ SIZES = "uniques --sizes 1=5"
     ("line", "message"),
     [
         ("protect survey.csv --keys age --threshold 0", "--threshold 0.0: "),
-        (f"{PROTECT} --cost sex=1", "error: --cost: 'sex' is not a key"),
-        (f"{PROTECT} --related sex=note", "error: --related: 'sex' is not a key"),
-        (
-            f"{PROTECT} --household-keys sex",
-            "error: --household-keys: 'sex' is not a key",
-        ),
         (
             f"{PROTECT} --household-threshold 1% --household-rate 1%",
             "error: give --household-threshold or --household-rate, not both",
         ),
-        (f"{SIZES} --cells 9 --population 4", "--population 4: below the 5 records"),
         (
             f"{SIZES} --cells {2**53 + 1} --population 9",
             "--cells 9007199254740993: need a number of cells",
@@ -542,14 +403,6 @@ def test_a_library_that_is_missing_is_named_before_the_work(refused, line, messa
     assert os.listdir() == ["survey.csv"]
 
 
-@pytest.mark.usefixtures("no_work")
-def test_a_report_of_uniques_is_refused_before_the_work(refused, folder):
-    said = refused(f"{UNIQUES} --report survey.csv --overwrite")
-    assert "survey.csv" in said
-    (folder / "r.html").write_text("old")
-    assert "r.html: already exists" in refused(f"{UNIQUES} --report r.html")
-
-
 @pytest.mark.parametrize(
     "fault",
     [IndexError("list index out of range"), KeyError("age\x1b[2J"), AttributeError()],
@@ -579,18 +432,28 @@ def test_help_teaches(run):
     assert status == 0
     for command in ("assess", "demo", "error-table", "compare", "try"):
         assert command in out
-    status, out, _ = run("assess --help")
+
+
+TAUGHT = {
+    "assess": ["FILE --keys COLUMN", "riskcore assess survey.csv", "E[1/F | f]", "0.1%",
+               *RECORD_COLUMNS],
+    "audit": ["ORIGINAL RELEASED --keys COLUMN", "E[1/F | f]", "--holdout FILE",
+              *audit_result.RECORD_COLUMNS],
+    "describe": ["identifier", "question mark", "--role", "proposal"],
+    "error-table": ["--forms FORM", "1:1000:20:whole", "multi-precision",
+                    *(form.partition(":")[0] for form in accuracy.FORMS)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TAUGHT)
+def test_the_help_of_a_command_teaches(run, command):
+    status, out, _ = run(f"{command} --help")
     assert status == 0
-    assert out.startswith("usage: riskcore assess FILE --keys COLUMN")
-    for word in (
-        "riskcore assess survey.csv",
-        "E[1/F | f]",
-        "0.1%",
-        "exit status",
-        *RECORD_COLUMNS,
-    ):
+    assert out.startswith(f"usage: riskcore {command} ")
+    for word in ("exit status", *TAUGHT[command]):
         assert word in out
     assert max(map(len, out.splitlines())) <= 88
+    assert command in run("--help")[1]
 
 
 def test_usage_without_a_command(run):
@@ -622,7 +485,7 @@ def test_demo(run, monkeypatch):
     # The commands shown are those run.
     again = zip(lines, commands, strict=True)
     assert "\n".join(f"{line}\n\n{run(words)[1]}" for line, words in again) == out
-    assert run("demo --records 3000 --seed 3")[1] == out
+    assert "is small" not in out
 
 
 def test_nothing_shows_in_the_demo(run):

@@ -1,14 +1,11 @@
 """The commands for diversity and special uniques."""
 
 import csv
-import os
-import stat
 
 import pytest
 
 from riskcore.assessment.diversity import diversity
 from riskcore.assessment.suda import suda
-from tests import needs
 
 SURVEY = """\
 REGION,SEX,AGE,PAY,ILL
@@ -79,21 +76,12 @@ def test_numbers_in_order(figures):
     assert found["PAY"].distance == "ordered"
 
 
-@needs.posix
-def test_tables_are_not_for_more_than_the_survey(run):
-    os.chmod("survey.csv", 0o600)
-    assert run(f"{SUDA} --output scores.csv")[0] == 0
-    assert run(f"{DIVERSE} SEX --output d.csv")[0] == 2  # a key
-    assert run(f"{DIVERSE} PAY --output d.csv")[0] == 0
-    for name in ("scores.csv", "d.csv"):
-        assert stat.S_IMODE(os.stat(name).st_mode) & 0o077 == 0
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         (f"{SUDA} --overwrite", "--overwrite needs --output"),
-        (f"{SUDA} --output survey.csv --overwrite", "an input file"),
+        (f"{SUDA} --report-top 3", "--report-top needs --report"),
+        (f"{DIVERSE} SEX --output d.csv", "SEX"),  # a key
         (f"{SUDA} --fraction 0", "--fraction 0.0: need a number in (0, 1)"),
         (f"{SUDA} --max-size 0", "--max-size 0: need"),
         (f"{SUDA} --weight PAY --fraction 0.1", "not both"),
@@ -109,13 +97,6 @@ def test_refused(refused, line, message):
     assert message in refused(line)
 
 
-def test_files_are_not_replaced(run, refused):
-    assert run(f"{SUDA} --output scores.csv")[0] == 0
-    assert "exists" in refused(f"{SUDA} --output scores.csv")
-    assert run(f"{SUDA} --output scores.csv --overwrite")[0] == 0
-
-
-@needs.posix
 @pytest.mark.parametrize(
     ("line", "title", "single"),
     [
@@ -129,9 +110,7 @@ def test_reports(run, folder, monkeypatch, line, title, single):
     status, out, err = run(f"{line} --report r.html")
     assert (status, err) == (0, "")
     assert out.endswith("  The report is in r.html.\n")
-    path = folder / "r.html"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    page = path.read_text()
+    page = (folder / "r.html").read_text()
     assert "For internal use" in page
     assert f"<h1>survey.csv: {title}" in page
     assert "1970-01-01" in page
@@ -141,37 +120,4 @@ def test_reports(run, folder, monkeypatch, line, title, single):
     assert single not in page
     more = "--report r.html --report-top 9 --overwrite"
     assert run(f"{line} {more}")[0] == 0
-    page = path.read_text()
-    assert single in page
-
-
-@pytest.mark.usefixtures("no_work")
-@pytest.mark.parametrize("line", [SUDA, f"{DIVERSE} PAY"])
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("--report-top 3", "--report-top"),
-        ("--report survey.csv --overwrite", "survey.csv"),
-        ("--report old.html", "exists"),
-        ("--overwrite", "--overwrite needs --output or --report"),
-    ],
-)
-def test_reports_are_refused_before_the_work(refused, folder, line, options, message):
-    (folder / "old.html").write_text("old")
-    assert message in refused(f"{line} {options}")
-    assert (folder / "old.html").read_text() == "old"
-    assert (folder / "survey.csv").read_text() == SURVEY
-
-
-def test_a_report_in_a_missing_folder(refused):
-    for line in (SUDA, f"{DIVERSE} PAY"):
-        assert "nowhere" in refused(f"{line} --report nowhere/r.html")
-
-
-def test_report_and_table_appear_together(refused, monkeypatch):
-    def full(*_, **__):
-        raise OSError(28, "No space left on device", "r.html")
-
-    monkeypatch.setattr("riskcore.report.sheet_page.sheet_page", full)
-    assert "No space left" in refused(f"{SUDA} --output scores.csv --report r.html")
-    assert os.listdir() == ["survey.csv"]
+    assert single in (folder / "r.html").read_text()

@@ -37,7 +37,7 @@ def test_pairs(run):
 
 
 @pytest.mark.parametrize("name", ["e.csv", "e.parquet"])
-def test_as_a_file(run, refused, name):
+def test_as_a_file(run, name):
     status, out, err = run(f"{TABLE} 0.1:0.9:7 --output {name}")
     assert (status, err) == (0, "")
     table, largest = expected(accuracy.grid(0.1, 0.9, 7))
@@ -45,8 +45,6 @@ def test_as_a_file(run, refused, name):
     written = formats.read(name, numeric=set(table) - {"form"})
     for column in table:
         assert written[column].to_pylist() == table[column].tolist()
-    assert f"{name}: already exists" in refused(f"{TABLE} 0.5 --output {name}")
-    assert run(f"{TABLE} 0.5 --output {name} --overwrite")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -79,13 +77,3 @@ def test_refused(refused, options, message):
     rest = " ".join(f"{k} {v}" for k, v in given.items() if f"{k} " not in options)
     assert message in refused(f"error-table {options} {rest}")
     assert os.listdir() == ["survey.csv"]
-
-
-def test_help(run):
-    status, out, _ = run("error-table --help")
-    assert status == 0
-    assert out.startswith("usage: riskcore error-table --forms FORM")
-    names = {form.partition(":")[0] for form in accuracy.FORMS}
-    for word in (*names, "1:1000:20:whole", "multi-precision", "exit status"):
-        assert word in out
-    assert max(map(len, out.splitlines())) <= 88

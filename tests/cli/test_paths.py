@@ -63,6 +63,7 @@ def folder(tmp_path, monkeypatch):
     register = {name: cells[name] for name in names}
     formats.write("register.csv", {**register, "population_frequency": people})
     ages = sorted({str(age) for age in survey["AGE"]})
+    formats.write("made.csv", {**survey, "ILL": np.arange(300) % 3})
     tree = "".join(f"{age};{int(age) // 20};all\n" for age in ages)
     (tmp_path / "ages.csv").write_text(tree)
     rules = [f"{low // 20}:{low}-{low + 19}\n" for low in range(0, 100, 20)]
@@ -82,6 +83,8 @@ BY_RULES = "--recode AGE=age.grc"
 TRY = f"try survey.csv {KEYS}"
 COMPARE = f"compare survey.csv survey.csv {ROLES}"
 ILL = "survey.csv --keys REGION --sensitive ILL"
+AUDIT = f"audit survey.csv made.csv {ROLES} --holdout ages.csv"
+AUDIT = f"{AUDIT} --population register.csv"
 # A command, a file that it reads, and the options that would write there.
 CASES = [
     (ASSESS, "register.csv", "--output --report --report-public"),
@@ -100,6 +103,10 @@ CASES = [
     (f"uniques survey.csv {ROLES}", "survey.csv", "--report"),
     (f"suda survey.csv {KEYS}", "survey.csv", "--output --report"),
     (f"describe survey.csv {KEYS}", "survey.csv", "--report"),
+    (AUDIT, "survey.csv", "--output --report --report-public"),
+    (AUDIT, "made.csv", "--output --report --report-public"),
+    (AUDIT, "ages.csv", "--output --report --report-public"),
+    (AUDIT, "register.csv", "--output --report --report-public"),
 ]
 
 
@@ -116,13 +123,6 @@ def test_an_input_is_never_written_over(folder, refused, line, name, option, lin
     before = {path: path.read_bytes() for path in folder.iterdir()}
     assert "an input file" in refused(f"{line} {option} {target} --overwrite")
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-
-
-def test_a_record_that_is_read_stays(folder, run, refused):
-    assert run(f"{PROTECT} --output safe.csv")[0] == 0
-    record = "safe.csv.private.json"
-    line = f"compare survey.csv safe.csv --record {record} --report {record}"
-    assert "an input file" in refused(f"{line} --overwrite")
 
 
 def test_nothing_is_written_into_a_folder_that_is_read(folder, refused):
@@ -164,6 +164,12 @@ BOTH = ["o.csv", "p.html"]
         (f"{PROTECT} {BY_RULES} --output o.csv", "age.grc", ["o.csv"]),
         (f"diversity {ILL} --output o.csv", "survey.csv", ["o.csv"]),
         (f"check {ILL} --t 1 --report-public p.html", "survey.csv", ["p.html"]),
+        (f"suda survey.csv {KEYS} --output o.csv", "survey.csv", ["o.csv"]),
+        (
+            f"audit survey.csv made.csv {ROLES} --output o.csv --report-public p.html",
+            "survey.csv",
+            BOTH,
+        ),
     ],
 )
 def test_no_output_is_more_open_than_any_input(run, line, name, written):
@@ -173,6 +179,31 @@ def test_no_output_is_more_open_than_any_input(run, line, name, written):
         assert status in (0, 1), err
         for one in written:
             assert stat.S_IMODE(os.stat(one).st_mode) == mode
+
+
+@needs.posix
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"assess survey.csv {KEYS}",
+        PROTECT,
+        f"uniques survey.csv {ROLES}",
+        f"suda survey.csv {KEYS}",
+        f"diversity {ILL}",
+        f"describe survey.csv {KEYS}",
+        f"audit survey.csv made.csv {ROLES}",
+        f"check {ILL} --t 1",
+        COMPARE,
+        f"{TRY} --candidate 'a=--k 2'",
+    ],
+)
+def test_a_report_is_for_its_owner_even_where_an_open_one_stood(run, folder, line):
+    (folder / "r.html").touch()
+    (folder / "r.html").chmod(0o666)
+    status, _, err = run(f"{line} --report r.html --overwrite")
+    assert status in (0, 1), err
+    assert "For internal use" in (folder / "r.html").read_text()
+    assert stat.S_IMODE((folder / "r.html").stat().st_mode) == 0o600
 
 
 @needs.posix
@@ -189,10 +220,11 @@ def test_rules_that_python_reads_are_inputs_too(folder):
         result.report("age.grc", overwrite=True)
 
 
-def test_the_record_of_a_check_stays(folder, run, refused):
-    assert run(f"{PROTECT} --output safe.csv")[0] == 0
+@pytest.mark.parametrize("line", ["check safe.csv", "compare survey.csv safe.csv"])
+def test_a_record_that_is_read_stays(folder, run, refused, line):
+    assert run(f"{PROTECT} --output safe.csv --overwrite")[0] == 0
     record = folder / "safe.csv.private.json"
     before = record.read_bytes()
-    line = f"check safe.csv --record {record} --report {record} --overwrite"
+    line = f"{line} --record {record} --report {record} --overwrite"
     assert "an input file" in refused(line)
     assert record.read_bytes() == before

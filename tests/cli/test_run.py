@@ -54,7 +54,6 @@ def printed(run, line):
 
 
 def without_names(out):
-    """Return an outcome without the names of the files."""
     return out.replace("other.csv", "safe.csv")
 
 
@@ -325,7 +324,6 @@ def test_refusals_of_candidates_in_rules(refused, text, line, message):
 
 
 def blocks(language):
-    """Return the blocks of a language on the page of files of rules."""
     text = (ROOT / "notes/howto/rules.md").read_text()
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
@@ -503,7 +501,6 @@ def several(words, most=3, key=None):
 
 
 def by_column(columns, rules, most=3):
-    """Return a strategy of lists of COLUMN=RULE for different columns."""
     pairs = st.tuples(columns, rules).map("=".join)
     return several(pairs, most, lambda pair: pair.partition("=")[0])
 
@@ -578,7 +575,6 @@ def lines(draw):
 
 
 def resolved(source, asked):
-    """Return the settings of arguments, or the error."""
     try:
         return Settings.resolve(source, **asked)
     except (KeyError, TypeError, ValueError) as error:

@@ -15,7 +15,6 @@ PITMAN = "simulate pitman --population 900 --theta 30"
 
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
-    """Work in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
 

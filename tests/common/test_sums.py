@@ -26,7 +26,6 @@ MAKE = {
 
 
 def _canceled(values):
-    """Return values whose sum is far smaller than they are."""
     return np.concatenate([values, -DRAW.permutation(values), [1e-18]])
 
 

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.common.toml_text import (
-    holds,
-    parsed,
-    position,
-    read_text,
-    toml_of,
-)
+from riskcore.common import toml_text
 
 RULES = """\
 format = 1
@@ -48,11 +42,11 @@ def test_the_places_of_rules(end):
         ("columns", "nil"): "3:2",
         ("nil",): "1:1",
     }.items():
-        assert position(text, place) == at, place
+        assert toml_text.position(text, place) == at, place
     tables = tomllib.loads(text)
-    assert holds(tables, ("columns", "keys", 2))
-    assert not holds(tables, ("columns", "keys", 3))
-    assert not holds(tables, ("format", "x"))
+    assert toml_text.holds(tables, ("columns", "keys", 2))
+    assert not toml_text.holds(tables, ("columns", "keys", 3))
+    assert not toml_text.holds(tables, ("format", "x"))
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -66,10 +60,10 @@ VALUES = st.recursive(
 
 @given(st.dictionaries(TEXT, VALUES, max_size=5))
 def test_what_is_written_is_read_back_with_a_place_of_each_key(tables):
-    text = toml_of(tables)
+    text = toml_text.toml_of(tables)
     assert tomllib.loads(text) == tables
     for name in tables:
-        line, column = map(int, position(text, (name,)).split(":"))
+        line, column = map(int, toml_text.position(text, (name,)).split(":"))
         assert 1 <= line <= text.count("\n") + 1
         assert column >= 1
 
@@ -85,24 +79,24 @@ def test_what_is_written_is_read_back_with_a_place_of_each_key(tables):
 )
 def test_errors_of_the_syntax_have_a_place(text, message):
     with pytest.raises(ValueError, match=message):
-        parsed(text, "f.toml")
+        toml_text.parsed(text, "f.toml")
 
 
 def test_what_cannot_be_read(tmp_path):
     path = tmp_path / "f.toml"
     path.write_bytes(b"a = 1\nb = '\xff'\n")
     with pytest.raises(ValueError, match=r"f.toml:2: not text in UTF-8"):
-        read_text(path)
+        toml_text.read_text(path)
     path.write_bytes(b"#" * (1 << 21))
     with pytest.raises(ValueError, match="more than 1 MiB"):
-        read_text(path)
+        toml_text.read_text(path)
     with pytest.raises(OSError, match="device"):
-        read_text(type(path)("/dev/zero"))
+        toml_text.read_text(type(path)("/dev/zero"))
     path.write_bytes(b"\xef\xbb\xbfa = 1\r\n")
-    assert parsed(read_text(path), "f") == {"a": 1}
+    assert toml_text.parsed(toml_text.read_text(path), "f") == {"a": 1}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800"])
 def test_what_toml_does_not_hold_is_refused(value):
     with pytest.raises(ValueError, match=r"cannot be written|no such text"):
-        toml_of({"a": value})
+        toml_text.toml_of({"a": value})

@@ -23,9 +23,6 @@ from tests import needs
 
 PAGE = Path(__file__).parents[2] / "notes" / "embedding.md"
 
-named = pytest.mark.parametrize(
-    "name", ["individual_risk", "individual_risk_from_frequencies"]
-)
 
 F = np.array([1.0, 2.0, 3.0, 0.7, 20.0, 400.0, 2000.0, 5.5, -1.0])
 P = np.array([0.01, 0.2, 0.5, 0.03, 0.9, 0.4, 1e-6, 0.25, 0.5])
@@ -46,17 +43,6 @@ def test_every_ufunc_has_a_name():
 
 
 # --- the pointers ----------------------------------------------------------------
-
-
-@named
-def test_values(name):
-    ufunc, one = getattr(riskcore, name), c_function(name)
-    second = F / P if name.endswith("frequencies") else P
-    expected, out = ufunc(F, second), np.empty(9)
-    single = [one(f, x) for f, x in zip(F, second, strict=True)]
-    assert np.array(single).tobytes() == expected.tobytes()
-    arrays(c_array_function(name), F, second, out, n=9)
-    assert out.tobytes() == expected.tobytes()
 
 
 def test_declarations():

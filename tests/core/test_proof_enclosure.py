@@ -4,13 +4,13 @@ import itertools
 import random
 from fractions import Fraction
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 from flint import arb, ctx
 
 from riskcore.core.special.floats import two_sum
 from riskcore.core.special.gauss import enclosure
+from tests.core.changed_source import changed
 
 proof = import_module("bench.proof.enclosure")
 levels = import_module("bench.proof.enclosure_levels")
@@ -23,27 +23,11 @@ def some():
     return [(f, p) for f, p in proof.rectangles() if f[1] < 3.2 or f[0] > 31.4]
 
 
-MARKS = """
-def kernel(function):
-    return function
-
-def shared(*signature):
-    return kernel
-"""
-
-
 def change(monkeypatch, before, after):
-    """Let the module be what its text is with a change."""
-    text = Path(enclosure.__file__).read_text()
-    assert before in text
-    imported = "from riskcore.core.compiled.jit import kernel, shared\n"
-    assert imported in text
-    text = text.replace(before, after, 1).replace(imported, MARKS)
-    space = {"__name__": enclosure.__name__}
-    exec(compile(text, "changed", "exec"), space)
-    for name in vars(enclosure).keys() & space.keys():
+    mutant = vars(changed(enclosure, before, after))
+    for name in vars(enclosure).keys() & mutant.keys():
         if not name.startswith("__"):
-            monkeypatch.setattr(enclosure, name, space[name])
+            monkeypatch.setattr(enclosure, name, mutant[name])
 
 
 def test_the_balls_of_e_contain_it():

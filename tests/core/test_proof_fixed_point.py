@@ -1,41 +1,15 @@
 """The proof of fixed point: does it hold, and does it see mistakes?"""
 
 import functools
-import types
 from importlib import import_module
-from pathlib import Path
 
 import pytest
 
 from riskcore.core.special import fixed_point
+from tests.core.changed_source import changed
 
 operations = import_module("bench.proof.fixed_operations")
 functions = import_module("bench.proof.fixed_point")
-
-TEXT = Path(fixed_point.__file__).read_text(encoding="utf-8")
-MARKS = "from riskcore.core.compiled.jit import kernel, primitive, shared\n"
-# What marks a kernel does nothing to a mutant.
-UNMARKED = """
-def kernel(function):
-    return function
-
-
-def shared(*types):
-    return kernel
-
-
-primitive = shared
-"""
-
-
-def changed(old, new, which=0):
-    """Return the source as a module, with one of the places of a text changed."""
-    parts = TEXT.split(old)
-    assert len(parts) > which + 1, old
-    left, right = old.join(parts[: which + 1]), old.join(parts[which + 1 :])
-    module = types.ModuleType(fixed_point.__name__)
-    exec((left + new + right).replace(MARKS, UNMARKED), module.__dict__)
-    return module
 
 
 def few(prove):
@@ -153,4 +127,4 @@ def test_a_mutant_fails(mutant):
     name, *change = mutant
     # Answers to questions of the source are by what it asks, by name.
     with pytest.raises((ValueError, TypeError, KeyError)):
-        PROOFS[name](changed(*change))
+        PROOFS[name](changed(fixed_point, *change))

@@ -31,7 +31,6 @@ def population(n, seed):
 
 
 def rows(file, which):
-    """Return some records of a file."""
     return {name: column[which] for name, column in file.items()}
 
 

@@ -108,15 +108,6 @@ def test_plain_data_name_no_record(found):
     assert own["claims_excess_interval"] == [None, None]
 
 
-def test_nothing_can_be_set_and_nothing_is_a_view(found):
-    with pytest.raises(AttributeError):
-        found.keys = ()
-    before = found.to_dict()
-    found.identity.right.tolist()
-    found.to_dict()["keys"].append("x")
-    assert found.to_dict() == before
-
-
 def test_the_verdict_tells_what_is_more_than_about_others():
     rng = np.random.default_rng(1)
     n = 300

@@ -41,7 +41,6 @@ def drawn(law, n, rng):
 
 
 def alone(columns, rng):
-    """Return a file of the margins."""
     return [rng.permutation(column) for column in columns]
 
 

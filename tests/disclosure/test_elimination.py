@@ -9,7 +9,6 @@ from riskcore.disclosure.elimination import components, eliminate
 
 
 def file_of(rng, n, levels, share):
-    """Return keys, and blanks of a share of the values."""
     codes = np.stack([rng.integers(0, k, n) for k in levels], axis=1)
     return codes, rng.random(codes.shape) < share
 

@@ -14,7 +14,6 @@ NAMED = re.compile(r"(attributes)\.[^.]+")
 
 
 def rows():
-    """Return the figures of each row of the table, and the test that it names."""
     for line in TABLE.splitlines():
         cells = [one.strip() for one in line.strip("|").split("|")]
         if len(cells) == 4 and cells[0].startswith("`"):

@@ -24,7 +24,6 @@ rows = st.lists(st.tuples(*keys, value, value), min_size=1, max_size=20)
 
 
 def columns(file):
-    """Return the codes and the numbers of records given as tuples."""
     *codes, x, y = zip(*file, strict=True)
     return [np.array(one, np.uint32) for one in codes], np.array([x, y]).T
 

@@ -18,7 +18,6 @@ EDGES = [0.0, -0.0, 1e-4, 9.999e-5, 1e16, np.nextafter(1e16, 0), 12.5, 125.0, 12
 
 
 def as_text(labels):
-    """Return the order of the texts that Python writes."""
     texts = [str(label) for label in labels.tolist()]
     return sorted(range(len(texts)), key=texts.__getitem__)
 

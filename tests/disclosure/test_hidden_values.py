@@ -147,23 +147,82 @@ def test_pairs_that_differ_are_wrong_by_either_value():
     assert shown({"x": value}, key, blanked, rng.permutation(2620)) == ()
 
 
-def test_ids_that_follow_the_key():
+IDS = np.arange(N)
+# The rule by which a column tells the regions, and how to make it of them.
+COLUMNS = {
+    "numbers": ("between", lambda region, rng: IDS),
+    "scaled numbers": ("between", lambda region, rng: IDS * 1.5 - 7),
+    "numbers as text": ("between", lambda region, rng: IDS.astype(str)),
+    "ids": ("between", lambda region, rng: np.array([f"P{i:06d}" for i in IDS])),
+    "days": ("between", lambda region, rng: np.datetime64("2020-01-01") + IDS),
+    # Nearly all of its values occur once: the codes around one show it.
+    "finest codes": (
+        "between",
+        lambda region, rng: np.array([f"D{region[i]:02d}{i:05d}" for i in IDS]),
+    ),
+    "noisy weights": (
+        "between",
+        lambda region, rng: rng.permutation(12)[region] + rng.uniform(-0.4, 0.4, N),
+    ),
+    "weights": ("equal", lambda region, rng: rng.permutation(12)[region] + 20.5),
+    "finer codes": (
+        "equal",
+        lambda region, rng: np.array([f"D{r:02d}{rng.integers(9)}" for r in region]),
+    ),
+    "mixed types": (
+        "equal",
+        lambda region, rng: [int(region[i]) if i % 2 else f"r{region[i]}" for i in IDS],
+    ),
+    "lists": ("equal", lambda region, rng: pl.Series([[int(r)] for r in region])),
+    "objects": ("equal", lambda region, rng: [{"r": int(r)} for r in region]),
+    "new ids": (None, lambda region, rng: rng.permutation(N)),
+    "coarse weights": (None, lambda region, rng: rng.choice([20.0, 25.0, 30.0], N)),
+    "coarser codes": (None, lambda region, rng: region < 4),
+    "not a number": (None, lambda region, rng: np.full(N, np.nan)),
+    "all missing": (None, lambda region, rng: [None] * N),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_what_a_column_tells(kind):
     region, blanked, rng = drawn()
-    mixed = rng.permutation(N)
-    count = np.count_nonzero(blanked)
-    for ids in (
-        np.arange(N),
-        np.arange(N) * 1.5 - 7,
-        np.arange(N).astype(str),
-        np.array([f"P{i:06d}" for i in range(N)]),
-        np.datetime64("2020-01-01") + np.arange(N),
-    ):
-        found = by_column(shown({"id": ids}, region, blanked, mixed))
-        assert found.keys() == {"id"}
-        rule, told = found["id"]
-        assert rule == "between"
-        # But for the ends of regions.
-        assert count - 3 <= told <= count
+    rule, make = COLUMNS[kind]
+    columns = {"x": make(region, rng)}
+    found = by_column(shown(columns, region, blanked, rng.permutation(N)))
+    if rule is None:
+        assert found == {}
+    else:
+        ((by, told),) = found.values()
+        count = np.count_nonzero(blanked)
+        ends = 3 if rule == "between" else 0  # of regions
+        assert by == rule
+        assert count - ends <= told <= count
+
+
+def some_exceptions(region, rng):
+    odd = rng.random(N) < 0.03
+    column = np.where(odd, rng.integers(0, 12, N), region)
+    return column, column == region
+
+
+# A column, and the records whose region it tells.
+PARTS = {
+    "weights of one class": lambda region, rng: (
+        np.where(region == 7, 3.0, rng.integers(10, 30, N)), region == 7,
+    ),
+    "missing in one region": lambda region, rng: (
+        np.where(region == 4, np.nan, rng.normal(size=N)), region == 4,
+    ),
+    "right but for a few": some_exceptions,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_what_a_column_tells_of_some_records(kind):
+    region, blanked, rng = drawn()
+    column, tells = PARTS[kind](region, rng)
+    found = by_column(shown({"x": column}, region, blanked, rng.permutation(N)))
+    assert found == {"x": ("equal", np.count_nonzero(blanked & tells))}
 
 
 def test_ids_of_text_are_looked_at_as_text_too():
@@ -175,11 +234,6 @@ def test_ids_of_text_are_looked_at_as_text_too():
         assert "id" in by_column(
             shown({"id": kind}, region, blanked, rng.permutation(N))
         )
-
-
-def test_new_ids_tell_nothing():
-    region, blanked, rng = drawn()
-    assert shown({"id": rng.permutation(N)}, region, blanked, rng.permutation(N)) == ()
 
 
 def test_the_order_of_the_records():
@@ -203,57 +257,6 @@ def test_the_order_is_not_blamed_on_a_column_with_equal_values():
     assert found.keys() == {None}
 
 
-def test_weights():
-    region, blanked, rng = drawn()
-    mixed, count = rng.permutation(N), int(np.count_nonzero(blanked))
-    constant = rng.permutation(12)[region] + 20.5
-    assert by_column(shown({"w": constant}, region, blanked, mixed)) == {
-        "w": ("equal", count)
-    }
-    noisy = constant + rng.uniform(-0.4, 0.4, N)
-    rule, told = by_column(shown({"w": noisy}, region, blanked, mixed))["w"]
-    assert (rule, told >= count - 3) == ("between", True)
-    coarse = rng.choice([20.0, 25.0, 30.0], N)
-    assert shown({"w": coarse}, region, blanked, mixed) == ()
-
-
-def test_one_class_of_weights_that_one_region_has():
-    region, blanked, rng = drawn()
-    weight = np.where(region == 7, 3.0, rng.integers(10, 30, N))
-    found = by_column(shown({"w": weight}, region, blanked, rng.permutation(N)))
-    assert found == {"w": ("equal", np.count_nonzero(blanked & (region == 7)))}
-
-
-def test_a_few_exceptions_do_not_hide_a_column_that_tells():
-    region, blanked, rng = drawn()
-    weight = 10.0 + region
-    odd = rng.random(N) < 0.03
-    weight[odd] = 10.0 + rng.integers(0, 12, np.count_nonzero(odd))
-    found = by_column(shown({"w": weight}, region, blanked, rng.permutation(N)))
-    assert found["w"] == (
-        "equal",
-        np.count_nonzero(blanked & (weight == 10.0 + region)),
-    )
-
-
-def test_a_finer_and_a_coarser_code():
-    region, blanked, rng = drawn()
-    count, mixed = np.count_nonzero(blanked), rng.permutation(N)
-    finer = np.array(
-        [f"D{r:02d}{x}" for r, x in zip(region, rng.integers(0, 9, N), strict=True)]
-    )
-    assert by_column(shown({"nuts3": finer}, region, blanked, mixed)) == {
-        "nuts3": ("equal", count)
-    }
-    # Nearly all of its values occur once: the codes around one show it.
-    finest = np.array(
-        [f"D{r:02d}{x:05d}" for r, x in zip(region, range(N), strict=True)]
-    )
-    rule, told = by_column(shown({"lau": finest}, region, blanked, mixed))["lau"]
-    assert (rule, told >= count - 3) == ("between", True)
-    assert shown({"east": region < 4}, region, blanked, mixed) == ()
-
-
 def test_households():
     rng = np.random.default_rng(3)
     size = rng.integers(1, 6, 400)
@@ -271,27 +274,6 @@ def test_households():
     # The members are together in the file: the order shows it without the column.
     together = by_column(shown({}, region, blanked))
     assert together[None][1] > 0
-
-
-def test_missing_values_of_a_column_can_tell_and_are_no_neighbors():
-    region, blanked, rng = drawn()
-    asked = np.where(region == 4, np.nan, rng.normal(size=N))
-    found = by_column(shown({"q": asked}, region, blanked, rng.permutation(N)))
-    assert found == {"q": ("equal", np.count_nonzero(blanked & (region == 4)))}
-    never = {"q": np.full(N, np.nan), "r": [None] * N}
-    assert shown(never, region, blanked, rng.permutation(N)) == ()
-
-
-def test_columns_of_any_kind():
-    region, blanked, rng = drawn()
-    mixed = [int(r) if i % 2 else f"r{r}" for i, r in enumerate(region)]
-    lists = pl.Series([[int(r)] for r in region])
-    found = by_column(
-        shown({"m": mixed, "l": lists, "o": [{"r": int(r)} for r in region]},
-              region, blanked, rng.permutation(N))
-    )  # fmt: skip
-    every = ("equal", np.count_nonzero(blanked))
-    assert found == {"m": every, "l": every, "o": every}
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
@@ -877,84 +859,32 @@ def test_related_columns_are_looked_at(tmp_path):
     assert in_memory.shown == of_file.shown
 
 
-def test_advice():
+def test_advice(tmp_path):
+    """It names what undoes the leak, neither what was done nor what is refused."""
     data = survey()
     data["ADDRESS"] = data["HOUSEHOLD"]
-    with pytest.warns(SuppressedValueShows) as caught:
-        protect(data, KEYS, **{**PROTECTION, "household_keys": []})
-    said = {str(w.message).partition(" show in ")[2] for w in caught}
-    for begin, advice in (
-        ("'ADDRESS'", "; give it new ids: --renumber HOUSEHOLD ADDRESS; or "),
-        ("'WEIGHT'", "; make the weights coarser: --treat WEIGHT=share-weights:5; or "),
-        ("", "after them; blank it for all members: --household-keys REGION --shuffle"),
-    ):
-        assert any(one.startswith(begin) and advice in one for one in said), said
-
-
-def test_advice_can_be_followed(tmp_path):
-    """It is not what was done already, and not what is refused."""
-    data = survey()
-    formats.write(tmp_path / "survey.csv", data)
-    options = {**PROTECTION, "household_keys": [], "related": {"SEX": ["HHSIZE"]}}
-    result = protect(tmp_path / "survey.csv", KEYS, **{**options, "cost": {"SEX": 1}})
-
-    def advice(result, **how):
-        shown, _ = written(result, tmp_path / "safe.csv", **how)
-        return {
-            (one["column"], one["rule"]): one["advice"]
-            for one in shown
-            if one["key"] == "HHSIZE"
-        }
-
-    household = "blank it for all members: --household-keys SEX"
-    said = advice(result)
-    assert said[None, "between"] == (
-        f"{household} --shuffle; or accept this with a reason: --accept "
-        "'(order)=REASON'"
-    )
-    assert said["HOUSEHOLD", "equal"] == (
-        f"{household}; or leave it out: --drop HOUSEHOLD; or accept this with a "
-        "reason: --accept HOUSEHOLD=REASON"
-    )
-    # Followed, it helps.
-    assert (None, "between") not in advice(result, shuffle=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the sexes in a household differ
-        followed = protect(
-            tmp_path / "survey.csv", KEYS,
-            **{**options, "cost": {"SEX": 1}, "household_keys": ["SEX"]},
-        )  # fmt: skip
-    assert not any(one[1] == "equal" for one in advice(followed, shuffle=True))
-
-
-def test_advice_on_what_was_recoded_and_on_the_order(tmp_path):
-    data = survey()
     data["NUMBER"] = np.arange(len(data["SEX"]))
     formats.write(tmp_path / "survey.csv", data)
-    options = {**PROTECTION, "related": {"SEX": ["NUMBER"]}}
-    last = (
-        "leave it out: --drop NUMBER; or accept this with a reason: --accept "
-        "NUMBER=REASON"
-    )
-    for extra, ids in (
-        ({}, f"give it new ids: --renumber HOUSEHOLD NUMBER; or {last}"),
-        (options, last),
-    ):
-        result = protect(tmp_path / "survey.csv", KEYS, **{**PROTECTION, **extra})
-        shown, said = written(result, tmp_path / "safe.csv", shuffle=True)
-        assert {
-            one["rule"]: one["advice"]
-            for one in shown
-            if one["column"] == "NUMBER" and one["rule"] in ("finer", "order")
-        } == {"finer": ids, "order": ids}
-        assert any(line.endswith(f"they stood; {ids}") for line in said)
-    result = protect(tmp_path / "survey.csv", KEYS, **PROTECTION)
-    shown, _ = written(result, tmp_path / "safe.csv")
-    advice = {(one["column"], one["rule"]): one["advice"] for one in shown}
-    assert advice[None, "finer"] == (
-        "shuffle the records: --shuffle; or accept this with a reason: --accept "
-        "'(order)=REASON'"
-    )
+
+    def advice(*, shuffle, **options):
+        settings = {**PROTECTION, **options}
+        result = protect(tmp_path / "survey.csv", KEYS, **settings)
+        shown, _ = written(result, tmp_path / "safe.csv", shuffle=shuffle)
+        return {(one["column"], one["key"]): one["advice"] for one in shown}
+
+    alone = advice(shuffle=False, household_keys=[])
+    assert "--renumber HOUSEHOLD ADDRESS; or " in alone["ADDRESS", "REGION"]
+    assert "--treat WEIGHT=share-weights:5; or " in alone["WEIGHT", "REGION"]
+    assert "--household-keys REGION; or " in alone["HOUSEHOLD", "REGION"]
+    assert alone[None, "REGION"].startswith("shuffle the records: --shuffle; or ")
+    free = advice(shuffle=True)
+    related = advice(shuffle=True, related={"SEX": ["NUMBER"]})
+    for key in ("REGION", None):
+        assert free["NUMBER", key].startswith("give it new ids: --renumber ")
+        assert related["NUMBER", key] == (
+            "leave it out: --drop NUMBER; or accept this with a reason: --accept "
+            "NUMBER=REASON"
+        )
 
 
 def test_what_is_shown_is_plain():

@@ -11,6 +11,7 @@ from scipy.stats import hypergeom
 from riskcore.disclosure import known_measures
 from riskcore.disclosure.known_measures import (
     alone_in_sample,
+    count_cells,
     linkability,
     singling_out,
 )
@@ -22,7 +23,6 @@ files = st.lists(records, min_size=1, max_size=14)
 
 
 def codes(rows):
-    """Return the columns of records given as tuples."""
     return [np.array(column, np.uint8) for column in zip(*rows, strict=True)]
 
 
@@ -67,6 +67,25 @@ def test_a_control_is_compared_in_samples_of_equal_size(released, original, cont
 def test_one_key():
     files = [[np.array(x, np.uint8)] for x in ([0, 1, 1, 2], [0, 0, 1, 2, 2, 2])]
     assert singling_out(files, [3])[:2] == (2, 0)
+
+
+@examples(60)
+@given(st.lists(files, min_size=1, max_size=3))
+def test_cells_are_counted_in_every_file(several):
+    found = count_cells([codes(one) for one in several], LEVELS)
+    for file, number, cell in zip(several, found.records, found.cell, strict=True):
+        for record, c in zip(file, cell, strict=True):
+            assert number[c] == file.count(record)
+    together = {record for one in several for record in one}
+    assert all(len(number) == len(together) for number in found.records)
+    assert [number.sum() for number in found.records] == [len(one) for one in several]
+
+
+def test_files_of_other_keys_are_refused():
+    with pytest.raises(ValueError, match="another number of keys"):
+        count_cells([codes([(0, 0, 0, 0)]), codes([(0, 0)])], LEVELS)
+    with pytest.raises(ValueError, match="no keys"):
+        count_cells([[], []], [])
 
 
 def test_columns_that_are_not_contiguous():

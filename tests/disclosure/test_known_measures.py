@@ -24,7 +24,6 @@ RELEASED = ["ax", "ax", "by", "cy", "dx", "dz", "fz", "fz", "gx"]
 
 
 def column(file, at):
-    """Return the codes of the keys or the targets of a file."""
     return np.array([ord(record[at]) - ord("ax"[at]) for record in file], np.uint32)
 
 

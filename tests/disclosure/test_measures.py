@@ -18,7 +18,6 @@ RISKS = {"singling out, risk", "linkability, risk"}
 
 
 def columns(files, names=bench.KEYS):
-    """Return columns of files as shared columns."""
     return [bench.coded([file[name] for file in files]) for name in names]
 
 

@@ -159,28 +159,3 @@ def test_average_risk(form):
     at_mean = disclosure_risk(n, N, a, f_u, m, form)
     assert found < at_mean
     assert found == pytest.approx(at_mean, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((0, 1, 1), "N: 1 of 1 values"),
-        ((10, 11, 1), "a: 1 of 1 values are not numbers from 0 to 10"),
-        ((10, [3, 12, -1]), "a: 2 of 3 values"),
-        ((10, 2.5, 1), "a: 1 of 1 values are not whole"),
-        ((10, 3, 0), "m: 1 of 1 values"),
-        ((10, [3, 4], 2), "a: one size for m = 2 circles, not 2"),
-        ((10, 3), "a: need the sizes of the circles"),
-        ((10, []), "a: need the sizes of the circles"),
-    ],
-)
-def test_what_is_no_circle_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        acquaintances_distribution(*arguments)
-
-
-def test_expected_numbers_are_checked():
-    with pytest.raises(ValueError, match="a: 1 of 2 values are not at most N"):
-        expected_acquaintances(10, [3, 11], 2)
-    with pytest.raises(ValueError, match="m: 1 of 1 values are not whole"):
-        expected_acquaintances(10, 3, 2.5)

@@ -81,19 +81,3 @@ def test_sizes_broadcast():
     risk = total_risk([1, 10], [[0.5, 0.2], [0.5, 0.2]], [0.1, 0.2])
     assert risk.shape == (2,)
     assert risk[1] == total_risk(10, [0.5, 0.2], [0.1, 0.2])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-1, [0.5], [0.1]), "n: 1 of 1 values"),
-        ((1, [0.5, 0.6], [0.1, 0.2]), "acquaintance_fractions: 1 of 1 values .*before"),
-        ((1, [0.5, 0.4], [0.2, 0.1]), "unique_fractions: 1 of 2 values .*before"),
-        ((1, [1.5], [0.1]), "acquaintance_fractions: 1 of 1 values"),
-        ((1, [0.5], [math.nan]), "unique_fractions: 1 of 1 values"),
-        ((1, [0.5], [0.1], "binomial"), "form='binomial': use 'disjoint', 'indep"),
-    ],
-)
-def test_what_is_outside_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        total_risk(*arguments)

@@ -300,36 +300,6 @@ def test_limits_of_the_maximal_fraction(form):
     assert one / many == pytest.approx(50, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-1, 10, 5, 0.5), "n: 1 of 1 values are not numbers from 0"),
-        (([3, 11, 12], 10, 5, 0.5), "n: 2 of 3 values are not at most N"),
-        ((1, 0, 0, 0.5), "N: 1 of 1"),
-        ((1, math.inf, 0, 0.5), "N: 1 of 1"),
-        ((1, 10, 11, 0.5), "acquaintances: 1 of 1 values are not at most N"),
-        ((1, 10, math.nan, 0.5), "acquaintances: 1 of 1 values are not numbers"),
-        ((1, 10, 5, [0.5, 1.5]), "unique_fraction: 1 of 2 values"),
-        ((1, 10, 5, 0.5, 0), "investigators: 1 of 1 values"),
-        ((1, 10, 5, 0.5, 1.5), "investigators: 1 of 1 values are not whole"),
-        ((1, 10, 5, 0.5, 1, "poisson"), "form='poisson': use 'hypergeometric', "),
-        ((1, 10, 5, 0.5, 1, "linear"), "form='linear': use 'hypergeometric', "),
-    ],
-)
-def test_what_is_outside_is_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        disclosure_risk(*arguments)
-
-
-def test_risks_accepted_are_checked_as_well():
-    with pytest.raises(ValueError, match=r"gamma: 1 of 2 values"):
-        maximal_sampling_fraction([0.1, 1.1], 10, 5, 0.5)
-    with pytest.raises(ValueError, match=r"form='x': use .*'exponential' or 'linear'"):
-        maximal_sampling_fraction(0.1, 10, 5, 0.5, form="x")
-    with pytest.raises(TypeError, match="acquaintances: need numbers"):
-        disclosure_risk(1, 10, "five", 0.5)
-
-
 def test_hazard_of_one_record_is_rounded_once():
     rng = np.random.default_rng(8)
     points = []

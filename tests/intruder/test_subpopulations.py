@@ -117,29 +117,3 @@ def test_limits_of_the_minimal_size():
     near = minimal_subpopulation(0.1, 100, 0.1, [5e-324, 1e-300, 1e-19], 50)
     assert near == pytest.approx(poisson, rel=1e-15)
     assert maximal_unique_fraction(0.0, 0, 0.5) == math.inf
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "message"),
-    [
-        (
-            maximal_subpopulation_risk,
-            ([0.1, 1.2], 10, 0.5),
-            "sampling_fraction: 1 of 2 v",
-        ),
-        (
-            minimal_subpopulation,
-            (0.1, -1, 0.1, 0.1, 50),
-            "acquaintances: 1 of 1 values",
-        ),
-        (maximal_unique_fraction, (1.5, 10, 0.1), "gamma: 1 of 1 values"),
-        (
-            subpopulation_risk,
-            ([1, 1], 10, 2, 0.5, "linear"),
-            "form='linear': use 'hyper",
-        ),
-    ],
-)
-def test_what_is_outside_is_refused(function, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        function(*arguments)

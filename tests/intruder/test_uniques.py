@@ -101,21 +101,3 @@ def test_where_there_is_no_root():
 def test_the_poisson_model_is_a_root():
     assert betas_for_unique_fraction(unique_fraction(10, 20, 0), 10, 20)[1] == 0.0
     assert betas_for_unique_fraction(unique_fraction(50, 20, 0), 50, 20)[0] == 0.0
-
-
-@pytest.mark.parametrize(
-    ("function", "arguments", "message"),
-    [
-        (unique_fraction, (0, 5, 0.1), "N: 1 of 1 values"),
-        (unique_fraction, (5, 0.5, 0.1), "K: 1 of 1 values are not numbers from 1"),
-        (unique_fraction, (5, 5, [-0.1, 0.1]), "beta: 1 of 2 .* numbers from 0 to 1e"),
-        (unique_fraction, (5, 5, math.nan), "beta: 1 of 1"),
-        *(
-            (betas_for_unique_fraction, (fraction, 5, 5), "fraction: 1 of 1 values")
-            for fraction in (0.0, 1.1, math.nan)
-        ),
-    ],
-)
-def test_what_is_outside_is_refused(function, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        function(*arguments)

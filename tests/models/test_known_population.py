@@ -18,7 +18,6 @@ KEYS = ["sex", "age"]
 
 @pytest.fixture
 def known():
-    """Return the register."""
     return KnownPopulation(REGISTER, KEYS, "people")
 
 

@@ -91,31 +91,6 @@ def rows(request):
 # --- facts, in rationals ------------------------------------------------------------
 
 
-@pytest.mark.parametrize("degree", LAMBDAS)
-def test_cells_sum_to_one(rows, degree):
-    assert sum(Exact(rows).all(degree).values()) == 1
-
-
-def test_margins_of_pairs_are_those_of_the_sample(rows):
-    exact = Exact(rows)
-    p = exact.all(Fraction(1))
-    for a, b in combinations(range(len(rows[0])), 2):
-        for i, j in product(exact.categories[a], exact.categories[b]):
-            margin = sum(x for cell, x in p.items() if (cell[a], cell[b]) == (i, j))
-            assert margin == exact.share((a, i), (b, j))
-
-
-@pytest.mark.parametrize("degree", LAMBDAS)
-def test_two_ways_are_never_negative(degree):
-    assert min(Exact(TABLES["two ways"]).all(degree).values()) >= 0
-
-
-def test_more_ways_can_be_negative_even_at_a_sample_unique():
-    exact = Exact(TABLES["five ways"])
-    uniques = [row for row in exact.rows if exact.rows.count(row) == 1]
-    assert min(exact.probability(row, 1) for row in uniques) < 0
-
-
 def test_four_ways_can_exceed_one():
     # Four equal keys, nine records in ten in one category: 6 x^3 - 5 x^4.
     rows = [(0,) * 4] * 9 + [(1,) * 4]
@@ -348,13 +323,6 @@ def test_tiny_probabilities_in_a_large_population():
     model = Lancaster.fit([list(range(1000)) * 2] * 4)
     unique = model.uniqueness([[0]] * 4, 1e10, 0.0)
     assert unique[0] == pytest.approx(math.exp(-(1e10 - 2000) * 1e-12), rel=1e-15)
-
-
-def test_no_uniques():
-    model = fitted(TABLES["two ways"])
-    none = [np.zeros(0, np.uint8)] * 2
-    assert model.tau(none, 100, 1.0) == 0.0
-    assert model.tau(none, 100, [0.0, 1.0]).tolist() == [0.0, 0.0]
 
 
 def test_one_key_one_record():

@@ -279,12 +279,6 @@ def test_intervals_as_defined(case, level):
     assert math.fsum(law[k >= high]) > tail * (1 - 1e-12)
 
 
-def test_default_level():
-    case = (1e6, 1.0, 10**6, 10**5)  # wide enough to tell levels apart
-    assert tau_interval(*case) == tau_interval(*case, 0.95)
-    assert tau_interval(*case, 0.94) != tau_interval(*case) != tau_interval(*case, 0.96)
-
-
 def test_interval_of_a_known_law():
     # Probabilities 1/7, 4/7, 2/7.
     case = (5.0, 1.0, 3, 2)

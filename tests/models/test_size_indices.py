@@ -54,35 +54,6 @@ def test_as_many_records_as_doubles_can_count():
         SizeIndices({1: 2**53 + 1})
 
 
-@pytest.mark.parametrize(
-    ("counts", "message"),
-    [
-        ({}, "need 1 to 2\\^53 records, got 0"),
-        ({2: 0}, "need 1 to 2\\^53 records, got 0"),
-        ({0: 3, 1: 2}, "sizes: 1 of 2 are not whole numbers from 1"),
-        ({1.5: 3}, "sizes: 1 of 1 are not whole"),
-        ({1: -2, 2: 1}, "counts: 1 of 2 are not whole numbers from 0"),
-        ({1: math.nan}, "counts: 1 of 1 are not whole"),
-        ({2**52: 3}, "need 1 to 2\\^53 records"),
-    ],
-)
-def test_what_is_no_size_index_is_refused(counts, message):
-    with pytest.raises(ValueError, match=message):
-        SizeIndices(counts)
-
-
-def test_frequencies_are_checked():
-    with pytest.raises(ValueError, match="frequencies: 2 of 3 are not whole"):
-        SizeIndices.from_frequencies([1.0, math.inf, -1.0])
-    with pytest.raises(ValueError, match="one dimension"):
-        SizeIndices.from_frequencies([[1, 2]])
-    with pytest.raises(TypeError, match="frequencies: need whole numbers"):
-        SizeIndices.from_frequencies(["a"])
-    for none in ([], [0, 0]):
-        with pytest.raises(ValueError, match="frequencies: no records"):
-            SizeIndices.from_frequencies(none)
-
-
 def test_frequencies_are_not_taken_for_size_indices():
     for given in ([3, 1, 1], np.array([3, 1, 1])):
         with pytest.raises(TypeError, match=r"counts: need a mapping .* of each cell"):

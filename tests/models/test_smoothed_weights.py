@@ -24,7 +24,6 @@ def columns(n=4000, seed=1):
 
 
 def effects(keys):
-    """Return weights that are products of a factor of each key."""
     a, b, _ = keys
     return (
         20.0 * np.linspace(0.5, 2.0, SIZES[0])[a] * np.linspace(1.3, 0.7, SIZES[1])[b]

@@ -24,7 +24,6 @@ LARGER = SizeIndices({1: 300, 2: 60, 3: 20, 4: 9, 7: 4})
 
 
 def fits(sizes, K):
-    """Return all models, fitted."""
     finite = [model.fit(sizes, K) for model in (DirichletMultinomial, PoissonGamma)]
     return [Ewens.fit(sizes), Pitman.fit(sizes), *finite]
 

@@ -13,7 +13,6 @@ def counted(numbers):
 
 
 def others_in(numbers, values, reach):
-    """Return the records of another sample in each window."""
     numbers = np.sort(numbers)
     return np.searchsorted(numbers, values + reach, "right") - np.searchsorted(
         numbers, values - reach

@@ -53,7 +53,6 @@ def ages(shape, seed, n=6000):
 
 
 def share_of_windows(table):
-    """Return the share of the population in the window of each cell."""
     windows, codes = table.matching.windows, table.codes[1]
     return (windows.high[0][codes] - windows.low[0][codes] + 1) / 60 / 400
 

@@ -105,14 +105,3 @@ def test_the_same_state_gives_the_same_file():
     one, two, other = simulate(50, 7), simulate(50, 7), simulate(50, 8)
     assert all(np.array_equal(one[name], two[name]) for name in one)
     assert any(not np.array_equal(one[name], other[name]) for name in one)
-
-
-@pytest.mark.parametrize(
-    ("n", "error"),
-    [(0, ValueError), (-1, ValueError), (2**26, ValueError), (1.5, TypeError)],
-)
-def test_what_is_refused(n, error):
-    with pytest.raises(error, match="households"):
-        simulate(n)
-    with pytest.raises(TypeError, match="rng"):
-        household_survey(10, 42)

@@ -163,25 +163,6 @@ def test_small_files(n, seed):
     assert survey["AGE"].min() >= 0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        *(((n, rng()), "at least 1 record") for n in (0, -5)),
-        *(((10, rng(), share), "fraction") for share in (0.0, -0.1, 1.5, math.nan)),
-    ],
-)
-def test_impossible_files_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        microdata(*arguments)
-
-
-def test_wrong_types_are_refused():
-    with pytest.raises(TypeError, match="Generator"):
-        microdata(10, 42)
-    with pytest.raises(TypeError):
-        microdata(10.5, rng())
-
-
 # --- populations and samples of them -------------------------------------------------
 
 
@@ -431,67 +412,3 @@ def test_uniques_by_counting():
     assert found.sample == sum(j == 1 for j in f.tolist())
     assert found.both == [*zip(F.tolist(), f.tolist(), strict=True)].count((1, 1))
     assert 0 < found.both < min(found.sample, found.population)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: zipf_population(0, 5, 1.0, rng()),
-            "N=0: need a whole .* from 1 to 2.53",
-        ),
-        (lambda: zipf_population(5, 0, 1.0, rng()), "K=0: need a whole number"),
-        (lambda: zipf_population(5, 5, -1.0, rng()), "exponent=.*: need a number >= 0"),
-        (
-            lambda: zipf_population(5, 5, math.inf, rng()),
-            "exponent=.*need a number >= 0",
-        ),
-        (lambda: zipf_population(10, 10**12, 1.0, rng()), "K=10{12}: .* take 8000 GB"),
-        (lambda: dirichlet(5, 5, 0.0, rng()), "alpha=.*: need a number > 0"),
-        (lambda: dirichlet(5, 5, math.nan, rng()), "alpha=.*: need a number > 0"),
-        (lambda: dirichlet(5, 5, 1e308, rng()), r"alpha=1e\+308: alpha times 5 cells"),
-        (lambda: pitman_population(2**31, 1.0, 0.0, rng()), "N: need fewer"),
-        (lambda: pitman_population(5, 1.0, 1.0, rng()), r"sigma=1.0: need .* \[0, 1\)"),
-        (lambda: pitman_population(5, 1.0, -0.5, rng()), "sigma=-0.5: need"),
-        (lambda: pitman_population(5, 0.0, 0.0, rng()), "theta: need"),
-        (lambda: pitman_population(5, -0.5, 0.5, rng()), "theta: need"),
-        (lambda: sample([1, 2], 4, rng()), "n: need 0 to 3 records, got 4"),
-        (lambda: sample([1, 2], -1, rng()), "n: need 0 to 3"),
-        (lambda: sample([1, 2], 3.5, rng(), "poisson"), "n: need .* 0 to N = 3"),
-        (lambda: sample([1, -2], 1, rng()), "frequencies: 1 of 2 values"),
-        (lambda: sample([[1]], 1, rng()), "frequencies: need one dimension"),
-        (lambda: sample([1], 1, rng(), "cluster"), "design='cluster': use 'simple', "),
-        (lambda: sample([1], 1, rng(), "stratified"), "strata: needed"),
-        (lambda: sample([1], 1, rng(), "simple", ["a"]), "strata: needed"),
-        (lambda: sample([1, 2], 1, rng(), "stratified", ["a"]), "strata: shape"),
-        (lambda: sample([1, 2], [1], rng(), "stratified", ["a", "b"]), "n: 2 strata"),
-        (
-            lambda: sample([1, 2], [1, 3], rng(), "stratified", [0, 1]),
-            r"n\[1\]: need 0 to 2 records, got 3",
-        ),
-        (lambda: uniques([1, 2], [1]), "sampled: 1 cells, not 2"),
-        (lambda: uniques([1, 2], [2, 2]), "more records .* in 1 cells"),
-        (lambda: design_weights([1, 2], [0, 1], [5, 7]), "no record in 1 of 2"),
-    ],
-)
-def test_what_is_no_population_or_sample_is_refused(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: zipf_population(5.5, 5, 1.0, rng()),
-        lambda: zipf_population(5, 5, 1.0, 42),
-        lambda: pitman_population(5, 1.0, 0.0, None),
-        lambda: dirichlet(5, 5, 1.0, np.random),
-        lambda: sample([1.0, 2.0], 1, rng()),
-        lambda: sample([1, 2], 1.5, rng()),
-        lambda: sample([1, 2], 1.5, rng(), "stratified", ["a", "b"]),
-        lambda: sample([1, 2], 1, 42),
-    ],
-)
-def test_what_has_the_wrong_type_is_refused(call):
-    with pytest.raises(TypeError):
-        call()

@@ -69,7 +69,6 @@ def open_page(browser):
 
 @pytest.fixture
 def app(start, survey):
-    """Return the app with a small survey."""
     return start(survey)
 
 

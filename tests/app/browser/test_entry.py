@@ -7,7 +7,6 @@ driver = import_module("bench._app")
 
 
 def roles(page):
-    """Return the chosen roles by column."""
     chosen = page.locator("#roles select")
     return chosen.evaluate_all("all => all.map((one) => one.value)")
 

@@ -11,7 +11,6 @@ def accepted(page):
 
 
 def focused(page):
-    """Return the id of what has the focus."""
     return page.evaluate("document.activeElement.id")
 
 

@@ -9,7 +9,6 @@ MARK = "Zyxomma"
 
 
 def rules_of(page, app):
-    """Return the rules as the page of the export shows them."""
     driver.visit(page, app, "export")
     return page.text_content("#rules-part pre")
 

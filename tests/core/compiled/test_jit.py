@@ -182,7 +182,6 @@ def test_what_is_not_a_real_number_is_refused(wrong):
 
 @pytest.fixture
 def package(tmp_path):
-    """Return the directory of a copy of the package, to be edited."""
     shutil.copytree(
         PACKAGE, tmp_path / "copy/riskcore", ignore=shutil.ignore_patterns("*.pyc")
     )

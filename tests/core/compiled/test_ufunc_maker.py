@@ -51,61 +51,11 @@ def test_is_a_ufunc(ufunc):
     assert "Parameters\n" in ufunc.__doc__ or "Examples\n" in ufunc.__doc__
 
 
-def test_broadcasts():
-    table = r(F[:, None], P)
-    assert table.shape == (8, 8)
-    assert_same(np.diag(table))
-    assert_same(r(F[:, None, None], P[:1]).ravel(), [r(f, P[0]) for f in F])
-    with pytest.raises(ValueError, match="broadcast"):
-        r(F, P[:3])
-    assert_same(r.outer(F, P), table)
-    assert r([], 0.5).shape == (0,)
-    assert r(np.ones((3, 0)), 0.5).shape == (3, 0)
-
-
-def test_scalars():
-    assert type(r(3, 0.5)) is np.float64
-    assert type(r(np.array(3.0), 0.5)) is np.float64
-    assert r(np.array(3.0), 0.5, out=np.zeros(())).shape == ()
-
-
 @pytest.mark.parametrize("dtype", ["i1", "i8", "u4", "u8", "f4", "f8", ">f8", ">i4"])
 def test_types_of_the_frequency(dtype):
     f = np.arange(1, 9).astype(dtype)
     # float32 comes out as float64 too: a float32 is a double given in few digits.
     assert_same(r(f, P), r(np.arange(1.0, 9.0), P))
-
-
-def test_other_types():
-    assert_same(r(np.array([True, True]), 0.5), [r(1, 0.5)] * 2)
-    half = P.astype(np.float32)
-    assert_same(r(F, half), r(F, half.astype(float)))
-    for wrong in ("text", 1j, None, np.longdouble(3), np.datetime64("2020")):
-        with pytest.raises(TypeError):
-            r(wrong, 0.5)
-
-
-def test_out():
-    out = np.full(8, -1.0)
-    assert r(F, P, out=out) is out
-    assert_same(out)
-    with pytest.raises(TypeError, match="cast"):
-        r(F, P, out=np.zeros(8, np.int64))
-    single = r(F, P, out=np.zeros(8, np.float32), casting="same_kind")
-    assert np.array_equal(single, EXPECTED.astype(np.float32))
-
-
-def test_where_leaves_other_elements_alone():
-    out, where = np.full(8, -1.0), np.arange(8) % 3 == 0
-    r(F, P, out=out, where=where)
-    assert_same(out[where], EXPECTED[where])
-    assert (out[~where] == -1).all()
-
-
-def test_out_may_be_an_argument():
-    for position in (0, 1):
-        arguments = [F.copy(), P.copy()]
-        assert_same(r(*arguments, out=arguments[position]))
 
 
 def test_overlapping_memory():
@@ -116,90 +66,41 @@ def test_overlapping_memory():
     assert_same(memory[3:], expected)
 
 
-def strided(values):
-    """Yield views of every kind with the given values."""
-    yield values.copy()[::-1][::-1]
-    yield values[::-1].copy()[::-1]
-    yield np.repeat(values, 3)[::3]
-    yield np.frombuffer(b"\0" + values.tobytes(), float, offset=1)
-    yield np.asfortranarray(np.vstack([values, values]))[1]
-    packed = np.zeros(len(values), [("odd", "i4"), ("value", "f8")])
-    packed["value"] = values
-    yield packed["value"]
-    yield values.astype(">f8")
-
-
-def test_strides_alignment_and_byte_order():
-    views_f, views_p = list(strided(F)), list(strided(P))
-    assert not views_f[3].flags.aligned
-    for f in views_f:
-        for p in views_p:
-            assert_same(r(f, p))
-    for target in strided(np.zeros(8)):
-        if target.flags.writeable:
-            assert np.array_equal(r(F, P, out=target), EXPECTED)
-
-
 def test_step_of_zero():
     assert_same(r(np.broadcast_to(2.0, 2000), 0.1), [r(2.0, 0.1)] * 2000)
     p = np.resize(P, 2000)
     assert_same(r(np.broadcast_to(2.0, 2000), p), [r(2.0, x) for x in p])
 
 
-def test_memory_orders():
-    f, p = np.resize(F, (30, 40)), np.resize(P, (30, 40))
-    result = r(np.asfortranarray(f), np.asfortranarray(p))
-    assert result.flags.f_contiguous
-    assert_same(result.ravel(), r(f.ravel(), p.ravel()))
-    assert_same(r(f.T, p.T).T.ravel(), r(f.ravel(), p.ravel()))
+def test_what_numpy_does_with_ufuncs():
+    table = r(F[:, None], P)
+    assert table.shape == (8, 8)
+    assert_same(np.diag(table))
+    assert r(np.ones((3, 0)), 0.5).shape == (3, 0)
+    assert type(r(np.array(3.0), 0.5)) is np.float64
+    out, where = np.full(8, -1.0), np.arange(8) % 3 == 0
+    assert r(F, P, out=out, where=where) is out
+    assert_same(out[where], EXPECTED[where])
+    assert (out[~where] == -1).all()
+    with pytest.raises(TypeError, match="cast"):
+        r(F, P, out=np.zeros(8, np.int64))
+    for wrong in ("text", 1j, None, np.longdouble(3), np.datetime64("2020")):
+        with pytest.raises(TypeError):
+            r(wrong, 0.5)
 
 
-# --- other libraries -------------------------------------------------------------
-
-
-def test_pandas():
-    f = pd.Series(F, index=list("abcdefgh"), name="f")
-    result = r(f, pd.Series(P, index=f.index))
-    assert list(result.index) == list("abcdefgh")
-    assert_same(result.to_numpy())
-    frame = r(pd.DataFrame({"x": F, "y": F}), 0.5)
-    assert list(frame.columns) == ["x", "y"]
-
-
-def test_pandas_nullable():
-    f = pd.Series([1, 2, None], dtype="Float64")
-    result = r(f, 0.5)
-    assert result.dtype == "Float64"
-    assert result.isna().tolist() == [False, False, True]
-    assert result[1] == r(2, 0.5)
-
-
-def test_polars():
-    result = r(pl.Series("f", F), pl.Series("p", P))
-    assert isinstance(result, pl.Series)
-    assert_same(result.to_numpy())
-    assert_same(r(pl.Series("f", F), 0.5).to_numpy(), r(F, 0.5))
-
-
-def test_xarray():
-    f = xr.DataArray(F, dims="cell", coords={"cell": range(8)})
-    p = xr.DataArray([0.1, 0.2], dims="scenario")
-    result = r(f, p)
-    assert result.dims == ("cell", "scenario")
-    assert_same(result.values, r(F[:, None], [0.1, 0.2]))
-
-
-def test_dask():
-    result = r(da.from_array(F, chunks=3), da.from_array(P, chunks=3))
-    assert isinstance(result, da.Array)
-    assert_same(result.compute(scheduler="threads"))
-
-
-def test_masked_arrays():
-    f = np.ma.array(F, mask=[True] + [False] * 7)
-    result = r(f, P)
-    assert result.mask.tolist() == f.mask.tolist()
-    assert_same(result.data[1:], EXPECTED[1:])
+def test_what_other_libraries_do_with_ufuncs():
+    f = pd.Series(F, index=list("abcdefgh"))
+    assert list(r(f, pd.Series(P, index=f.index)).index) == list("abcdefgh")
+    nullable = r(pd.Series([1, 2, None], dtype="Float64"), 0.5)
+    assert nullable.isna().tolist() == [False, False, True]
+    assert isinstance(r(pl.Series("f", F), pl.Series("p", P)), pl.Series)
+    named = r(xr.DataArray(F, dims="cell"), xr.DataArray(P[:2], dims="scenario"))
+    assert named.dims == ("cell", "scenario")
+    lazy = r(da.from_array(F, chunks=3), da.from_array(P, chunks=3))
+    assert_same(lazy.compute(scheduler="threads"))
+    masked = r(np.ma.array(F, mask=[True] + [False] * 7), P)
+    assert_same(masked.data[1:], EXPECTED[1:])
 
 
 # --- identity --------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 
 
 def numbers(text):
-    """Return the first two numbers of a version."""
     return tuple(int(number) for number in re.findall(r"\d+", text)[:2])
 
 

@@ -264,18 +264,6 @@ def test_is_a_ufunc_of_two_results():
     assert (lower[1, 2], upper[1, 2]) == risk_bounds(3.0, 0.5)
 
 
-def test_out_and_where():
-    f, p = np.arange(1.0, 9.0), np.full(8, 0.3)
-    expected = riskcore.individual_risk_bounds(f, p)
-    out = np.full((2, 8), -1.0)
-    where = np.arange(8) % 2 == 0
-    riskcore.individual_risk_bounds(f, p, out=tuple(out), where=where)
-    assert np.array_equal(out[:, where], np.array(expected)[:, where])
-    assert (out[:, ~where] == -1).all()
-    riskcore.individual_risk_bounds(f, p, out=(f, p))
-    assert np.array_equal([f, p], expected)
-
-
 @pytest.mark.parametrize("n", [5, 1100])
 @pytest.mark.parametrize("places", [(0, 1), (1, 0), (0, 2), (2, 0), (1, 2), (2, 1)])
 def test_results_in_the_place_of_arguments(cells, n, places):

@@ -93,37 +93,3 @@ def test_strided_input():
     risk = np.linspace(0, 1, 2001)
     assert expected_reidentifications(risk[::2]) == math.fsum(risk[::2])
     assert expected_reidentifications(risk[::-1]) == math.fsum(risk)
-
-
-@pytest.mark.parametrize(
-    ("risk", "frequency", "message"),
-    [
-        ([0.5, np.nan, 1.5, -0.1], None, "risk: 3 of 4 values"),
-        ([], None, "no records"),
-        ([], [], "0 records"),
-        ([0.5], [0], "0 records"),
-        ([[0.5]], None, r"shape \(1, 1\)"),
-        (0.5, None, r"shape \(\)"),
-        ([0.5, 0.5], [1], "2 risks"),
-        ([0.5, 0.5, 0.5], [1, -1, 2], "frequency: 1 of 3"),
-        ([0.5, 0.5, 0.5], [1.5, np.nan, np.inf], "frequency: 3 of 3"),
-        ([0.5, 0.5], [2**52, 2**52], "9007199254740992 records"),
-    ],
-)
-def test_bad_values_are_refused(risk, frequency, message):
-    with pytest.raises(ValueError, match=message):
-        expected_reidentifications(risk, frequency)
-
-
-@pytest.mark.parametrize("risk", [["0.5"], [None], [True], [0.5j]])
-def test_what_is_no_number_is_refused(risk):
-    with pytest.raises(TypeError, match="risk: need numbers"):
-        expected_reidentifications(risk)
-    with pytest.raises(TypeError, match="frequency: need numbers"):
-        expected_reidentifications([0.5], risk)
-
-
-@pytest.mark.parametrize("threshold", [math.nan, -0.1])
-def test_bad_thresholds_are_refused(threshold):
-    with pytest.raises(ValueError, match="threshold"):
-        RiskDistribution([0.5]).capped_rate(threshold)

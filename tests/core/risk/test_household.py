@@ -196,29 +196,6 @@ def test_grouping_of_many_identifiers():
     assert np.array_equal(found.ids[found.inverse], household)
 
 
-@pytest.mark.parametrize(
-    ("risk", "household", "message"),
-    [
-        ([0.5, 1.5, -0.5, math.nan], [1, 1, 2, 2], "risk: 2 of 4 values"),
-        ([0.5], [1, 2], "1 risks"),
-        ([0.5], np.array([[1]]), "household: shape"),
-        ([[0.5]], [1], "risk: need one dimension"),
-    ],
-)
-def test_bad_values_are_refused(risk, household, message):
-    with pytest.raises(ValueError, match=message):
-        household_risk(risk, household)
-
-
-def test_what_is_no_number_or_no_identifier_is_refused():
-    with pytest.raises(TypeError, match="risk: need numbers"):
-        household_risk(["0.5"], [1])
-    lists = np.empty(1, dtype=object)
-    lists[0] = [1]
-    with pytest.raises(TypeError, match="hash"):
-        household_risk([0.5], lists)
-
-
 def test_no_records():
     assert household_risk(np.zeros(0), np.zeros(0, int)).shape == (0,)
     assert len(households(np.zeros(0), [])) == 0

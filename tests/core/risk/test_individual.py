@@ -326,15 +326,6 @@ def mixed(name, cells):
 
 
 @named
-@pytest.mark.parametrize("size", [1, 2, 7, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 1])
-def test_pieces_do_not_matter(function, mixed, size):
-    f, second = mixed
-    starts = range(0, len(f), size)
-    pieces = [function(f[i : i + size], second[i : i + size]) for i in starts]
-    assert same_bits(np.concatenate(pieces), function(f, second))
-
-
-@named
 def test_cells_of_one_region_alone(name, function, method, cells):
     # A block of one region takes a way of its own.
     f, p = cells(BLOCK, method)

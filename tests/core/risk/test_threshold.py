@@ -228,28 +228,6 @@ def test_one_cell(risk):
     assert math.copysign(1.0, file.max_risk) == 1.0
 
 
-@pytest.mark.parametrize("rate", [math.nan, -1e-9, 1.25])
-def test_rates_that_are_no_fraction_are_refused(rate):
-    file = RiskDistribution([0.5])
-    for method in (file.threshold_for_rate, file.observed_threshold_for_rate):
-        with pytest.raises(ValueError, match=f"rate={rate}: need a fraction"):
-            method(rate)
-
-
-def test_bad_counts_and_thresholds_are_refused():
-    file = RiskDistribution([0.5])
-    for count in (-1, 2):
-        with pytest.raises(ValueError, match="0 to 1 records"):
-            file.threshold_for_unsafe(count)
-    with pytest.raises(TypeError):
-        file.threshold_for_unsafe(0.5)
-    for method in (file.unsafe_count, file.capped_rate, file.safe_rate):
-        with pytest.raises(ValueError, match="threshold"):
-            method(math.nan)
-    with pytest.raises(ValueError, match="1 of 2 values"):
-        RiskDistribution([0.5, math.nan])
-
-
 @pytest.fixture(scope="module")
 def demodata():
     """The cells of mu-Argus's demonstration file, with exact risks."""

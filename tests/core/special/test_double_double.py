@@ -7,17 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from riskcore.core.special.double_double import (
-    atanh_excess,
-    atanh_excess_rounded,
-    dd_add,
-    dd_divide,
-    dd_log,
-    dd_multiply,
-    dd_sqrt,
-    quotient,
-    quotient_pair,
-)
+from riskcore.core.special import double_double
 from tests.core.special.pairs import relative
 
 PRECISE = 300  # bits
@@ -44,22 +34,22 @@ def assert_near(parts, exact, bits):
 def test_arithmetic(a, a_share, b, b_share):
     x, y = pair(a, a_share), pair(b, b_share)
     exact_x, exact_y = value(x), value(y)
-    assert_near(dd_multiply(*x, *y), exact_x * exact_y, 102)
-    assert_near(dd_divide(*x, *y), exact_x / exact_y, 101)
-    assert_near(dd_add(*x, *y), exact_x + exact_y, 103)
+    assert_near(double_double.dd_multiply(*x, *y), exact_x * exact_y, 102)
+    assert_near(double_double.dd_divide(*x, *y), exact_x / exact_y, 101)
+    assert_near(double_double.dd_add(*x, *y), exact_x + exact_y, 103)
 
 
 @given(moderate, small)
 def test_sum_that_cancels(a, share):
     x = pair(a, share)
     y = pair(-a, 0.7)
-    assert_near(dd_add(*x, *y), value(x) + value(y), 103)
+    assert_near(double_double.dd_add(*x, *y), value(x) + value(y), 103)
 
 
 @given(st.floats(2.0**-100, 2.0**100), small)
 def test_sqrt(a, share):
     x = pair(a, share)
-    root = value(dd_sqrt(*x))
+    root = value(double_double.dd_sqrt(*x))
     assert abs(root * root / value(x) - 1) < Fraction(2) ** -100
 
 
@@ -74,9 +64,9 @@ def test_log():
         parts = pair(float(x), share)
         with mpmath.workprec(PRECISE):
             exact = mpmath.log(mpmath.mpf(parts[0]) + parts[1])
-        worst = max(worst, relative(dd_log(*parts), exact))
+        worst = max(worst, relative(double_double.dd_log(*parts), exact))
     assert 2.0**-110 < worst < 2.0**-80
-    assert dd_log(1.0, 0.0) == (0.0, 0.0)
+    assert double_double.dd_log(1.0, 0.0) == (0.0, 0.0)
 
 
 def test_atanh_excess():
@@ -85,8 +75,8 @@ def test_atanh_excess():
     for s in rng.choice([-1, 1], 500) * 0.1719 * 2.0 ** -rng.uniform(0, 40, 500):
         with mpmath.workprec(PRECISE):
             exact = mpmath.atanh(mpmath.mpf(s)) - mpmath.mpf(s)
-        worst = max(worst, relative(atanh_excess(float(s), 0.0), exact))
-        rounded = (atanh_excess_rounded(float(s)), 0.0)
+        worst = max(worst, relative(double_double.atanh_excess(float(s), 0.0), exact))
+        rounded = (double_double.atanh_excess_rounded(float(s)), 0.0)
         worst_rounded = max(worst_rounded, relative(rounded, exact))
     assert worst < 2.0**-75
     assert worst_rounded < 2.0**-51
@@ -98,7 +88,7 @@ def test_atanh_excess_sees_the_low_word(share):
     with mpmath.workprec(PRECISE):
         exact_s = mpmath.mpf(s) + s_low
         exact = mpmath.atanh(exact_s) - exact_s
-    assert relative(atanh_excess(s, s_low), exact) < 2.0**-75
+    assert relative(double_double.atanh_excess(s, s_low), exact) < 2.0**-75
 
 
 def test_quotient_is_rounded_little_more_than_once():
@@ -106,8 +96,8 @@ def test_quotient_is_rounded_little_more_than_once():
     for _ in range(500):
         a, b = (float(2.0**e) for e in rng.uniform(-50, 50, 2))
         a_low, b_low = (float(x * 2.0**-53 * rng.uniform(-1, 1)) for x in (a, b))
-        got = quotient(a, a_low, b, b_low)
-        r, rest = quotient_pair(a, a_low, b, b_low)
+        got = double_double.quotient(a, a_low, b, b_low)
+        r, rest = double_double.quotient_pair(a, a_low, b, b_low)
         with mpmath.workprec(200):
             exact = (mpmath.mpf(a) + a_low) / (mpmath.mpf(b) + b_low)
             assert abs(got - exact) <= 0.5001 * math.ulp(got)

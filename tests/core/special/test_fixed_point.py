@@ -8,35 +8,27 @@ import numpy as np
 import pytest
 
 from riskcore.core.special import fixed_point
-from riskcore.core.special.fixed_point import (
-    BASE,
-    WORDS,
-    error,
-    number,
-    set_error,
-    units,
-)
 
 N = 12
 
 
 def value(x, n=N):
-    return sum(Fraction(x[i], BASE**i) for i in range(n))
+    return sum(Fraction(x[i], fixed_point.BASE**i) for i in range(n))
 
 
 def unit(n=N):
-    return Fraction(1, BASE ** (n - 1))
+    return Fraction(1, fixed_point.BASE ** (n - 1))
 
 
 def of(x, lost=0.0, n=N):
     """Return a number next to the rational x, with a bound of its error."""
     whole = math.floor(x / unit(n))
-    z = number()
+    z = fixed_point.number()
     for i in range(n - 1, 0, -1):
-        z[i] = whole % BASE
-        whole //= BASE
+        z[i] = whole % fixed_point.BASE
+        whole //= fixed_point.BASE
     z[0] = whole
-    set_error(z, n, lost)
+    fixed_point.set_error(z, n, lost)
     return z
 
 
@@ -44,7 +36,7 @@ def numbers(seed, n, low=-6, high=6):
     """Return numbers of both signs over some orders of magnitude."""
     rng = np.random.default_rng(seed)
     size = 2.0 ** rng.uniform(low, high, n)
-    rest = [Fraction(int(k), BASE**8) for k in rng.integers(0, 2**60, n)]
+    rest = [Fraction(int(k), fixed_point.BASE**8) for k in rng.integers(0, 2**60, n)]
     signs = rng.choice([-1, 1], n)
     return [
         int(s) * (Fraction(x) + r) for s, x, r in zip(signs, size, rest, strict=True)
@@ -53,9 +45,9 @@ def numbers(seed, n, low=-6, high=6):
 
 def assert_within(z, exact, most, n=N):
     """The true error is below the bound, and the bound below ``most`` units."""
-    assert abs(value(z, n) - exact) <= Fraction(error(z, n)) * unit(n)
-    assert error(z, n) <= most
-    assert all(0 <= z[i] < BASE for i in range(1, n))
+    assert abs(value(z, n) - exact) <= Fraction(fixed_point.error(z, n)) * unit(n)
+    assert fixed_point.error(z, n) <= most
+    assert all(0 <= z[i] < fixed_point.BASE for i in range(1, n))
 
 
 BOTH = {
@@ -69,7 +61,7 @@ BOTH = {
 @pytest.mark.parametrize("lost", [0.0, 1000.0])
 def test_operations_of_two_numbers(name, lost):
     for a, b in zip(numbers(1, 60), numbers(2, 60), strict=True):
-        x, y, z = of(a, lost), of(b, lost), number()
+        x, y, z = of(a, lost), of(b, lost), fixed_point.number()
         getattr(fixed_point, name)(z, x, y, N)
         # The members at the rim: exact values are up to ``lost`` units away.
         for i in (-1, 0, 1):
@@ -82,7 +74,7 @@ def test_operations_of_two_numbers(name, lost):
 @pytest.mark.parametrize("lost", [0.0, 1000.0])
 def test_quotients(lost):
     for a, b in zip(numbers(3, 60), numbers(4, 60, -19, 19), strict=True):
-        x, y, z = of(a, lost), of(abs(b), lost), number()
+        x, y, z = of(a, lost), of(abs(b), lost), fixed_point.number()
         fixed_point.divide(z, x, y, N)
         most = 2.1 + (lost + abs(a / b) * lost) / abs(b) * 1.01
         for i in (-1, 1):
@@ -93,22 +85,22 @@ def test_quotients(lost):
 
 
 def test_a_divisor_that_may_be_zero_decides_nothing():
-    z = number()
+    z = fixed_point.number()
     fixed_point.divide(z, of(Fraction(1)), of(Fraction(1), 2.0**320), N)
     assert fixed_point.sign(z, N) == 0
 
 
 def test_an_error_times_a_small_negative_number():
-    x, y, z = of(-Fraction(1, 2**60)), of(Fraction(1), 2.0**70), number()
+    x, y, z = of(-Fraction(1, 2**60)), of(Fraction(1), 2.0**70), fixed_point.number()
     fixed_point.multiply(z, x, y, N)
     assert_within(z, value(x) * (value(y) + 2**70 * unit()), 2.0**21)
 
 
 def test_an_infinite_error_stays_infinite():
-    x, z = of(Fraction(1), math.inf), number()
+    x, z = of(Fraction(1), math.inf), fixed_point.number()
     fixed_point.divide(z, of(Fraction(1)), x, N)
     fixed_point.shift(z, z, -3000, N)
-    assert error(z, N) == math.inf
+    assert fixed_point.error(z, N) == math.inf
 
 
 def test_results_in_the_place_of_an_argument():
@@ -122,7 +114,7 @@ def test_results_in_the_place_of_an_argument():
 @pytest.mark.parametrize("k", [1, 3, 1000, 2**27, 2**30 - 1])
 def test_integers(k):
     for a in numbers(5, 20, -6, -4):
-        x, z = of(a), number()
+        x, z = of(a), fixed_point.number()
         fixed_point.over(z, x, k, N)
         assert_within(z, value(x) / k, 1.01)
         if k < 2**28:
@@ -135,7 +127,7 @@ def test_integers(k):
 )
 def test_shifts(s):
     for a in numbers(6, 20, -40, -38):
-        x, z = of(a / 2**30, 3.0), number()
+        x, z = of(a / 2**30, 3.0), fixed_point.number()
         fixed_point.shift(z, x, s, N)
         exact = value(x) * Fraction(2) ** s
         rim = 3 * unit() * Fraction(2) ** s
@@ -149,11 +141,11 @@ def test_shifts(s):
 def test_doubles():
     rng = np.random.default_rng(7)
     for x in (2.0 ** rng.uniform(-300, 20, 100)).tolist():
-        z = number()
+        z = fixed_point.number()
         fixed_point.set_double(z, N, x)
         assert_within(z, Fraction(x), 1.01)
         if x > 2.0**-250:
-            assert error(z, N) == 0
+            assert fixed_point.error(z, N) == 0
     for x in (5e-324, 2.0**-1022, 1e-310, 0.3, 1.7e308):
         m, e = fixed_point.mantissa(x)
         assert 0.5 <= m < 1
@@ -172,25 +164,25 @@ def test_signs():
 
 
 def assert_next_to(z, exact, n):
-    with mpmath.workprec(28 * WORDS + 100):
+    with mpmath.workprec(28 * fixed_point.WORDS + 100):
         found = mpmath.mpf(value(z, n).numerator) / value(z, n).denominator
-        assert abs(found - exact()) <= error(z, n) * units(n)
-    assert error(z, n) < 2.0**22  # of up to 2^1064 units
+        assert abs(found - exact()) <= fixed_point.error(z, n) * fixed_point.units(n)
+    assert fixed_point.error(z, n) < 2.0**22  # of up to 2^1064 units
 
 
-@pytest.mark.parametrize("n", [N, WORDS - 1])
+@pytest.mark.parametrize("n", [N, fixed_point.WORDS - 1])
 def test_constants(n):
-    z = number()
+    z = fixed_point.number()
     fixed_point.ln2(z, n)
     assert_next_to(z, lambda: mpmath.log(2), n)
     fixed_point.pi(z, n)
     assert_next_to(z, lambda: +mpmath.pi, n)
 
 
-@pytest.mark.parametrize("n", [N, WORDS - 1])
+@pytest.mark.parametrize("n", [N, fixed_point.WORDS - 1])
 @pytest.mark.parametrize("x", [0.26, 0.5, 0.7071, 1.0, 1.4141, 3.9])
 def test_logarithm(x, n):
-    z, y = number(), number()
+    z, y = fixed_point.number(), fixed_point.number()
     fixed_point.set_double(y, n, x)
     for exponent in (0, 1, -1, -2100):
         fixed_point.log(z, y, exponent, n)
@@ -199,10 +191,10 @@ def test_logarithm(x, n):
         )
 
 
-@pytest.mark.parametrize("n", [N, WORDS - 1])
+@pytest.mark.parametrize("n", [N, fixed_point.WORDS - 1])
 @pytest.mark.parametrize("x", [2.0**-60, 0.3465, 0.35, 1.0, 700.25])
 def test_exponential(x, n):
-    z, y = number(), number()
+    z, y = fixed_point.number(), fixed_point.number()
     for sign in (1, -1):
         fixed_point.set_double(y, n, x)
         if sign < 0:
@@ -213,10 +205,10 @@ def test_exponential(x, n):
         )
 
 
-@pytest.mark.parametrize("n", [N, WORDS - 1])
+@pytest.mark.parametrize("n", [N, fixed_point.WORDS - 1])
 @pytest.mark.parametrize("x", [2.0**-60, 0.1, 0.3, 0.5])
 def test_sinc(x, n):
-    z, y = number(), number()
+    z, y = fixed_point.number(), fixed_point.number()
     fixed_point.set_double(y, n, x)
     fixed_point.sinc(z, y, n)
     assert_next_to(z, lambda: mpmath.sincpi(mpmath.mpf(x)), n)

@@ -12,7 +12,6 @@ WORST = 1.0  # ulp; the largest found is 0.66
 
 
 def ulps(found, exact):
-    """Return the error of a double in ulp of the exact value."""
     return float(abs(mpmath.mpf(found) - exact) / math.ulp(float(exact)))
 
 
