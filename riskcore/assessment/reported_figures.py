@@ -545,7 +545,7 @@ UNTITLED = (2, 2)
 def target_parts(
     figures: Plain, units: str, head: Sequence[tuple[str, str]] = ()
 ) -> Iterator[Part]:
-    """Yield the figures of `UnitRisk.at_targets` as parts of a sheet."""
+    """Yield the figures of `unit_risk.at_targets` as parts of a sheet."""
     counts = [
         *head,
         *(

@@ -194,27 +194,6 @@ class UnitRisk:
         """
         return self._uniques_interval(level)
 
-    def at_targets(
-        self, thresholds: Sequence[float], rate: float | None, unsafe: int | None
-    ) -> dict[str, Any]:
-        """Return the unsafe units at thresholds, and the thresholds for targets."""
-        units = f"{self._unit}s"
-        counts = [
-            {"threshold": float(t), units: self.unsafe_count(t)}
-            for t in thresholds or THRESHOLDS
-        ]
-        figures: dict[str, Any] = {f"unsafe_{units}": counts}
-        targets: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
-        for name, target in targets.items():
-            if target is not None:
-                threshold = self.risk_threshold(**{name: target})
-                figures[f"for_{name}"] = {
-                    name: target,
-                    "threshold": threshold if math.isfinite(threshold) else None,
-                    units: self.unsafe_count(threshold),
-                }
-        return figures
-
     def _risk_interval(self, level: float) -> tuple[float, float]:
         raise NotImplementedError
 
@@ -228,3 +207,28 @@ class UnitRisk:
             f"{self.expected_reidentifications:.6g} expected re-identifications, "
             f"maximum risk {self.max_risk:.6g}{end}>"
         )
+
+
+def at_targets(
+    result: UnitRisk,
+    thresholds: Sequence[float],
+    rate: float | None,
+    unsafe: int | None,
+) -> dict[str, Any]:
+    """Return the unsafe units at thresholds, and the thresholds for targets."""
+    units = f"{result._unit}s"
+    counts = [
+        {"threshold": float(t), units: result.unsafe_count(t)}
+        for t in thresholds or THRESHOLDS
+    ]
+    figures: dict[str, Any] = {f"unsafe_{units}": counts}
+    targets: dict[str, Any] = {"rate": rate, "unsafe": unsafe}
+    for name, target in targets.items():
+        if target is not None:
+            threshold = result.risk_threshold(**{name: target})
+            figures[f"for_{name}"] = {
+                name: target,
+                "threshold": threshold if math.isfinite(threshold) else None,
+                units: result.unsafe_count(threshold),
+            }
+    return figures

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.assess_settings import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.beside import FEW_SAMPLED, MANY_UNIQUES
 from riskcore.assessment.cell_risk import UNIQUE_COLUMN, Risks
-from riskcore.assessment.unit_risk import UnitRisk
+from riskcore.assessment.unit_risk import UnitRisk, at_targets
 from riskcore.assessment.wave_choices import (
     WaveRisks,
     refuse_too_many,
@@ -338,7 +338,7 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             "reidentification_rate": self.reidentification_rate,
             "expected_reidentifications": self.expected_reidentifications,
             "max_risk": self.max_risk,
-            **self.at_targets(thresholds, rate, unsafe),
+            **at_targets(self, thresholds, rate, unsafe),
         }
         if self.by_model is not None:
             return figures | self._model_figures(self.by_model)

@@ -10,7 +10,7 @@ from typing import Any
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.reported_figures import Row, code, table, text_of
-from riskcore.assessment.unit_risk import THRESHOLDS
+from riskcore.assessment.unit_risk import THRESHOLDS, at_targets
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
 from riskcore.data.columns import Records, weights
 from riskcore.data.source import Source
@@ -36,7 +36,7 @@ def summary(
     figures["weights"] = None if weights is None else weights.to_dict()
     figures["sampling_fraction"] = assessment.sampling_fraction
     figures["weight_remarks"] = remarks_of(assessment)
-    figures |= assessment.at_targets(thresholds, rate, unsafe)
+    figures |= at_targets(assessment, thresholds, rate, unsafe)
     if households is not None:
         figures["households"] = {
             **households,
