@@ -376,12 +376,6 @@ def test_options_are_called_as_they_are_typed(refused, folder, line, message):
     assert message in refused(line)
 
 
-def test_a_seed_that_is_a_file(refused):
-    said = refused("protect --shuffle survey.csv --keys age")
-    assert "'survey.csv' is not a whole number" in said
-    assert "--shuffle -- survey.csv" in said
-
-
 @pytest.mark.usefixtures("no_work", "no_libraries")
 @pytest.mark.parametrize(
     ("line", "message"),
