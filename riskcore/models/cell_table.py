@@ -745,9 +745,23 @@ class CellTable:
         ValueError
             If the keys differ.
         """
-        least, most = self.range_in(other, np.arange(len(other)))
-        whole = np.logical_and.reduce([column != ANY for column in self.codes])
-        return np.where(whole & (least <= most), least, -1)
+        columns = self._columns_of(other)
+        places = np.full(len(self), -1)
+        whole = np.logical_and.reduce([column >= 0 for column in columns])
+        if not whole.any():
+            return places
+        there = np.flatnonzero(
+            np.logical_and.reduce([codes >= 0 for codes in other.codes])
+        )
+        both = [
+            np.concatenate([theirs[there], mine[whole]]).astype(np.uint32)
+            for theirs, mine in zip(other.codes, columns, strict=True)
+        ]
+        cell = count(both, other.levels).inverse
+        place = np.full(int(cell.max()) + 1, -1)
+        place[cell[: len(there)]] = there
+        places[whole] = place[cell[len(there) :]]
+        return places
 
     def _columns_of(self, other: CellTable) -> tuple[Ints, ...]:
         """Return the codes of another table for the same values."""
