@@ -172,7 +172,6 @@ REFUSED = {
     "protect: related of no key": ([*SAFE, "--related", "AGE=SEX"], "AGE"),
     "protect: related to nothing": ([*SAFE, "--related", "REG=NO"], "NO"),
     "protect: related to itself": ([*SAFE, "--related", "REG"], "REG"),
-    "protect: shuffle": ([*SAFE, "--shuffle", "x"], "--shuffle"),
     "protect: drop no column": ([*SAFE, "--drop", "NO"], "NO"),
     "protect: suppression": ([*SAFE, "--suppression", "all"], "'all'"),
     "protect: method": ([*SAFE, "--method", "x"], "'x'"),
