@@ -72,10 +72,6 @@ class Protected(ProtectedRecords[DataT_co]):
     secret : str or None
         With ``ties="secret"`` or random treatments, their random bits; the private
         record keeps them.
-    treated : Treated or None
-        The treated columns before and after.
-    numbers : mapping of column name to float64 ndarray, each shape (n,)
-        The original weights, and columns with the role "numeric".
 
     Examples
     --------
