@@ -1,6 +1,9 @@
 """What a test may need and a machine may lack: the only reasons to skip a test.
 
 What ``pip install ".[test]"`` brings is not among them: without it tests fail.
+`.ci/run` installs the browser, R, qemu with the compiler for arm64, SQLite and Rust. It
+cannot have a JDK of Java 22 (Debian has 17), SDV 2 (it brings PyTorch), and what is not
+ours to hand out: mu-Argus's demonstration data and a copy of sdcMicro.
 """
 
 import importlib.util

@@ -188,8 +188,8 @@ BELOW_THE_APP = {"common", "report", "app"}
 
 
 def public_names():
-    stub = ast.parse((ROOT / "__init__.pyi").read_text())
-    return {name for name, _ in imports(stub)}
+    interface = ast.parse((ROOT / "__init__.pyi").read_text())
+    return {name for name, _ in imports(interface)}
 
 
 def test_the_app_uses_public_verbs():

@@ -76,6 +76,7 @@ class Protected(ProtectedRecords[DataT_co]):
     Examples
     --------
     >>> import tempfile, riskcore
+    >>> from dataclasses import replace
     >>> data = {"sex": list("ffmff"), "age": list("11222"), "w": [30.0] * 5}
     >>> result = riskcore.protect(data, ["sex", "age"], "w", threshold=0.05)
     >>> result
@@ -205,7 +206,6 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Protected
-
         """
         protected = replace(self, settings=settings)
         _ = protected.numbers  # refuses columns that are not numbers
@@ -222,7 +222,6 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Verdict
-
         """
         return verdict_of(self, (examined or Examination()).under(self.settings))
 
@@ -240,7 +239,6 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Examination
-
         """
         return writing.preview(self, steps or silent, **options)
 
@@ -294,7 +292,6 @@ class Protected(ProtectedRecords[DataT_co]):
         ------
         KeyError, TypeError, ValueError
             As `riskcore.compare`.
-
         """
         return comparison_of(
             self,
@@ -325,7 +322,6 @@ class Protected(ProtectedRecords[DataT_co]):
         Returns
         -------
         Comparison
-
         """
         return studies_of(self, comparison, models=models, tables=tables)
 
@@ -455,7 +451,6 @@ class Protected(ProtectedRecords[DataT_co]):
         ------
         TypeError
             If the name of a column is not text.
-
         """
         return reports().summary_of(self)
 
@@ -497,7 +492,6 @@ class Protected(ProtectedRecords[DataT_co]):
         See Also
         --------
         public_report : the report for publication.
-
         """
         reports().report_of(
             self, path, title=title, overwrite=overwrite, progress=progress
@@ -534,7 +528,6 @@ class Protected(ProtectedRecords[DataT_co]):
         ------
         ImportError, OSError
             As `report`.
-
         """
         reports().public_report_of(
             self, path, title=title, drop=drop, overwrite=overwrite

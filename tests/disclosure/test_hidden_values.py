@@ -213,7 +213,7 @@ PARTS = {
     "missing in one region": lambda region, rng: (
         np.where(region == 4, np.nan, rng.normal(size=N)), region == 4,
     ),
-    "right but for a few": some_exceptions,
+    "right with a few exceptions": some_exceptions,
 }  # fmt: skip
 
 

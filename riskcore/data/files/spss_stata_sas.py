@@ -88,6 +88,9 @@ class LabelledFile(ArrowFormat):
     date_format: ClassVar[str]
     time_format: ClassVar[str]
     whole_format: ClassVar[str]
+    name_pattern: ClassVar[re.Pattern[str]]  # of a column; then what it is in words
+    names_are: ClassVar[str]
+    most_bytes_of_name: ClassVar[int]
     epoch: ClassVar[int]  # first day of the program's calendar, from 1970-01-01
     ticks: ClassVar[int]  # units of its times in a second
     day: ClassVar[int]  # units of its dates in a day
@@ -347,7 +350,15 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
-        """Refuse column names that such a file cannot have."""
+        """Refuse names that such a file cannot have; its ``own`` are taken."""
+        for name in () if own else names:
+            size = len(name.encode())
+            if not cls.name_pattern.fullmatch(name) or size > cls.most_bytes_of_name:
+                raise ValueError(
+                    f"{path}: column {name!r}: a name in {cls.title} is "
+                    f"{cls.names_are} at most, not a reserved word; rename it, or "
+                    "write .parquet"
+                )
 
     @classmethod
     def convert(cls, column: Any) -> tuple[Any, str | None]:
@@ -535,12 +546,8 @@ def _word(form: str) -> str:
     return match[0].upper() if match else ""
 
 
-_SPSS_LONGEST_TEXT, _SPSS_LONGEST_NAME = 32_767, 64
+_SPSS_LONGEST_TEXT = 32_767
 _SPSS_LONGEST_LABEL, _SPSS_LONGEST_VALUE_LABEL = 256, 120
-_SPSS_NAME = re.compile(r"[^\W\d_][\w.$#@]*")
-_SPSS_RESERVED = frozenset(
-    ("ALL", "AND", "BY", "EQ", "GE", "GT", "LE", "LT", "NE", "NOT", "OR", "TO", "WITH")
-)
 _SPSS_TIME = 92, b"01 Jan 7000:00:00"  # the place of date and time in the header
 
 
@@ -559,6 +566,11 @@ class SpssFile(LabelledFile):
     )
     times = frozenset(["DATETIME", "YMDHMS"])
     date_format, time_format, whole_format = "DATE11", "DATETIME23.2", "F8.0"
+    name_pattern = re.compile(
+        r"(?!(ALL|AND|BY|EQ|GE|GT|LE|LT|NE|NOT|OR|TO|WITH)$)[^\W\d_][\w.$#@]*", re.I
+    )
+    names_are = "a letter and then letters, digits and any of . _ $ # @, of 64 bytes"
+    most_bytes_of_name = 64
     # The least double is SPSS's own missing value, the next its LOWEST.
     largest = float.fromhex("0x1.ffffffffffffdp+1023")
 
@@ -583,19 +595,7 @@ class SpssFile(LabelledFile):
                     f"{path}: columns {other!r} and {name!r} differ only in case, "
                     "which SPSS ignores; rename one, or write .parquet"
                 )
-            if own:
-                continue
-            if (
-                not _SPSS_NAME.fullmatch(name)
-                or len(name.encode()) > _SPSS_LONGEST_NAME
-                or name.upper() in _SPSS_RESERVED
-            ):
-                raise ValueError(
-                    f"{path}: column {name!r}: a name in SPSS is a letter and then "
-                    "letters, digits and any of . _ $ # @, of "
-                    f"{_SPSS_LONGEST_NAME} bytes at most, not a reserved word; rename "
-                    "it, or write .parquet"
-                )
+        super().check_names(path, names, own=own)
 
     @classmethod
     def check_text(cls, text: str) -> None:
@@ -660,12 +660,7 @@ def _cut(labels: Mapping[Any, str], longest: int) -> dict[Any, str]:
     }
 
 
-_STATA_LONGEST_NAME, _STATA_LONGEST_LABEL = 32, 80
-_STATA_NAME = re.compile(r"[^\W\d]\w*")
-_STATA_RESERVED = frozenset((
-    "_all", "_b", "byte", "_coef", "_cons", "double", "float", "if", "in", "int",
-    "long", "_n", "_N", "_pi", "_pred", "_rc", "_skip", "strL", "using", "with",
-))  # fmt: skip
+_STATA_LONGEST_LABEL = 80
 _STATA_LABELLED = 2_147_483_620  # the largest whole number that may have a label
 _STATA_TIME = b"01 Jan 1970 00:00"
 
@@ -683,29 +678,18 @@ class StataFile(LabelledFile):
     dates = frozenset(("%td", "%d"))
     times = frozenset(("%tc",))
     date_format, time_format, whole_format = "%td", "%tc", "%12.0g"
+    name_pattern = re.compile(
+        r"(?!(_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|"
+        r"_skip|strL|str\d+|using|with)$)[^\W\d]\w{0,31}"
+    )
+    names_are = "a letter or _ and then letters, digits and _, of 32 characters"
+    most_bytes_of_name = 128
     # Larger numbers are missing values: 2^1023 is ".".
     largest = float.fromhex("0x1.fffffffffffffp+1022")
 
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file."""
         return count_stata(self.path)
-
-    @classmethod
-    def check_names(cls, path: Path, names: list[str], *, own: bool) -> None:
-        """Refuse names that are invalid in Stata."""
-        for name in () if own else names:
-            if (
-                not _STATA_NAME.fullmatch(name)
-                or len(name) > _STATA_LONGEST_NAME
-                or name in _STATA_RESERVED
-                or re.fullmatch(r"str\d+", name)
-            ):
-                raise ValueError(
-                    f"{path}: column {name!r}: a name in Stata is a letter or _ and "
-                    "then letters, digits and _, of "
-                    f"{_STATA_LONGEST_NAME} characters at most, not a reserved word; "
-                    "rename it, or write .parquet"
-                )
 
     @classmethod
     def describe(

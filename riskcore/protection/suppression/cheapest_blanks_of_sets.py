@@ -33,7 +33,7 @@ from riskcore.protection.suppression.cheapest_blanks import (
 # All keys are a mask of 64 bits, and one set has at most 2**10 margins.
 MOST_KEYS = 63
 MOST_IN_SET = 10
-# The choices tried for one kind of record; then the best found is taken.
+# The choices tried for one kind of record; then the best so far is taken.
 _NODES = 20_000
 # Report progress after this many sets of keys.
 _SAID = 20
@@ -290,7 +290,8 @@ class Choice:
 
         The set with the fewest free keys is hit by each of them in turn; what has been
         tried is left out of later branches. A branch ends where sets without a common
-        key cost more than the best keys.
+        key cost more than the best keys. After `_NODES` choices the best so far is
+        taken: it hits all sets, but a smaller one may exist.
         """
         needed = _without_larger(sets)
         best = {self._greedy(needed)}
