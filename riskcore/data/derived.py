@@ -24,6 +24,7 @@ from riskcore.data.columns import (
     code_keys,
     household_codes,
 )
+from riskcore.data.determined_kernels import compare_alike
 
 Kind: TypeAlias = Literal["equal", "square", "function", "household count"]
 Codes = NDArray[np.int64]
@@ -219,15 +220,20 @@ class _Search:
     def __init__(self, columns: list[_Column], firsts: Codes | None) -> None:
         self.columns, self.firsts = columns, firsts
         n = len(columns[0].codes) if columns else 0
-        self.sample = np.unique(np.linspace(0, n - 1, min(n, _FIRST)).astype(np.int64))
+        rows = np.arange(n) if firsts is None else firsts
+        places = np.linspace(0, len(rows) - 1, min(len(rows), _FIRST))
+        self.sample = rows[np.unique(places.astype(np.int64))]
+        self.all_compared = len(self.sample) == len(rows)
         self.small = [column.codes[self.sample] for column in columns]
         self.ranked = [_ranked(column) for column in self.small]
+        self.codes = np.array(self.ranked, np.int32)
+        self.logs = np.log(np.maximum(np.arange(len(self.sample) + 1), 1))
 
     def single(self) -> list[Derived]:
         """Return the columns that one other determines."""
         relations: list[Derived] = []
         numbers = range(len(self.columns))
-        by = {(i, j) for i in numbers for j in numbers if i != j and self.one(i, j)}
+        by = {(i, j) for i in numbers for j in self._perhaps(i) if self.one(i, j)}
         copies = {j for i, j in by if i < j and (j, i) in by}
         for i, j in sorted(by):
             x, y = self.columns[i], self.columns[j]
@@ -241,6 +247,20 @@ class _Search:
                 x, y, kind = y, x, "square"
             relations.append(Derived(y.name, (x.name,), kind))
         return relations
+
+    def _perhaps(self, i: int) -> list[int]:
+        """Return the columns that i may determine, by the records looked at first."""
+        column = self.ranked[i]
+        order = np.argsort(column, kind="stable")[np.count_nonzero(column < 0) :]
+        n = len(column)
+        told = np.empty(len(self.columns))
+        compare_alike(
+            self.codes, order, column[order], len(order), n, len(told),
+            self.logs, np.zeros(n, np.int64), told,
+        )  # fmt: skip
+        told[i] = -1.0
+        least = -math.log(CHANCE) * (1 - 1e-9) if self.all_compared else 0.0
+        return np.flatnonzero(told >= least).tolist()
 
     def one(self, i: int, j: int) -> bool:
         """Return whether column i determines column j, not by chance."""
