@@ -260,12 +260,16 @@ def describe(
     roles_by_column = roles_of(names, weight, household, roles or {})
     source.check(roles_by_column)
     say("looking at the columns")
-    profiles = profiles_of(source, source.names, household)
+    profiles = profiles_of(source, source.names, household, say)
+    say("comparing the columns with each other")
     return described(profiles, roles_by_column, _derived(source, household))
 
 
 def profiles_of(
-    source: Source, names: Iterable[Hashable], household: Hashable | None
+    source: Source,
+    names: Iterable[Hashable],
+    household: Hashable | None,
+    say: Lines = silent,
 ) -> list[ColumnProfile]:
     """Return the profiles of some columns of a source."""
     if source.engine is not None:
@@ -279,6 +283,7 @@ def profiles_of(
         codes,
         decimal=source.reading.decimal,
         labels=source.labels,
+        say=say,
     )
 
 

@@ -7,36 +7,53 @@ from typing import Any
 from riskcore.core.compiled.jit import kernel, native
 
 
-@native("int32*, int64*, int64*, int64, int64, int64, float64*, int64*, float64*")
+@native(
+    "int32*, int64, int64, int64*, int64, int64*, int64*, int32*, int64, float64*, "
+    "int64*, float64*"
+)
 def compare_alike(
     codes: Any,
+    columns: int,
+    n: int,
+    rare: Any,
+    few: int,
+    alike: Any,
     order: Any,
     group: Any,
     ordered: int,
-    n: int,
-    columns: int,
     logs: Any,
     count: Any,
     told: Any,
 ) -> None:
     """Compare the records of each group in all columns, until two differ.
 
-    ``codes``, (columns, n), are below 0 where missing; ``order`` lists records by
-    ``group``; ``logs`` are those of 0 (unused) to n; ``count`` is zero, (n,). ``told``
-    becomes -1 for a column with a difference, or else minus the log of the chance that
-    there is none, see `derived.log_chance`.
+    ``codes``, (columns, n), are below 0 where missing; ``rare``, (columns, few), lists
+    records to look at first, and ``alike`` another record of the group of each, or -1;
+    ``order`` lists records by ``group``; ``logs`` are those of 0 (unused) to n;
+    ``count``, one for each code, is zero. ``told`` becomes -1 for a column with a
+    difference, or else minus the log of the chance that there is none, see
+    `derived.log_chance`.
     """
     for j in range(columns):
         first = j * n
         last, seen, values = -1, -1, 0
-        for k in range(ordered):
-            code = codes[first + order[k]]
-            if code >= 0:
-                if group[k] == last and code != seen:
+        for k in range(few):
+            record = rare[j * few + k]
+            other = alike[record]
+            if other >= 0:
+                code, code_of_other = codes[first + record], codes[first + other]
+                if code >= 0 and code_of_other >= 0 and code != code_of_other:
                     values = -1
                     break
-                last, seen = group[k], code
-                values += 1
+        if values == 0:
+            for k in range(ordered):
+                code = codes[first + order[k]]
+                if code >= 0:
+                    if group[k] == last and code != seen:
+                        values = -1
+                        break
+                    last, seen = group[k], code
+                    values += 1
         told[j] = -1.0
         if values >= 0:
             told[j] = _surprise(
