@@ -6,9 +6,10 @@ or blanked data themselves would give the same, to the last label.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.files.labels import look_alike
 from riskcore.data.sample_design import SampleDesign
 
 Mask = NDArray[np.bool_]
@@ -266,7 +268,7 @@ def doubtful_codes(
         alike = _alike(text)
         if alike:
             pairs = ", ".join(
-                " and ".join(map(repr, labels)) for labels in alike[:_SHOWN]
+                " and ".join(map(_shown(labels), labels)) for labels in alike[:_SHOWN]
             )
             more = len(alike) - _SHOWN
             lines.append(
@@ -275,6 +277,12 @@ def doubtful_codes(
                 "or clean the file"
             )
     return lines
+
+
+def _shown(labels: list[str]) -> Callable[[str], str]:
+    """Return how labels are shown: by ASCII alone if the same letters would be seen."""
+    seen = {normalize("NFC", repr(label)) for label in labels}
+    return repr if len(seen) == len(labels) else ascii
 
 
 def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
@@ -296,11 +304,8 @@ def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str
 
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:
-    """Return groups of labels that differ in outer blanks and leading zeros alone."""
+    """Return groups of labels that a reader takes for the same."""
     groups: dict[str, list[str]] = {}
     for label in labels:
-        core = label.strip()
-        if core.isdecimal():
-            core = core.lstrip("0") or "0"
-        groups.setdefault(core, []).append(label)
+        groups.setdefault(look_alike(label), []).append(label)
     return [sorted(group) for group in groups.values() if len(group) > 1]

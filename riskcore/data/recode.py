@@ -13,11 +13,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +31,15 @@ from riskcore.data.columns import (
     Records,
     code_column,
     plain_value,
-    with_columns,
 )
-from riskcore.data.files.labels import code_text
+from riskcore.data.files.labels import (
+    code_number,
+    code_text,
+    look_alike,
+    written_number,
+)
 from riskcore.data.files.reading import is_number
-from riskcore.data.frame_types import DataT
 from riskcore.data.tails import Tail, nearest_multiple
-
-if TYPE_CHECKING:
-    import narwhals as nw
-    from narwhals.typing import IntoDataFrameT
 
 Array = NDArray[Any]
 Code: TypeAlias = str | int | float
@@ -136,6 +135,14 @@ class Rule:
             code < self.high or (code == self.high and self.bounds[1] == "]")
         )
 
+    def of_written_numbers(self) -> Rule:
+        """Return a rule of text whose ends are compared with numbers: 90.0 as 90."""
+        low, high = (
+            written_number(end) if isinstance(end, str) else end
+            for end in (self.low, self.high)
+        )
+        return replace(self, low=low, high=high)
+
     def __str__(self) -> str:
         line = "" if self.line is None else f"line {self.line}: "
         return f"{line}{self.interval} -> {self.to!r}"
@@ -183,6 +190,8 @@ class Recoding:
         Name of the file with the labels of the new codes, from the ``.grc`` file.
     source : str or None
         Name of the file that the recoding was read from.
+    rest : str, int, float or None
+        The new code of all codes that no rule fits, in place of ``others``.
 
     Raises
     ------
@@ -213,14 +222,16 @@ class Recoding:
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
     source: str | None = None
+    rest: Code | None = None
 
     def __post_init__(self) -> None:
         if self.others not in ("keep", "missing", "refuse"):
             raise ValueError(
                 f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
             )
-        if self.missing is not None:
-            _check_code(self.missing)
+        for code in (self.missing, self.rest):
+            if code is not None:
+                _check_code(code)
         if self.drop < 0 or int(self.drop) != self.drop:
             raise ValueError(f"drop={self.drop!r}: need a whole number of at least 1")
         _check_code(self.base)
@@ -231,7 +242,7 @@ class Recoding:
             raise ValueError(
                 "rules, truncation and rounding do not go together: give one"
             )
-        if not any(kinds) and self.missing is None:
+        if not any(kinds) and self.missing is None and self.rest is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
@@ -372,8 +383,9 @@ class Recoding:
         --------
         >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
         (84, '85+', '85+')
+        >>> import riskcore
         >>> income = Recoding.top_bottom(top="75%")
-        >>> recode({"income": [10, 20, 30, 900]}, {"income": income})
+        >>> riskcore.recode({"income": [10, 20, 30, 900]}, {"income": income})
         {'income': [10, 20, 30, 30]}
         """
         bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
@@ -628,6 +640,8 @@ class Recoding:
             if not rules:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
+            if of_text and codes and not isinstance(codes[0], str):
+                rules = [(i, rule.of_written_numbers()) for i, rule in rules]
             if self.padded and of_text:
                 keys, rules = _padded(keys, rules)
             singles: dict[Any, list[int]] = {}
@@ -640,18 +654,28 @@ class Recoding:
                 positions += [i for i, rule in ranges if rule.covers(key)]
         return rules_by_code
 
+    @property
+    def as_written(self) -> bool:
+        """Whether the codes of the rules are written in words or in a file.
+
+        There all codes are text: they also fit, and become, numbers as written.
+        """
+        return self.padded or self.source is not None
+
     def _text(self, code: Any) -> str:
         """Return the text of a code to which rules written in text are compared."""
-        if self.padded:
-            return code_text(code).strip(" ")
         if isinstance(code, str):
-            return code
+            return code.strip(" ") if self.padded else code
+        if self.as_written:
+            return written_number(code)
         raise TypeError(f"the rules are for text, but code {code!r} is a number")
 
     def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
         """Return the new codes of those that no rule fits."""
+        if self.rest is not None:
+            return dict.fromkeys(codes, self.rest)
         if self.others == "refuse" and codes:
-            raise ValueError(f"no rule for {_some(codes)}")
+            raise ValueError(f"no rule for {_some(codes)}{self._lacking(codes[0])}")
         absent = [code for code in codes if code_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
@@ -659,6 +683,18 @@ class Recoding:
                 "give it a rule"
             )
         return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
+
+    def _lacking(self, code: Any) -> str:
+        """Return what to do about a code that a hierarchy's file does not have."""
+        if self.source is None:
+            return ""
+        like = [r.low for r in self.rules if look_alike(r.low) == look_alike(code)]
+        if like:
+            return f": {self.source} has {like[0]!r}; write the code there as here"
+        return (
+            f"; add a line to {self.source}, with the code and its group on each "
+            f"level: {code_text(code)};GROUP"
+        )
 
     def __str__(self) -> str:
         lines = [str(rule) for rule in self.rules]
@@ -673,62 +709,9 @@ class Recoding:
             lines.append(f"missing -> {self.missing!r}")
         if self.rules and self.others != "keep":
             lines.append(f"others: {self.others}")
+        if self.rest is not None:
+            lines.append(f"others -> {self.rest!r}")
         return "\n".join(lines)
-
-
-@overload
-def recode(
-    data: nw.DataFrame[IntoDataFrameT], recodings: Mapping[Any, Recoding]
-) -> IntoDataFrameT: ...
-@overload
-def recode(
-    data: MutableMapping[Any, Any], recodings: Mapping[Any, Recoding]
-) -> dict[Hashable, Any]: ...
-@overload
-def recode(data: DataT, recodings: Mapping[Any, Recoding]) -> DataT: ...
-def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
-    """Recode variables of a file, each from its original codes.
-
-    Parameters
-    ----------
-    data : frame or mapping
-        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
-        narwhals frame, or a mapping of column names to arrays.
-    recodings : mapping of column names to Recoding
-
-    Returns
-    -------
-    frame or dict
-        The data with these columns replaced: a frame of the same type, or a dict with
-        columns of the same types. Text stays text, whatever the new codes; numbers
-        stay numbers if all new codes are numbers, otherwise all become text. Decimal
-        numbers stay decimal. Categories become text. NumPy text and integers are masked
-        if values are missing; floats stay floats.
-
-    Warns
-    -----
-    DoubtfulRules
-        If rules fit no code of the data, unless other codes are refused, or several
-        fit one; the message counts them.
-
-    Raises
-    ------
-    KeyError
-        If a variable is not a column.
-    TypeError
-        If the data are not a table, a rule is not a `Recoding`, or the codes of a
-        variable are neither text nor numbers, or not of the kind its rules need.
-    ValueError
-        As `Recoding.apply`, naming the variable; if there are no records, or no type
-        holds all numbers of a variable without changing one.
-
-    Examples
-    --------
-    >>> data = {"age": [31, 47, None, 93], "sex": ["f", "m", "f", "m"]}
-    >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
-    {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
-    """
-    return with_columns(data, recoded_columns(data, recodings))
 
 
 def recoded_columns(
@@ -737,13 +720,6 @@ def recoded_columns(
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
     """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
-    container: Any = recodings
-    if not isinstance(container, Mapping):
-        shown = arguments.shown(container)
-        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
-    for name, recoding in recodings.items():
-        if not isinstance(recoding, Recoding):
-            raise TypeError(f"variable {name!r}: {recoding!r} is not a Recoding")
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -769,10 +745,20 @@ def _recoded(
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
+        if recoding.as_written and column.labels.dtype.kind in "iufO":
+            codes = _as_numbers(codes, column.labels)
         table = _of_one_type(codes, column.labels)
         return column_like(records, name, table, column, container)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
+
+
+def _as_numbers(codes: list[Any], labels: Array) -> list[Any]:
+    """Return new codes of a column of numbers as numbers, if text writes such."""
+    if any(isinstance(label, str) for label in labels):
+        return codes
+    numbers = [code_number(code) if isinstance(code, str) else code for code in codes]
+    return codes if numbers.count(None) > codes.count(None) else numbers
 
 
 def column_like(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
+from riskcore.data.files.labels import code_number
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -23,6 +24,11 @@ def is_rule(text: str) -> bool:
     """
     kind, colon, _ = text.partition(":")
     return bool(colon) and kind in _MAKERS
+
+
+def is_end(rule: str) -> bool:
+    """Return whether a rule is top or bottom coding, which go together."""
+    return rule.startswith(("top:", "bottom:"))
 
 
 def recoding_of(
@@ -91,25 +97,47 @@ def _intervals(text: str, closed: Any) -> Recoding:
 
     breaks, equals, labels = text.partition("=")
     numbers = [_plain_number(point) for point in breaks.split(",")]
-    names = labels.split(",") if equals else None
+    names = [*map(_code, labels.split(","))] if equals else None
     return Recoding.intervals(numbers, names, closed=closed)
 
 
-def _end(text: str, side: str) -> Recoding:
+def _ends(text: str) -> Recoding:
+    """Read top:BOUND=CODE or bottom:BOUND=CODE, or both with a comma between them."""
     from riskcore.data.recode import Recoding
 
-    bound, equals, label = text.partition("=")
-    quantile = bound.endswith("%")
-    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
-    if equals:
-        chosen[f"{side}_label"] = label
+    chosen: dict[str, Any] = {}
+    for part in re.split(",(?=top:|bottom:)", text):
+        side, _, words = part.partition(":")
+        if side in chosen:
+            raise ValueError(f"{side}: appears twice")
+        bound, equals, label = words.partition("=")
+        chosen[side] = bound if bound.endswith("%") else _plain_number(bound)
+        if equals:
+            chosen[f"{side}_label"] = _code(label)
     return Recoding.top_bottom(**chosen)
+
+
+def _code(text: str) -> Any:
+    """Return a new code, a number if the text writes one: text stays text anyway."""
+    number = code_number(text)
+    return text if number is None else number
 
 
 def _plain_number(text: str) -> int | float:
     """Read a number; return whole numbers as int, because they become codes."""
     value = number(text)
     return int(value) if value.is_integer() else value
+
+
+def _mapping(text: str) -> Recoding:
+    """Read OLD=NEW,OLD=NEW; as an old code * stands for all others."""
+    from riskcore.data.recode import Recoding, Rule
+
+    codes = _codes(text)
+    rest = codes.pop("*", None)
+    rules = tuple(Rule(new, old, old) for old, new in codes.items())
+    # Padded: codes are compared as they are written, numbers too.
+    return Recoding(rules, rest=rest, padded=True)
 
 
 def _made(words: str, maker: str, read: Callable[[str], Any]) -> Recoding:
@@ -137,13 +165,12 @@ def _codes(text: str) -> dict[str, str]:
 _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "upto": lambda words: _intervals(words, "right"),
     "from": lambda words: _intervals(words, "left"),
-    "top": lambda words: _end(words, "top"),
-    "bottom": lambda words: _end(words, "bottom"),
+    "top": lambda words: _ends(f"top:{words}"),
+    "bottom": lambda words: _ends(f"bottom:{words}"),
     "truncate": lambda words: _made(words, "truncation", whole),
     "round": lambda words: _made(words, "rounding", _plain_number),
     "hierarchy": _level_of,
-    # Padded: codes are compared as they are written, numbers too.
-    "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
+    "map": _mapping,
 }
 # The keywords in a message.
 KINDS = ", ".join(f"{one}:" for one in _MAKERS)

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.data.cells import tabulate
-from riskcore.data.recode import DoubtfulRules, Recoding, Rule, recode, with_bounds
+from riskcore.data.recode import DoubtfulRules, Recoding, Rule, with_bounds
+from riskcore.data.recode_table import recode
 from riskcore.data.tails import nearest_multiple
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]

@@ -8,7 +8,7 @@ from typing import Any
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages.values import code_of
 from riskcore.app.workbench import RefusedError
-from riskcore.data.recoding_words import is_rule
+from riskcore.data.recoding_words import is_end, is_rule
 
 # How a column can be recoded, in the order of the page.
 WAYS = ("cut", "ends", "round", "merge", "truncate", "file", "text")
@@ -34,6 +34,8 @@ def way_of(rule: str) -> str:
     >>> way_of("from:15,30"), way_of("Age.grc")
     ('cut', 'file')
     """
+    if is_end(rule) and "," in rule:
+        return "text"  # both ends
     return _KINDS[rule.partition(":")[0]] if is_rule(rule) else "file"
 
 
@@ -41,7 +43,7 @@ def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
     """Return the fields in which a rule is shown, with numbers as the reader writes."""
     kind, _, words = (rule or "").partition(":")
     fields: dict[str, Any] = {**_EMPTY, "rule": rule or "", "kind": kind}
-    if not rule or not is_rule(rule):
+    if not rule or not is_rule(rule) or way_of(rule) == "text":
         return fields | {"path": rule or ""}
     if kind in ("from", "upto"):
         breaks, _, codes = words.partition("=")
@@ -106,6 +108,8 @@ def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
         new_codes = _split(new_codes, codes.get(form.text("split")))
     new = form.text("new")
     picked = [codes[entry] for entry in form.all("pick") if entry in codes]
+    if "*" in picked:
+        raise RefusedError("'*' stands for all other codes; write a recode file for it")
     if picked and not new:
         raise RefusedError("give the code that the checked categories become")
     for code in picked:
@@ -128,7 +132,8 @@ def merged(words: str) -> dict[str, str]:
 
 def words_of(codes: Mapping[str, str]) -> str | None:
     """Return the rule of new codes by old codes; None if no code changes."""
-    changed = {old: new for old, new in codes.items() if old != new}
+    # Codes that stay are named, too, if all others change.
+    changed = {o: new for o, new in codes.items() if o != new or "*" in codes}
     for code in (*changed, *changed.values()):
         if any(mark in code for mark in ",=") or code != code.strip():
             raise RefusedError(

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
+from riskcore.data.files.reading import is_number
+
+# A number without leading zeros, then zeros behind its point.
+_AS_NUMBER = re.compile(r"0*([0-9]+(?:\.[0-9]*[1-9])?)\.?0*")
+_FRACTION = re.compile(r"[+-]?[0-9]+\.[0-9]+")
 # A code, or the codes from the first to the last.
 Range = tuple[Any, Any]
 
@@ -92,3 +101,51 @@ def code_text(code: Any) -> str:
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     return str(code)
+
+
+def code_number(code: Any) -> Any:
+    """Return the number that a code is or that its text writes, or None.
+
+    >>> [code_number(code) for code in (True, "2", "2.5", "02", "2.0")]
+    [1, 2, 2.5, None, None]
+    """
+    if isinstance(code, bool):
+        return int(code)
+    if not isinstance(code, str):
+        return code if isinstance(code, int | float) else None
+    if not is_number(code):
+        return None
+    number = float(code)
+    whole = int(number) if number.is_integer() else number
+    # "01" is a name, and so is a number that a double does not hold.
+    return whole if code_text(whole) == code else None
+
+
+def look_alike(code: Any) -> str:
+    """Return text that is equal for codes that a reader takes for the same.
+
+    >>> {look_alike(code) for code in ("Nord", " nord", "N\u200bord\u00a0")}
+    {'nord'}
+    >>> [look_alike(code) for code in ("34", "034", "34.0", "34.5")]
+    ['34', '34', '34', '34.5']
+    """
+    text = code_text(code).casefold()
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text).casefold()
+        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    text = " ".join(text.split())
+    number = _AS_NUMBER.fullmatch(text)
+    return text if number is None else number[1]
+
+
+def written_number(code: Any) -> str:
+    """Return a number as people write it, of 32 bits as well; text as it is.
+
+    >>> written_number(np.float32(85.1).item()), written_number("90.0")
+    ('85.1', '90')
+    """
+    text = code_text(code)
+    if isinstance(code, float) and "." in text and np.float32(code) == code:
+        text = str(np.float32(code))
+    fraction = _FRACTION.fullmatch(text)
+    return text if fraction is None else text.rstrip("0").rstrip(".")

@@ -28,7 +28,7 @@ from riskcore.common.settings import (
     pair,
     table,
 )
-from riskcore.data.recoding_words import is_rule
+from riskcore.data.recoding_words import is_end, is_rule
 from riskcore.protection.settings.shapes import refuse_faults
 
 COSTS = ("fewest", "equal", "entropy")
@@ -60,6 +60,7 @@ _OF_RECODING: Mapping[str, Shape] = {
     "missing_codes": NAMES,
     "codelist": _NAME,
     "source": _NAME,
+    "rest": _CODE,
 }
 _OF_RULE: Mapping[str, Shape] = {
     "to": _CODE,
@@ -101,6 +102,19 @@ class Recodings(ByColumn):
     form = table(TEXT, "a table of rules by column")
     recorded_form = table(_OBJECT, "an object of recodings")
     names_files = True
+
+    def gathered(self, option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the rules by column; top and bottom coding of one are one rule."""
+        rules: dict[str, Any] = {}
+        for name, rule in pairs:
+            ends = (str(rules.get(name, rule)), str(rule))
+            if name in rules and not all(map(is_end, ends)):
+                raise ValueError(
+                    f"{option}: {name!r} appears twice; only top: and bottom: go "
+                    "together, as top:60,bottom:30"
+                )
+            rules[name] = f"{rules[name]},{rule}" if name in rules else rule
+        return rules
 
     def refuse_wrong(self, name: str, value: Any) -> None:
         """Refuse what cannot be a rule."""
