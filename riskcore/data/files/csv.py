@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,7 @@ from riskcore.data.files.base_format import (
 )
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
+from riskcore.data.files.encodings import encoding_hint
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DELIMITERS, Reading, warn_of_open_end
 
@@ -43,6 +45,12 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+
+
+# Excel's first line that states the delimiter; it may fill it up to all columns.
+_SEPARATOR = re.compile(
+    r'"?sep=([!#-/:-@\[-`{-~ \t])"?\1*[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE
+)
 
 
 class LineBreaksInFields(UserWarning):
@@ -80,9 +88,13 @@ class CsvFile(ArrowFormat):
         self.utf8 = codecs.lookup(reading.encoding).name in ("utf-8", "utf-8-sig")
         self.encoding = reading.encoding
         self._refuse_mark()
+        self.above = ""  # a line above the names that states the delimiter
         try:
             with self.open_text() as file:
                 line = file.readline(_LONGEST_HEADER)
+                stated = _SEPARATOR.fullmatch(line)
+                if stated:
+                    self.above, line = line, file.readline(_LONGEST_HEADER)
         except BAD_GZIP:
             raise self.bad_gzip() from None
         except UnicodeError:
@@ -93,7 +105,7 @@ class CsvFile(ArrowFormat):
         if "\0" in line:
             raise ValueError(
                 f"{path}: zero bytes in the first line: not a text file, or one in "
-                "UTF-16 or UTF-32; if so, give its encoding"
+                f"UTF-16 or UTF-32; if so, give its encoding{self._hint()}"
             )
         if not line.strip():
             raise ValueError(
@@ -106,7 +118,8 @@ class CsvFile(ArrowFormat):
             )
         if not line.endswith(("\n", "\r")):
             raise ValueError(f"{path}: no records, only one line")
-        self.delimiter = reading.delimiter or _sniff(path, line)
+        own = stated[1] if stated else _sniff(path, line)
+        self.delimiter = reading.delimiter or own
 
     def open(self) -> IO[bytes]:
         """Open the file, unpacked if need be."""
@@ -129,6 +142,7 @@ class CsvFile(ArrowFormat):
             # Codecs such as utf-16-le leave the mark.
             if not self.utf8 and file.read(1) != _MARK:
                 file.seek(0)
+            file.read(len(getattr(self, "above", "")))
             yield file
 
     def format(self) -> Format:
@@ -191,12 +205,12 @@ class CsvFile(ArrowFormat):
     ) -> tuple[Any, Scan]:
         """Read the file once; no table if a record does not fit into a block."""
         pyarrow, pyarrow_csv = import_pyarrow(), import_pyarrow("csv")
-        scan = Scan(self.path, len(names), self.delimiter)
+        scan = Scan(self.path, len(names), self.delimiter, self.above)
         try:
             with self.open() as file:
                 report = None if progress is None else self._report(file, progress)
                 encoding = None if self.utf8 else self.encoding
-                stream = ScannedFile(file, encoding, scan, report)
+                stream = ScannedFile(file, encoding, scan, report, self.above)
                 try:
                     reader = pyarrow_csv.open_csv(
                         stream,
@@ -273,13 +287,22 @@ class CsvFile(ArrowFormat):
                     place = offset - pending + error.start
                     raise ValueError(
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
-                        "give its encoding, for example encoding='cp1252'"
+                        f"give its encoding{self._hint(place)}"
                     ) from None
                 except UnicodeError as error:  # without a byte to blame
                     raise ValueError(
                         f"{self.path}: not {self.encoding}: {error}; give its encoding"
                     ) from None
                 offset += len(chunk)
+
+    def _hint(self, place: int = 0) -> str:
+        """Return the encodings that the bytes near a place look like, for a message."""
+        begin = max(place - _PART, 0)
+        with self.open() as file:
+            file.seek(begin)
+            if begin:
+                file.readline()
+            return encoding_hint(file.read(2 * _PART))
 
     @classmethod
     def streams(cls, schema: Any) -> bool:
@@ -305,8 +328,10 @@ class ScannedFile:
         encoding: str | None,
         scan: Scan,
         report: Callable[[], None] | None = None,
+        above: str = "",
     ) -> None:
         self._file = file
+        self._above = above.encode()
         self._report = report
         self._decoder = encoding and codecs.getincrementaldecoder(encoding)()
         self._scan = scan
@@ -347,7 +372,7 @@ class ScannedFile:
                 text = self._decoder.decode(raw, final=self._ended).encode()
             if not self._begun and text:
                 self._begun = True
-                text = text.removeprefix(codecs.BOM_UTF8)
+                text = text.removeprefix(codecs.BOM_UTF8).removeprefix(self._above)
                 self._scan.feed(text)
                 # Arrow removes one mark: without ours, a second one of the file.
                 return codecs.BOM_UTF8 + text

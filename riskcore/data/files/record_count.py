@@ -295,8 +295,8 @@ def _count_tagged(file: _Bytes) -> int:
     file.seek(places[11] - len("</strls>"))
     file.expect(b"</strls><value_labels>")
     last = b"</value_labels></stata_dta>"
-    file.seek(file.size - len(last))
-    if file.take(len(last)) != last:
+    file.seek(max(file.size - len(last) - 2, 0))
+    if not file.take(file.left).rstrip(b"\r\n").endswith(last):
         file.refuse("it is cut, or other bytes follow its end")
     return int(records)
 

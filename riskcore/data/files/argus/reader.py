@@ -95,6 +95,8 @@ def fields_of(
         if metadata.names_in_front:
             names, characters = _split_names(path, characters, metadata.separator)
             first_line = 2
+        else:
+            _refuse_names(path, characters, metadata)
         split = _Free(path, variables, names, metadata.separator)
     done = 0
     for block, starts, ends in _blocks(path, characters):
@@ -321,6 +323,19 @@ def _split_names(
         raise ValueError(f"{path}: a name appears twice in the first line")
     begin = starts[1] if starts.size > 1 else characters.size
     return names, characters[begin:]
+
+
+def _refuse_names(path: Path, characters: Array, metadata: Metadata) -> None:
+    """Refuse a first line of names that the metadata do not declare."""
+    block, starts, ends = next(_blocks(path, characters))
+    line = decoded(block[starts[0] : ends[0]])
+    fields = {name.strip().casefold() for name in _split(line, str(metadata.separator))}
+    names = {name.casefold() for name in metadata.names}
+    if 2 * len(fields & names) > len(names):
+        raise ValueError(
+            f"{path}: the first line has the names of the variables, not data; add the "
+            f"line <NAMESINFRONT> to {metadata.path}, before the variables"
+        )
 
 
 @dataclass(frozen=True, slots=True)
