@@ -6,7 +6,7 @@ or blanked data themselves would give the same, to the last label.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from unicodedata import normalize
@@ -267,9 +267,7 @@ def doubtful_codes(
             lines.append(_like_missing(column, records))
         alike = _alike(text)
         if alike:
-            pairs = ", ".join(
-                " and ".join(map(_shown(labels), labels)) for labels in alike[:_SHOWN]
-            )
+            pairs = ", ".join(map(_side_by_side, alike[:_SHOWN]))
             more = len(alike) - _SHOWN
             lines.append(
                 f"key {column.name!r}: {pairs}{f', and {more} more' * (more > 0)} "
@@ -279,10 +277,10 @@ def doubtful_codes(
     return lines
 
 
-def _shown(labels: list[str]) -> Callable[[str], str]:
-    """Return how labels are shown: by ASCII alone if the same letters would be seen."""
-    seen = {normalize("NFC", repr(label)) for label in labels}
-    return repr if len(seen) == len(labels) else ascii
+def _side_by_side(labels: list[str]) -> str:
+    """Return labels in a row, by ASCII alone where letters would look the same."""
+    seen = {normalize("NFC", label) for label in labels}
+    return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
 
 
 def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
@@ -305,7 +303,7 @@ def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:
     """Return groups of labels that a reader takes for the same."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[Hashable, list[str]] = {}
     for label in labels:
         groups.setdefault(look_alike(label), []).append(label)
     return [sorted(group) for group in groups.values() if len(group) > 1]

@@ -13,10 +13,11 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -134,14 +135,6 @@ class Rule:
         return self.high is None or bool(
             code < self.high or (code == self.high and self.bounds[1] == "]")
         )
-
-    def of_written_numbers(self) -> Rule:
-        """Return a rule of text whose ends are compared with numbers: 90.0 as 90."""
-        low, high = (
-            written_number(end) if isinstance(end, str) else end
-            for end in (self.low, self.high)
-        )
-        return replace(self, low=low, high=high)
 
     def __str__(self) -> str:
         line = "" if self.line is None else f"line {self.line}: "
@@ -641,9 +634,12 @@ class Recoding:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
             if of_text and codes and not isinstance(codes[0], str):
-                rules = [(i, rule.of_written_numbers()) for i, rule in rules]
+                rules = _with_ends(rules, written_number)
             if self.padded and of_text:
-                keys, rules = _padded(keys, rules)
+                ends = [end for _, rule in rules for end in (rule.low, rule.high)]
+                width = max(len(t) for t in (*keys, *ends) if isinstance(t, str))
+                wide = methodcaller("rjust", width)
+                keys, rules = list(map(wide, keys)), _with_ends(rules, wide)
             singles: dict[Any, list[int]] = {}
             for position, rule in rules:
                 if rule.single:
@@ -675,7 +671,8 @@ class Recoding:
         if self.rest is not None:
             return dict.fromkeys(codes, self.rest)
         if self.others == "refuse" and codes:
-            raise ValueError(f"no rule for {_some(codes)}{self._lacking(codes[0])}")
+            hint = "" if self.source is None else self._lacking(codes[0])
+            raise ValueError(f"no rule for {_some(codes)}{hint}")
         absent = [code for code in codes if code_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
@@ -686,15 +683,11 @@ class Recoding:
 
     def _lacking(self, code: Any) -> str:
         """Return what to do about a code that a hierarchy's file does not have."""
-        if self.source is None:
-            return ""
         like = [r.low for r in self.rules if look_alike(r.low) == look_alike(code)]
         if like:
             return f": {self.source} has {like[0]!r}; write the code there as here"
-        return (
-            f"; add a line to {self.source}, with the code and its group on each "
-            f"level: {code_text(code)};GROUP"
-        )
+        line = f"{code_text(code)};GROUP;..."
+        return f"; add a line to {self.source}, with its group on each level: {line}"
 
     def __str__(self) -> str:
         lines = [str(rule) for rule in self.rules]
@@ -745,7 +738,7 @@ def _recoded(
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
-        if recoding.as_written and column.labels.dtype.kind in "iufO":
+        if recoding.as_written:
             codes = _as_numbers(codes, column.labels)
         table = _of_one_type(codes, column.labels)
         return column_like(records, name, table, column, container)
@@ -755,7 +748,7 @@ def _recoded(
 
 def _as_numbers(codes: list[Any], labels: Array) -> list[Any]:
     """Return new codes of a column of numbers as numbers, if text writes such."""
-    if any(isinstance(label, str) for label in labels):
+    if labels.dtype.kind not in "iufO" or any(isinstance(x, str) for x in labels):
         return codes
     numbers = [code_number(code) if isinstance(code, str) else code for code in codes]
     return codes if numbers.count(None) > codes.count(None) else numbers
@@ -978,18 +971,16 @@ def _number(code: Any) -> Any:
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
-def _padded(
-    keys: list[Any], rules: list[tuple[int, Rule]]
-) -> tuple[list[Any], list[tuple[int, Rule]]]:
-    """Return codes, and rules with their ends, padded on the left to one width."""
-    ends = [end for _, rule in rules for end in (rule.low, rule.high)]
-    width = max(len(text) for text in (*keys, *ends) if isinstance(text, str))
+def _with_ends(
+    rules: Iterable[tuple[int, Rule]], change: Callable[[Any], str]
+) -> list[tuple[int, Rule]]:
+    """Return rules of text whose ends are changed."""
 
-    def wide(code: Any) -> Any:
-        return None if code is None else code.rjust(width)
+    def changed(end: Any) -> str | None:
+        return None if end is None else change(end)
 
-    return [wide(key) for key in keys], [
-        (i, replace(rule, low=wide(rule.low), high=wide(rule.high)))
+    return [
+        (i, replace(rule, low=changed(rule.low), high=changed(rule.high)))
         for i, rule in rules
     ]
 

@@ -6,11 +6,10 @@ from collections.abc import Hashable, Mapping, MutableMapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from riskcore.common import arguments
 from riskcore.data.columns import with_columns
 from riskcore.data.frame_types import DataT
 from riskcore.data.recode import Recoding, recoded_columns
-from riskcore.data.recoding_words import recoding_for
+from riskcore.data.recoding_words import recodings_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -21,13 +20,11 @@ AnyRule: TypeAlias = Recoding | str | PathLike[str]
 
 @overload
 def recode(
-    data: nw.DataFrame[IntoDataFrameT],
-    recodings: Mapping[Any, AnyRule],
+    data: nw.DataFrame[IntoDataFrameT], recodings: Mapping[Any, AnyRule]
 ) -> IntoDataFrameT: ...
 @overload
 def recode(
-    data: MutableMapping[Any, Any],
-    recodings: Mapping[Any, AnyRule],
+    data: MutableMapping[Any, Any], recodings: Mapping[Any, AnyRule]
 ) -> dict[Hashable, Any]: ...
 @overload
 def recode(data: DataT, recodings: Mapping[Any, AnyRule]) -> DataT: ...
@@ -75,15 +72,4 @@ def recode(data: Any, recodings: Mapping[Any, AnyRule]) -> Any:
     >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
     {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
     """
-    container: Any = recodings
-    if not isinstance(container, Mapping):
-        shown = arguments.shown(container)
-        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
-    for name, rule in container.items():
-        if not isinstance(rule, Recoding | str | PathLike):
-            raise TypeError(
-                f"variable {name!r}: {rule!r} is not a Recoding, a rule such as "
-                "'top:85' or the path of a file of rules"
-            )
-    rules = {name: recoding_for(name, rule, None) for name, rule in container.items()}
-    return with_columns(data, recoded_columns(data, rules))
+    return with_columns(data, recoded_columns(data, recodings_of(recodings)))

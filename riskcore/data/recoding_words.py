@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,6 @@ def is_rule(text: str) -> bool:
     """
     kind, colon, _ = text.partition(":")
     return bool(colon) and kind in _MAKERS
-
-
-def is_end(rule: str) -> bool:
-    """Return whether a rule is top or bottom coding, which go together."""
-    return rule.startswith(("top:", "bottom:"))
 
 
 def recoding_of(
@@ -67,6 +62,29 @@ def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
         if isinstance(rule, str) and is_rule(rule):
             raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None
         raise
+
+
+def recodings_of(
+    recodings: Any, variables: Mapping[Any, Variable] | None = None
+) -> dict[Any, Recoding]:
+    """Return recodings by column; those in words and files are read."""
+    from riskcore.common import arguments
+    from riskcore.data.recode import Recoding
+
+    if not isinstance(recodings, Mapping):
+        shown = arguments.shown(recodings)
+        raise TypeError(f"recodings={shown}: need a mapping by column")
+    for name, rule in recodings.items():
+        if not isinstance(rule, str | os.PathLike | Recoding):
+            raise TypeError(
+                f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
+                "nor a rule such as 'top:85' nor the path of a file of rules"
+            )
+    declared = variables or {}
+    return {
+        name: recoding_for(name, rule, declared.get(name))
+        for name, rule in recodings.items()
+    }
 
 
 def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:

@@ -105,7 +105,7 @@ def test_recode_takes_words_and_numbers_stay_numbers(values, words, expected):
 
 @pytest.mark.parametrize("rule", [7, None, {}])
 def test_what_recode_does_not_take(rule):
-    with pytest.raises(TypeError, match=r"'v': .* not a Recoding, a rule such as"):
+    with pytest.raises(TypeError, match=r"'v': .* neither a Recoding nor a rule"):
         riskcore.recode({"v": [1]}, {"v": rule})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages.values import code_of
 from riskcore.app.workbench import RefusedError
-from riskcore.data.recoding_words import is_end, is_rule
+from riskcore.data.recoding_words import is_rule
 
 # How a column can be recoded, in the order of the page.
 WAYS = ("cut", "ends", "round", "merge", "truncate", "file", "text")
@@ -34,9 +34,10 @@ def way_of(rule: str) -> str:
     >>> way_of("from:15,30"), way_of("Age.grc")
     ('cut', 'file')
     """
-    if is_end(rule) and "," in rule:
+    kind, _, words = rule.partition(":")
+    if kind in ("top", "bottom") and ":" in words:
         return "text"  # both ends
-    return _KINDS[rule.partition(":")[0]] if is_rule(rule) else "file"
+    return _KINDS[kind] if is_rule(rule) else "file"
 
 
 def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:

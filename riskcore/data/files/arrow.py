@@ -20,22 +20,16 @@ import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
-from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import (
-    NUMBER,
-    DoubtfulCodes,
-    is_number,
-    warn_of_idle_codes,
-)
+from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
-# Files of text, where the decimal mark is a way of reading.
-_WITH_MARKS = (".csv", ".tsv", ".txt")
+# Files in which numbers may be text, whose decimal mark is a way of reading.
+_WITH_MARKS = (".csv", ".tsv", ".txt", ".xlsx")
 # Whole thousands with a mark between them, and perhaps a fraction.
-_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([,.' ])[0-9]{3}(\1[0-9]{3})*([,.][0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,.' ])\d{3}(\1\d{3})*([,.]\d+)?", re.ASCII)
 
 
 class ArrowFormat(FileFormat):
@@ -245,51 +239,30 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     if foreign is not None:
         wrong = compute.or_(wrong, foreign)
     count = compute.sum(wrong).as_py()
-    grouped = bool(decimal == "," or count) and _is_grouped(column, ",")
-    if grouped and not count:
-        first = compute.index(compute.match_substring(column, ","), True).as_py()
-        warn(
-            f"{path}: {name}: all commas stand before three digits, as marks between "
-            f"thousands do; {column[first].as_py()!r} is read as a decimal number. If "
-            "it is not, write it without marks between thousands",
-            DoubtfulCodes,
-        )
     if count:
         first = compute.index(wrong, True).as_py()
         value = column[first].as_py()
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
             f"first in record {first + 1:,}: {value!r}"
-            f"{_about_marks(value, decimal, path, grouped=grouped)}"
+            f"{_about_marks(value, decimal, path)}"
         )
     return numbers
 
 
-def _is_grouped(column: Any, mark: str) -> bool:
-    """Return whether a mark occurs, and only before groups of three digits."""
-    compute = import_pyarrow("compute")
-    marked = compute.match_substring(column, mark)
-    groups = rf"^\s*[+-]?[1-9][0-9]{{0,2}}({mark}[0-9]{{3}})+\s*$"
-    fits = compute.equal(marked, compute.match_substring_regex(column, groups))
-    return bool(compute.any(marked).as_py() and compute.all(fits).as_py())
-
-
-def _about_marks(text: str, decimal: str, path: Any, *, grouped: bool) -> str:
+def _about_marks(text: str, decimal: str, path: Any) -> str:
     """Return a hint for text that would be a number with other marks, else nothing."""
     other, word = (",", "comma") if decimal == "." else (".", "point")
-    if decimal not in text and is_number(text.strip().replace(other, ".")):
-        if suffix_of(Path(path))[0] not in _WITH_MARKS:
-            return f"; it is text with a decimal {word}: make it a number in the file"
-        if grouped and other == ",":
-            return (
-                f"; if {text!r} is {text.replace(',', '')}, write it without marks "
-                f"between thousands; if the comma is the decimal mark, give "
-                f"decimal={other!r}"
-            )
-        return f"; the decimal mark may be a {word} (decimal={other!r})"
+    hint = ""
     if _THOUSANDS.fullmatch(text.strip()):
-        return "; write it without marks between thousands"
-    return ""
+        hint = "; write it without marks between thousands"
+    if decimal in text or not is_number(text.strip().replace(other, ".")):
+        return hint
+    if suffix_of(Path(path))[0] not in _WITH_MARKS:
+        return f"; it is text with a decimal {word}: make it a number in the file"
+    if hint:
+        return f"{hint}, or if the {word} is the decimal mark, give decimal={other!r}"
+    return f"; the decimal mark may be a {word} (decimal={other!r})"
 
 
 def table_of(columns: Any, *, plain: bool) -> Any:

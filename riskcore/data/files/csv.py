@@ -28,14 +28,19 @@ from riskcore.data.files.base_format import (
 )
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
-from riskcore.data.files.encodings import encoding_hint
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import DELIMITERS, Reading, warn_of_open_end
+from riskcore.data.files.reading import (
+    DELIMITERS,
+    Reading,
+    encoding_hint,
+    warn_of_open_end,
+)
 
 BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
+_SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
 _MARK = "\ufeff"
@@ -45,8 +50,6 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-
-
 # Excel's first line that states the delimiter; it may fill it up to all columns.
 _SEPARATOR = re.compile(
     r'"?sep=([!#-/:-@\[-`{-~ \t])"?\1*[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE
@@ -65,6 +68,7 @@ class CsvFile(ArrowFormat):
     title = "CSV"
     suffixes = (".csv", ".tsv", ".txt")
     targets = (".csv", ".tsv", ".csv.gz")
+    above = ""  # a line above the names that states the delimiter
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
@@ -88,7 +92,6 @@ class CsvFile(ArrowFormat):
         self.utf8 = codecs.lookup(reading.encoding).name in ("utf-8", "utf-8-sig")
         self.encoding = reading.encoding
         self._refuse_mark()
-        self.above = ""  # a line above the names that states the delimiter
         try:
             with self.open_text() as file:
                 line = file.readline(_LONGEST_HEADER)
@@ -105,7 +108,7 @@ class CsvFile(ArrowFormat):
         if "\0" in line:
             raise ValueError(
                 f"{path}: zero bytes in the first line: not a text file, or one in "
-                f"UTF-16 or UTF-32; if so, give its encoding{self._hint()}"
+                "UTF-16 or UTF-32; if so, give its encoding, as encoding='utf-16-le'"
             )
         if not line.strip():
             raise ValueError(
@@ -118,8 +121,8 @@ class CsvFile(ArrowFormat):
             )
         if not line.endswith(("\n", "\r")):
             raise ValueError(f"{path}: no records, only one line")
-        own = stated[1] if stated else _sniff(path, line)
-        self.delimiter = reading.delimiter or own
+        stated_mark = stated[1] if stated else None
+        self.delimiter = reading.delimiter or stated_mark or _sniff(path, line)
 
     def open(self) -> IO[bytes]:
         """Open the file, unpacked if need be."""
@@ -142,7 +145,7 @@ class CsvFile(ArrowFormat):
             # Codecs such as utf-16-le leave the mark.
             if not self.utf8 and file.read(1) != _MARK:
                 file.seek(0)
-            file.read(len(getattr(self, "above", "")))
+            file.read(len(self.above))
             yield file
 
     def format(self) -> Format:
@@ -285,24 +288,17 @@ class CsvFile(ArrowFormat):
                     decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError as error:
                     place = offset - pending + error.start
+                    line = error.object.rfind(b"\n", 0, error.start) + 1
+                    hint = encoding_hint(error.object[line : line + _SAMPLE])
                     raise ValueError(
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
-                        f"give its encoding{self._hint(place)}"
+                        f"give its encoding{hint}"
                     ) from None
                 except UnicodeError as error:  # without a byte to blame
                     raise ValueError(
                         f"{self.path}: not {self.encoding}: {error}; give its encoding"
                     ) from None
                 offset += len(chunk)
-
-    def _hint(self, place: int = 0) -> str:
-        """Return the encodings that the bytes near a place look like, for a message."""
-        begin = max(place - _PART, 0)
-        with self.open() as file:
-            file.seek(begin)
-            if begin:
-                file.readline()
-            return encoding_hint(file.read(2 * _PART))
 
     @classmethod
     def streams(cls, schema: Any) -> bool:

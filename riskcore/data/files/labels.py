@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
 from riskcore.data.files.reading import is_number
 
-# A number without leading zeros, then zeros behind its point.
-_AS_NUMBER = re.compile(r"0*([0-9]+(?:\.[0-9]*[1-9])?)\.?0*")
-_FRACTION = re.compile(r"[+-]?[0-9]+\.[0-9]+")
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_DIGITS = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
+_LARGEST = 2.0**24  # beyond it numbers of 32 bits are whole
 # A code, or the codes from the first to the last.
 Range = tuple[Any, Any]
 
@@ -121,21 +122,17 @@ def code_number(code: Any) -> Any:
     return whole if code_text(whole) == code else None
 
 
-def look_alike(code: Any) -> str:
-    """Return text that is equal for codes that a reader takes for the same.
+def look_alike(code: Any) -> Hashable:
+    """Return what is equal for codes that a reader takes for the same.
 
-    >>> {look_alike(code) for code in ("Nord", " nord", "N\u200bord\u00a0")}
-    {'nord'}
-    >>> [look_alike(code) for code in ("34", "034", "34.0", "34.5")]
-    ['34', '34', '34', '34.5']
+    >>> len({look_alike(code) for code in ("Nord", " nord", "N\u200bord\u00a0")})
+    1
+    >>> len({look_alike(code) for code in ("34", "034", "34.0", 34.0)})
+    1
     """
-    text = code_text(code).casefold()
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text).casefold()
-        text = "".join(c for c in text if unicodedata.category(c) != "Cf")
+    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", code_text(code))).casefold()
     text = " ".join(text.split())
-    number = _AS_NUMBER.fullmatch(text)
-    return text if number is None else number[1]
+    return Decimal(text) if _DIGITS.fullmatch(text) else text
 
 
 def written_number(code: Any) -> str:
@@ -145,7 +142,8 @@ def written_number(code: Any) -> str:
     ('85.1', '90')
     """
     text = code_text(code)
-    if isinstance(code, float) and "." in text and np.float32(code) == code:
-        text = str(np.float32(code))
-    fraction = _FRACTION.fullmatch(text)
-    return text if fraction is None else text.rstrip("0").rstrip(".")
+    if isinstance(code, float) and abs(code) < _LARGEST:
+        single = np.float32(code)
+        text = min(text, str(single), key=len) if float(single) == code else text
+    number = "." in text and _DIGITS.fullmatch(text)
+    return text.rstrip("0").rstrip(".") if number else text

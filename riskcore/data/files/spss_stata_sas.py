@@ -80,10 +80,7 @@ def _hint(error: Exception) -> str:
     """Return what to do about an error of pyreadstat."""
     said = str(error)
     if isinstance(error, UnicodeError) or "encoding" in said or "character set" in said:
-        return (
-            "its text is not in the encoding that it states or that can be read; give "
-            "its encoding, for example encoding='cp1252' (encoding='latin-1' reads any)"
-        )
+        return "give its encoding, as encoding='cp1252' (encoding='latin-1' reads any)"
     if "version" in said:
         return "save it again in a version of today, in Stata by saveold"
     return "is it whole, and what its suffix says?"

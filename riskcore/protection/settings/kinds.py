@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +27,7 @@ from riskcore.common.settings import (
     pair,
     table,
 )
-from riskcore.data.recoding_words import is_end, is_rule
+from riskcore.data.recoding_words import is_rule
 from riskcore.protection.settings.shapes import refuse_faults
 
 COSTS = ("fewest", "equal", "entropy")
@@ -107,27 +106,14 @@ class Recodings(ByColumn):
         """Return the rules by column; top and bottom coding of one are one rule."""
         rules: dict[str, Any] = {}
         for name, rule in pairs:
-            ends = (str(rules.get(name, rule)), str(rule))
-            if name in rules and not all(map(is_end, ends)):
+            both = {text.partition(":")[0] for text in (rules.get(name, ""), rule)}
+            if name in rules and both != {"top", "bottom"}:
                 raise ValueError(
                     f"{option}: {name!r} appears twice; only top: and bottom: go "
                     "together, as top:60,bottom:30"
                 )
             rules[name] = f"{rules[name]},{rule}" if name in rules else rule
         return rules
-
-    def refuse_wrong(self, name: str, value: Any) -> None:
-        """Refuse what cannot be a rule."""
-        from riskcore.common import arguments
-        from riskcore.data.recode import Recoding
-
-        super().refuse_wrong(name, value)
-        for key, rule in value.items():
-            if not isinstance(rule, str | os.PathLike | Recoding):
-                raise TypeError(
-                    f"{name} of {key!r}: {arguments.shown(rule)} is neither a Recoding "
-                    "nor a rule such as 'top:85' nor the path of a .grc file"
-                )
 
     def argument(self, plain: Any, folder: Path) -> Any:
         """Return the rules, whose files are found."""
