@@ -33,12 +33,7 @@ from riskcore.data.columns import (
     code_column,
     plain_value,
 )
-from riskcore.data.files.labels import (
-    code_number,
-    code_text,
-    look_alike,
-    written_number,
-)
+from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.tails import Tail, nearest_multiple
 
@@ -634,7 +629,7 @@ class Recoding:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
             if of_text and codes and not isinstance(codes[0], str):
-                rules = _with_ends(rules, written_number)
+                rules = _with_ends(rules, number_text)
             if self.padded and of_text:
                 ends = [end for _, rule in rules for end in (rule.low, rule.high)]
                 width = max(len(t) for t in (*keys, *ends) if isinstance(t, str))
@@ -652,10 +647,7 @@ class Recoding:
 
     @property
     def as_written(self) -> bool:
-        """Whether the codes of the rules are written in words or in a file.
-
-        There all codes are text: they also fit, and become, numbers as written.
-        """
+        """Whether words or files write the codes, which also fit and become numbers."""
         return self.padded or self.source is not None
 
     def _text(self, code: Any) -> str:
@@ -663,7 +655,7 @@ class Recoding:
         if isinstance(code, str):
             return code.strip(" ") if self.padded else code
         if self.as_written:
-            return written_number(code)
+            return number_text(code)
         raise TypeError(f"the rules are for text, but code {code!r} is a number")
 
     def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
@@ -974,14 +966,10 @@ def _number(code: Any) -> Any:
 def _with_ends(
     rules: Iterable[tuple[int, Rule]], change: Callable[[Any], str]
 ) -> list[tuple[int, Rule]]:
-    """Return rules of text whose ends are changed."""
-
-    def changed(end: Any) -> str | None:
-        return None if end is None else change(end)
-
+    """Return rules of text whose ends are changed; an open end stays open."""
     return [
-        (i, replace(rule, low=changed(rule.low), high=changed(rule.high)))
-        for i, rule in rules
+        (i, replace(r, low=r.low and change(r.low), high=r.high and change(r.high)))
+        for i, r in rules
     ]
 
 

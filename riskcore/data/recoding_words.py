@@ -80,9 +80,8 @@ def recodings_of(
                 f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
                 "nor a rule such as 'top:85' nor the path of a file of rules"
             )
-    declared = variables or {}
     return {
-        name: recoding_for(name, rule, declared.get(name))
+        name: recoding_for(name, rule, (variables or {}).get(name))
         for name, rule in recodings.items()
     }
 

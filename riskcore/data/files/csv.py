@@ -95,8 +95,8 @@ class CsvFile(ArrowFormat):
         try:
             with self.open_text() as file:
                 line = file.readline(_LONGEST_HEADER)
-                stated = _SEPARATOR.fullmatch(line)
-                if stated:
+                sep = _SEPARATOR.fullmatch(line)
+                if sep:
                     self.above, line = line, file.readline(_LONGEST_HEADER)
         except BAD_GZIP:
             raise self.bad_gzip() from None
@@ -121,8 +121,7 @@ class CsvFile(ArrowFormat):
             )
         if not line.endswith(("\n", "\r")):
             raise ValueError(f"{path}: no records, only one line")
-        stated_mark = stated[1] if stated else None
-        self.delimiter = reading.delimiter or stated_mark or _sniff(path, line)
+        self.delimiter = reading.delimiter or (sep and sep[1]) or _sniff(path, line)
 
     def open(self) -> IO[bytes]:
         """Open the file, unpacked if need be."""
@@ -151,7 +150,10 @@ class CsvFile(ArrowFormat):
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""
         encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
-        return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
+        # A rare mark that only the line above stated is not written: it would be lost.
+        rare = self.above and self.delimiter not in DELIMITERS
+        delimiter = "," if rare else self.delimiter
+        return replace(super().format(), delimiter=delimiter, encoding=encoding)
 
     def common_codes(self) -> tuple[str, ...]:
         """Return no codes: Arrow replaces the common missing codes as it reads."""

@@ -15,7 +15,6 @@ from riskcore.data.files.reading import is_number
 
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _DIGITS = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
-_LARGEST = 2.0**24  # beyond it numbers of 32 bits are whole
 # A code, or the codes from the first to the last.
 Range = tuple[Any, Any]
 
@@ -135,14 +134,14 @@ def look_alike(code: Any) -> Hashable:
     return Decimal(text) if _DIGITS.fullmatch(text) else text
 
 
-def written_number(code: Any) -> str:
+def number_text(code: Any) -> str:
     """Return a number as people write it, of 32 bits as well; text as it is.
 
-    >>> written_number(np.float32(85.1).item()), written_number("90.0")
+    >>> number_text(np.float32(85.1).item()), number_text("90.0")
     ('85.1', '90')
     """
     text = code_text(code)
-    if isinstance(code, float) and abs(code) < _LARGEST:
+    if isinstance(code, float) and not code.is_integer():
         single = np.float32(code)
         text = min(text, str(single), key=len) if float(single) == code else text
     number = "." in text and _DIGITS.fullmatch(text)

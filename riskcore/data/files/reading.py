@@ -29,7 +29,6 @@ _LETTERS = re.compile(
     r"(?<![^\x00-\x7f])[À-ÖØ-öø-ɏ]{1,3}(?![^\x00-\x7f])"
     r"|(?<![A-Za-z])(?:(?=[^\W\d_])[Ͱ-힣])+(?![A-Za-z])"
 )
-_FOREIGN = re.compile(r"[^\x00-\x7f]")
 _WORD = re.compile(r"[^\s,;|\"]*[^\x00-\x7f][^\s,;|\"]*")
 _ENOUGH = 0.8  # share of such letters, compared with the best encoding
 _MOST, _LONGEST = 4, 20  # encodings in a message, and letters of a word
@@ -250,9 +249,9 @@ def encoding_hint(raw: bytes) -> str:
             text = codecs.getincrementaldecoder(name)().decode(b"".join(lines))
         except UnicodeDecodeError:
             continue
-        foreign = len(_FOREIGN.findall(text))
+        foreign = sum(not letter.isascii() for letter in text)
         if foreign:
-            likely = len(_FOREIGN.findall("".join(_LETTERS.findall(text))))
+            likely = len("".join(_LETTERS.findall(text)))
             shares.setdefault(text, (likely / foreign, name))
     least = _ENOUGH * max((share for share, _ in shares.values()), default=0)
     ranked = sorted(shares.items(), key=lambda pair: -round(pair[1][0], 1))

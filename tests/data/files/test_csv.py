@@ -88,6 +88,9 @@ def test_a_first_line_that_states_the_delimiter(tmp_path, first, mark, encoding)
         "a": ["1", "2"],
         "b": ["é", "3"],
     }
+    like = formats.format_of(path, Reading(**how))
+    safe = formats.write(tmp_path / "b.csv", {"a": ["1"], "b": ["é"]}, like=like)
+    assert formats.read(safe, reading=Reading(**how)).to_pydict()["b"] == ["é"]
     path = written(tmp_path, f"{text}4\r\n".encode(encoding), "a.csv")
     with pytest.raises(ValueError, match="first row 3, line 5, has 1"):
         formats.read(path, reading=Reading(**how))
