@@ -678,8 +678,7 @@ class Recoding:
         like = [r.low for r in self.rules if look_alike(r.low) == look_alike(code)]
         if like:
             return f": {self.source} has {like[0]!r}; write the code there as here"
-        line = f"{code_text(code)};GROUP;..."
-        return f"; add a line to {self.source}, with its group on each level: {line}"
+        return f"; add to {self.source} a line {code_text(code)};GROUP with all levels"
 
     def __str__(self) -> str:
         lines = [str(rule) for rule in self.rules]

@@ -17,7 +17,7 @@ CASES = {
     "tags alone": ("<RECODABLE>\n", DATA, "declares no variable"),
     "no start": ("SEX\n", DATA, "line 1: start position must be a whole number"),
     "no width": ("SEX 1\n", DATA, "line 1: width must be a whole number"),
-    "free, undeclared": ("SEX 1\n", "SEX\n1\n", 'add <SEPARATOR> "," above the'),
+    "free, undeclared": ("SEX 1\n", "SEX\n1\n", 'add <SEPARATOR> "," above'),
     "free, with names undeclared": (FREE, "sex,age,W\n1,30,100\n",
                                     "add the line <NAMESINFRONT> to s.rda"),
     "free, empty": (FREE, "", "the file is empty"),

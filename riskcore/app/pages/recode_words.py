@@ -106,7 +106,7 @@ def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
     """Return a rule of merged codes: those of the text, and those checked."""
     new_codes = merged(form.text("map"))
     if form.has("split"):
-        new_codes = _split(new_codes, codes.get(form.text("split")))
+        new_codes.pop(codes.get(form.text("split"), ""), None)
     new = form.text("new")
     picked = [codes[entry] for entry in form.all("pick") if entry in codes]
     if "*" in picked:
@@ -143,11 +143,6 @@ def words_of(codes: Mapping[str, str]) -> str | None:
             )
     pairs = ",".join(f"{old}={new}" for old, new in changed.items())
     return f"map:{pairs}" if pairs else None
-
-
-def _split(codes: Mapping[str, str], code: str | None) -> dict[str, str]:
-    """Return new codes by old codes without one old code."""
-    return {old: new for old, new in codes.items() if old != code}
 
 
 def _truncate(form: Form, _: Mapping[str, str]) -> str | None:

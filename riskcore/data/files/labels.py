@@ -111,10 +111,8 @@ def code_number(code: Any) -> Any:
     """
     if isinstance(code, bool):
         return int(code)
-    if not isinstance(code, str):
+    if not isinstance(code, str) or not is_number(code):
         return code if isinstance(code, int | float) else None
-    if not is_number(code):
-        return None
     number = float(code)
     whole = int(number) if number.is_integer() else number
     # "01" is a name, and so is a number that a double does not hold.

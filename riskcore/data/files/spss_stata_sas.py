@@ -78,10 +78,10 @@ def parser_errors() -> tuple[type[Exception], ...]:
 
 def _hint(error: Exception) -> str:
     """Return what to do about an error of pyreadstat."""
-    said = str(error)
-    if isinstance(error, UnicodeError) or "encoding" in said or "character set" in said:
+    of_text = re.search("encoding|character set", str(error))
+    if of_text or isinstance(error, UnicodeError):
         return "give its encoding, as encoding='cp1252' (encoding='latin-1' reads any)"
-    if "version" in said:
+    if "version" in str(error):
         return "save it again in a version of today, in Stata by saveold"
     return "is it whole, and what its suffix says?"
 

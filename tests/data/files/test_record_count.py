@@ -181,6 +181,8 @@ def test_pages_of_sas(tmp_path, wide, order, shift, pages, records):
     assert count_sas(path) == RecordCount(records, stated=True)
     path.write_bytes(sas(pages, stated=records, deleted=2, **how))
     assert count_sas(path) == RecordCount(records - 2, stated=True)
+    path.write_bytes(sas(pages, stated=records + 1, deleted=1, **how))
+    assert count_sas(path) == RecordCount(records, stated=True)
     for damaged in (whole[:-1], whole[:-1024], whole + b"x", whole + whole[-1024:]):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"a\.sas7bdat: .* its header states"):

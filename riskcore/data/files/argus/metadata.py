@@ -174,9 +174,8 @@ def _variable(tokens: list[str], *, free: bool) -> Variable:
         raise ValueError("a variable needs a name")
     if not free and len(tokens) == 2:
         raise ValueError(
-            "width must be a whole number behind the start position; for free format "
-            'add <SEPARATOR> "," above the variables, and <NAMESINFRONT> if the data '
-            "begin with the names"
+            "width must be a whole number behind the start; for free format add "
+            '<SEPARATOR> "," above (and <NAMESINFRONT>, if the data begin with names)'
         )
     begin = None if free else _integer(tokens, 1, "start position", least=1) - 1
     width = _integer(tokens, 1 if free else 2, "width", least=1)

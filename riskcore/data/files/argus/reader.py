@@ -200,7 +200,8 @@ class _Fixed:
 
     def __init__(self, path: Path, variables: Sequence[Variable]) -> None:
         for variable in variables:
-            _check_width(path, variable.width, f"the columns of {variable.name}")
+            suspect = f"the columns of {variable.name} (free format needs <SEPARATOR>)"
+            _check_width(path, variable.width, suspect)
         self.spans = [(v.start or 0, v.width) for v in variables]
         self.empty = _Fault("no data")
         self.short = [
