@@ -223,8 +223,6 @@ def assess(
     method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
     fraction, cluster = asked["sampling_fraction"], asked["cluster"]
     numeric = arguments.names("numeric", asked["numeric"])
-    if level == "household" and household is None:
-        raise ValueError("level='household' needs the household column")
     if level == "household" and numeric:
         raise ValueError("numeric: numbers are of records; leave out level='household'")
     check_missing(missing, alpha)
@@ -233,6 +231,11 @@ def assess(
     tolerance = checked_tolerance(asked["tolerance"], keys, population)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
+    household = source.household_of(
+        household, (*keys, weight, cluster, *(asked["strata"] or ())), asked["person"]
+    )
+    if level == "household" and household is None:
+        raise ValueError("level='household' needs the household column")
     check_roles(keys, weight, household)
     waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)

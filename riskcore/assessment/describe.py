@@ -257,6 +257,7 @@ def describe(
             f"roles={arguments.shown(roles)}: need a mapping of columns to roles"
         )
     weight = source.weight if weight is None else weight
+    household = source.household_of(household, [*names, weight, *(roles or {})])
     roles_by_column = roles_of(names, weight, household, roles or {})
     source.check(roles_by_column)
     say("looking at the columns")

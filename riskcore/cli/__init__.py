@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import os
 import sys
 import traceback
@@ -146,7 +147,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     report_compilation(quiet=parsed.quiet)
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show_warning
+        show_once = functools.cache(show_warning)  # files are read several times
+        warnings.showwarning = lambda message, *_, **__: show_once(str(message))
         status: int | None = parsed.run(parsed)
     return status or 0
 

@@ -176,6 +176,8 @@ def run(options: argparse.Namespace) -> None:
     if asked["person"] is not None:
         _run_panel(source, weight, asked, options, progress)
         return
+    others = (*options.keys, weight, options.cluster, *(options.strata or ()))
+    options.household = source.household_of(options.household, others)
     assessment = assess(
         _in_batches(source, weight, asked, options) or source,
         options.keys,

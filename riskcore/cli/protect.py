@@ -87,11 +87,11 @@ Each is given as VARIABLE=RULE:
   AGE=from:15,30,45        below 15, from 15 to below 30, ..., from 45
   AGE=from:15,30=a,b,c     the same, with the given codes
   AGE=top:85               85 and more become 85 (with top:85=85+ they become 85+)
-  AGE=bottom:16            16 and less become 16
+  AGE=bottom:16            16 and less become 16; both: AGE=top:85,bottom:16
   INCOME=top:99%           the same from a quantile of FILE (unweighted); bottom:1%
   INCOME=round:1000        the nearest multiple of 1000
   REGION=truncate:2        remove the last two characters
-  MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay
+  MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay (map:3=2,*=9: become 9)
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
 """
 _TREATMENTS = """\

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.files.labels import look_alike
 from riskcore.data.sample_design import SampleDesign
 
 Mask = NDArray[np.bool_]
@@ -265,9 +267,7 @@ def doubtful_codes(
             lines.append(_like_missing(column, records))
         alike = _alike(text)
         if alike:
-            pairs = ", ".join(
-                " and ".join(map(repr, labels)) for labels in alike[:_SHOWN]
-            )
+            pairs = ", ".join(map(_side_by_side, alike[:_SHOWN]))
             more = len(alike) - _SHOWN
             lines.append(
                 f"key {column.name!r}: {pairs}{f', and {more} more' * (more > 0)} "
@@ -275,6 +275,12 @@ def doubtful_codes(
                 "or clean the file"
             )
     return lines
+
+
+def _side_by_side(labels: list[str]) -> str:
+    """Return labels in a row, by ASCII alone where letters would look the same."""
+    seen = {normalize("NFC", label) for label in labels}
+    return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
 
 
 def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
@@ -296,11 +302,8 @@ def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str
 
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:
-    """Return groups of labels that differ in outer blanks and leading zeros alone."""
-    groups: dict[str, list[str]] = {}
+    """Return groups of labels that a reader takes for the same."""
+    groups: dict[Hashable, list[str]] = {}
     for label in labels:
-        core = label.strip()
-        if core.isdecimal():
-            core = core.lstrip("0") or "0"
-        groups.setdefault(core, []).append(label)
+        groups.setdefault(look_alike(label), []).append(label)
     return [sorted(group) for group in groups.values() if len(group) > 1]

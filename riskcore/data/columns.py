@@ -276,7 +276,8 @@ def household_codes(
         codes, missing = coded.codes, coded.missing
     if missing:
         raise ValueError(
-            f"{role} {name!r}: missing in {missing} of {records.n} records"
+            f"{role} {name!r}: missing in {missing} of {records.n} records; fill them, "
+            f"or leave the {role} out, also of metadata"
         )
     return codes.astype(np.int64)
 

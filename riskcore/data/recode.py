@@ -13,11 +13,12 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from operator import methodcaller
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +32,10 @@ from riskcore.data.columns import (
     Records,
     code_column,
     plain_value,
-    with_columns,
 )
-from riskcore.data.files.labels import code_text
+from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
-from riskcore.data.frame_types import DataT
 from riskcore.data.tails import Tail, nearest_multiple
-
-if TYPE_CHECKING:
-    import narwhals as nw
-    from narwhals.typing import IntoDataFrameT
 
 Array = NDArray[Any]
 Code: TypeAlias = str | int | float
@@ -183,6 +178,8 @@ class Recoding:
         Name of the file with the labels of the new codes, from the ``.grc`` file.
     source : str or None
         Name of the file that the recoding was read from.
+    rest : str, int, float or None
+        The new code of all codes that no rule fits, in place of ``others``.
 
     Raises
     ------
@@ -213,14 +210,16 @@ class Recoding:
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
     source: str | None = None
+    rest: Code | None = None
 
     def __post_init__(self) -> None:
         if self.others not in ("keep", "missing", "refuse"):
             raise ValueError(
                 f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
             )
-        if self.missing is not None:
-            _check_code(self.missing)
+        for code in (self.missing, self.rest):
+            if code is not None:
+                _check_code(code)
         if self.drop < 0 or int(self.drop) != self.drop:
             raise ValueError(f"drop={self.drop!r}: need a whole number of at least 1")
         _check_code(self.base)
@@ -231,7 +230,7 @@ class Recoding:
             raise ValueError(
                 "rules, truncation and rounding do not go together: give one"
             )
-        if not any(kinds) and self.missing is None:
+        if not any(kinds) and self.missing is None and self.rest is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
@@ -372,8 +371,9 @@ class Recoding:
         --------
         >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
         (84, '85+', '85+')
+        >>> import riskcore
         >>> income = Recoding.top_bottom(top="75%")
-        >>> recode({"income": [10, 20, 30, 900]}, {"income": income})
+        >>> riskcore.recode({"income": [10, 20, 30, 900]}, {"income": income})
         {'income': [10, 20, 30, 30]}
         """
         bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
@@ -628,8 +628,13 @@ class Recoding:
             if not rules:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
+            if of_text and codes and not isinstance(codes[0], str):
+                rules = _with_ends(rules, number_text)
             if self.padded and of_text:
-                keys, rules = _padded(keys, rules)
+                ends = [end for _, rule in rules for end in (rule.low, rule.high)]
+                width = max(len(t) for t in (*keys, *ends) if isinstance(t, str))
+                wide = methodcaller("rjust", width)
+                keys, rules = list(map(wide, keys)), _with_ends(rules, wide)
             singles: dict[Any, list[int]] = {}
             for position, rule in rules:
                 if rule.single:
@@ -640,18 +645,26 @@ class Recoding:
                 positions += [i for i, rule in ranges if rule.covers(key)]
         return rules_by_code
 
+    @property
+    def as_written(self) -> bool:
+        """Whether words or files write the codes, which also fit and become numbers."""
+        return self.padded or self.source is not None
+
     def _text(self, code: Any) -> str:
         """Return the text of a code to which rules written in text are compared."""
-        if self.padded:
-            return code_text(code).strip(" ")
         if isinstance(code, str):
-            return code
+            return code.strip(" ") if self.padded else code
+        if self.as_written:
+            return number_text(code)
         raise TypeError(f"the rules are for text, but code {code!r} is a number")
 
     def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
         """Return the new codes of those that no rule fits."""
+        if self.rest is not None:
+            return dict.fromkeys(codes, self.rest)
         if self.others == "refuse" and codes:
-            raise ValueError(f"no rule for {_some(codes)}")
+            hint = "" if self.source is None else self._lacking(codes[0])
+            raise ValueError(f"no rule for {_some(codes)}{hint}")
         absent = [code for code in codes if code_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
@@ -659,6 +672,13 @@ class Recoding:
                 "give it a rule"
             )
         return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
+
+    def _lacking(self, code: Any) -> str:
+        """Return what to do about a code that a hierarchy's file does not have."""
+        like = [r.low for r in self.rules if look_alike(r.low) == look_alike(code)]
+        if like:
+            return f": {self.source} has {like[0]!r}; write the code there as here"
+        return f"; add to {self.source} a line {code_text(code)};GROUP with all levels"
 
     def __str__(self) -> str:
         lines = [str(rule) for rule in self.rules]
@@ -673,62 +693,9 @@ class Recoding:
             lines.append(f"missing -> {self.missing!r}")
         if self.rules and self.others != "keep":
             lines.append(f"others: {self.others}")
+        if self.rest is not None:
+            lines.append(f"others -> {self.rest!r}")
         return "\n".join(lines)
-
-
-@overload
-def recode(
-    data: nw.DataFrame[IntoDataFrameT], recodings: Mapping[Any, Recoding]
-) -> IntoDataFrameT: ...
-@overload
-def recode(
-    data: MutableMapping[Any, Any], recodings: Mapping[Any, Recoding]
-) -> dict[Hashable, Any]: ...
-@overload
-def recode(data: DataT, recodings: Mapping[Any, Recoding]) -> DataT: ...
-def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
-    """Recode variables of a file, each from its original codes.
-
-    Parameters
-    ----------
-    data : frame or mapping
-        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
-        narwhals frame, or a mapping of column names to arrays.
-    recodings : mapping of column names to Recoding
-
-    Returns
-    -------
-    frame or dict
-        The data with these columns replaced: a frame of the same type, or a dict with
-        columns of the same types. Text stays text, whatever the new codes; numbers
-        stay numbers if all new codes are numbers, otherwise all become text. Decimal
-        numbers stay decimal. Categories become text. NumPy text and integers are masked
-        if values are missing; floats stay floats.
-
-    Warns
-    -----
-    DoubtfulRules
-        If rules fit no code of the data, unless other codes are refused, or several
-        fit one; the message counts them.
-
-    Raises
-    ------
-    KeyError
-        If a variable is not a column.
-    TypeError
-        If the data are not a table, a rule is not a `Recoding`, or the codes of a
-        variable are neither text nor numbers, or not of the kind its rules need.
-    ValueError
-        As `Recoding.apply`, naming the variable; if there are no records, or no type
-        holds all numbers of a variable without changing one.
-
-    Examples
-    --------
-    >>> data = {"age": [31, 47, None, 93], "sex": ["f", "m", "f", "m"]}
-    >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
-    {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
-    """
-    return with_columns(data, recoded_columns(data, recodings))
 
 
 def recoded_columns(
@@ -737,13 +704,6 @@ def recoded_columns(
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
     """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
-    container: Any = recodings
-    if not isinstance(container, Mapping):
-        shown = arguments.shown(container)
-        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
-    for name, recoding in recodings.items():
-        if not isinstance(recoding, Recoding):
-            raise TypeError(f"variable {name!r}: {recoding!r} is not a Recoding")
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -769,10 +729,20 @@ def _recoded(
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
+        if recoding.as_written:
+            codes = _as_numbers(codes, column.labels)
         table = _of_one_type(codes, column.labels)
         return column_like(records, name, table, column, container)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
+
+
+def _as_numbers(codes: list[Any], labels: Array) -> list[Any]:
+    """Return new codes of a column of numbers as numbers, if text writes such."""
+    if labels.dtype.kind not in "iufO" or any(isinstance(x, str) for x in labels):
+        return codes
+    numbers = [code_number(code) if isinstance(code, str) else code for code in codes]
+    return codes if numbers.count(None) > codes.count(None) else numbers
 
 
 def column_like(
@@ -992,19 +962,13 @@ def _number(code: Any) -> Any:
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
-def _padded(
-    keys: list[Any], rules: list[tuple[int, Rule]]
-) -> tuple[list[Any], list[tuple[int, Rule]]]:
-    """Return codes, and rules with their ends, padded on the left to one width."""
-    ends = [end for _, rule in rules for end in (rule.low, rule.high)]
-    width = max(len(text) for text in (*keys, *ends) if isinstance(text, str))
-
-    def wide(code: Any) -> Any:
-        return None if code is None else code.rjust(width)
-
-    return [wide(key) for key in keys], [
-        (i, replace(rule, low=wide(rule.low), high=wide(rule.high)))
-        for i, rule in rules
+def _with_ends(
+    rules: Iterable[tuple[int, Rule]], change: Callable[[Any], str]
+) -> list[tuple[int, Rule]]:
+    """Return rules of text whose ends are changed; an open end stays open."""
+    return [
+        (i, replace(r, low=r.low and change(r.low), high=r.high and change(r.high)))
+        for i, r in rules
     ]
 
 

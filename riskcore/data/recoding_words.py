@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import replace
+import re
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
+from riskcore.data.files.labels import code_number
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -63,6 +64,28 @@ def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
         raise
 
 
+def recodings_of(
+    recodings: Any, variables: Mapping[Any, Variable] | None = None
+) -> dict[Any, Recoding]:
+    """Return recodings by column; those in words and files are read."""
+    from riskcore.common import arguments
+    from riskcore.data.recode import Recoding
+
+    if not isinstance(recodings, Mapping):
+        shown = arguments.shown(recodings)
+        raise TypeError(f"recodings={shown}: need a mapping by column")
+    for name, rule in recodings.items():
+        if not isinstance(rule, str | os.PathLike | Recoding):
+            raise TypeError(
+                f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
+                "nor a rule such as 'top:85' nor the path of a file of rules"
+            )
+    return {
+        name: recoding_for(name, rule, (variables or {}).get(name))
+        for name, rule in recodings.items()
+    }
+
+
 def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
     """Return the file that a recoding was or will be read from, or None."""
     if isinstance(rule, str) and is_rule(rule):
@@ -91,25 +114,47 @@ def _intervals(text: str, closed: Any) -> Recoding:
 
     breaks, equals, labels = text.partition("=")
     numbers = [_plain_number(point) for point in breaks.split(",")]
-    names = labels.split(",") if equals else None
+    names = [*map(_code, labels.split(","))] if equals else None
     return Recoding.intervals(numbers, names, closed=closed)
 
 
-def _end(text: str, side: str) -> Recoding:
+def _ends(text: str) -> Recoding:
+    """Read top:BOUND=CODE or bottom:BOUND=CODE, or both with a comma between them."""
     from riskcore.data.recode import Recoding
 
-    bound, equals, label = text.partition("=")
-    quantile = bound.endswith("%")
-    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
-    if equals:
-        chosen[f"{side}_label"] = label
+    chosen: dict[str, Any] = {}
+    for part in re.split(",(?=top:|bottom:)", text):
+        side, _, words = part.partition(":")
+        if side in chosen:
+            raise ValueError(f"{side}: appears twice")
+        bound, equals, label = words.partition("=")
+        chosen[side] = bound if bound.endswith("%") else _plain_number(bound)
+        if equals:
+            chosen[f"{side}_label"] = _code(label)
     return Recoding.top_bottom(**chosen)
+
+
+def _code(text: str) -> Any:
+    """Return a new code, a number if the text writes one: text stays text anyway."""
+    number = code_number(text)
+    return text if number is None else number
 
 
 def _plain_number(text: str) -> int | float:
     """Read a number; return whole numbers as int, because they become codes."""
     value = number(text)
     return int(value) if value.is_integer() else value
+
+
+def _mapping(text: str) -> Recoding:
+    """Read OLD=NEW,OLD=NEW; as an old code * stands for all others."""
+    from riskcore.data.recode import Recoding, Rule
+
+    codes = _codes(text)
+    rest = codes.pop("*", None)
+    rules = tuple(Rule(new, old, old) for old, new in codes.items())
+    # Padded: codes are compared as they are written, numbers too.
+    return Recoding(rules, rest=rest, padded=True)
 
 
 def _made(words: str, maker: str, read: Callable[[str], Any]) -> Recoding:
@@ -137,13 +182,12 @@ def _codes(text: str) -> dict[str, str]:
 _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "upto": lambda words: _intervals(words, "right"),
     "from": lambda words: _intervals(words, "left"),
-    "top": lambda words: _end(words, "top"),
-    "bottom": lambda words: _end(words, "bottom"),
+    "top": lambda words: _ends(f"top:{words}"),
+    "bottom": lambda words: _ends(f"bottom:{words}"),
     "truncate": lambda words: _made(words, "truncation", whole),
     "round": lambda words: _made(words, "rounding", _plain_number),
     "hierarchy": _level_of,
-    # Padded: codes are compared as they are written, numbers too.
-    "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
+    "map": _mapping,
 }
 # The keywords in a message.
 KINDS = ", ".join(f"{one}:" for one in _MAKERS)

@@ -183,6 +183,14 @@ class Source:
         """The column of household numbers that mu-Argus metadata declare."""
         return None if self.path is None else self.header.household_id
 
+    def household_of(
+        self, household: Any, taken: Iterable[Hashable | None], person: Any = None
+    ) -> Any:
+        """Return the household column: the declared one if nothing else is asked."""
+        if household is None and person is None and self.household not in taken:
+            return self.household
+        return household
+
     @property
     def variables(self) -> dict[Hashable, Variable]:
         """The variables that mu-Argus metadata declare, by name."""

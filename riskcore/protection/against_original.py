@@ -28,7 +28,8 @@ from riskcore.data.columns import Records, code_column, plain_value, with_column
 from riskcore.data.files.labels import code_text
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.profile import profile
-from riskcore.data.recode import column_like, recode
+from riskcore.data.recode import column_like
+from riskcore.data.recode_table import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.audit_result import Audit

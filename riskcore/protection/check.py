@@ -247,9 +247,8 @@ def checked(
     earlier: Source | None = None,
 ) -> Checked:
     """Return the goals of a request, checked for a file; see `check`."""
-    if request.record is None and request.settings is None and request.weight is None:
-        weight = source.weight if original is None else original.weight
-        request = replace(request, weight=weight)
+    if request.record is None and request.settings is None:
+        request = request.with_declared(original or source)
     for names in request.sets:
         check_roles(names, request.weight, request.household)
     against = None
@@ -385,17 +384,24 @@ class Request:
         if keys is None:
             raise ValueError("give keys, or the record of a protection")
         goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
-        request = cls._of(goals, weight, household, how, how)
-        level = how["level"] == "household"
-        if household is None and (level or request.limits_of(households=True)):
-            what = "level='household'" if level else "a rule on household risks"
-            raise ValueError(f"{what} needs the household column")
-        if household is not None and not (level or request.limits_of(households=True)):
+        return cls._of(goals, weight, household, how, how)
+
+    def with_declared(self, source: Source) -> Request:
+        """Return the request with weight and household ids that metadata declare."""
+        weight = source.weight if self.weight is None else self.weight
+        level, household = self.how["level"] == "household", self.household
+        if level or self.limits_of(households=True):
+            keys = [name for names in self.sets for name in names]
+            household = source.household_of(household, [weight, *keys])
+            if household is None:
+                what = "level='household'" if level else "a rule on household risks"
+                raise ValueError(f"{what} needs the household column")
+        elif household is not None:
             raise ValueError(
                 f"household={household!r}: no rule is on households; give "
                 "max_household_risk, max_household_rate or level='household'"
             )
-        return request
+        return replace(self, weight=weight, household=household)
 
     @classmethod
     def of_settings(

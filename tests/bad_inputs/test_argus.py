@@ -17,6 +17,10 @@ CASES = {
     "tags alone": ("<RECODABLE>\n", DATA, "declares no variable"),
     "no start": ("SEX\n", DATA, "line 1: start position must be a whole number"),
     "no width": ("SEX 1\n", DATA, "line 1: width must be a whole number"),
+    "free, undeclared": ("SEX 1\n", "SEX\n1\n", 'add <SEPARATOR> "," above'),
+    "free, with names undeclared": (FREE, "sex,age,W\n1,30,100\n",
+                                    "add the line <NAMESINFRONT> to s.rda"),
+    "free, empty": (FREE, "", "the file is empty"),
     "start 0": ("SEX 0 1\n", DATA, "at least 1: 'SEX 0 1'"),
     "start negative": ("SEX -1 1\n", DATA, "start position"),
     "start fraction": ("SEX 1.5 1\n", DATA, "start position"),
@@ -121,7 +125,7 @@ def test_file(case, folder, refused, summary):
 
 OPTIONS = {
     "delimiter": (["--delimiter", ";"], "only a CSV has a delimiter"),
-    "decimal": (["--decimal", ","], "only a CSV has a decimal mark"),
+    "decimal": (["--decimal", ","], "only CSV and Excel files have a decimal mark"),
     "metadata absent": (["--metadata", "t.rda"], "t.rda"),
     "metadata is a folder": (["--metadata", "."], "."),
     "metadata is the data": (["--metadata", "s.asc"], "s.asc, line 1"),

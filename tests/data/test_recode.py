@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.data.cells import tabulate
-from riskcore.data.recode import DoubtfulRules, Recoding, Rule, recode, with_bounds
+from riskcore.data.recode import DoubtfulRules, Recoding, Rule, with_bounds
+from riskcore.data.recode_table import recode
 from riskcore.data.tails import nearest_multiple
 
 FRAMES = [pd.DataFrame, pl.DataFrame, pa.table]
@@ -531,7 +532,7 @@ def test_numbers_stored_as_floats_print_as_whole():
     ("data", "recodings", "error", "message"),
     [
         ({"age": [1]}, {"Age": RECODINGS[1]}, KeyError, "did you mean 'age'"),
-        ({"v": [1]}, {"v": {1: 2}}, TypeError, "variable 'v': .* not a Recoding"),
+        ({"v": [1]}, {"v": {1: 2}}, TypeError, "recodings of 'v': .* neither a Recod"),
         ({"v": []}, {"v": RECODINGS[1]}, ValueError, "no records"),
         ({"v": [1, "a"]}, {"v": RECODINGS[1]}, TypeError, "'v': some codes are text"),
         (

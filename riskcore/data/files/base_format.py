@@ -26,7 +26,7 @@ from riskcore.data.files.replace import Create
 # Options that not all formats have, and the files that have them.
 _OF_SOME = {
     "delimiter": "a CSV has a delimiter",
-    "decimal": "a CSV has a decimal mark",
+    "decimal": "CSV and Excel files have a decimal mark",
     "sheet": "Excel files have sheets",
     "user_missing": "files of SPSS, Stata and SAS have user-missing codes",
 }

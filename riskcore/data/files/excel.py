@@ -45,7 +45,7 @@ class ExcelFile(ArrowFormat):
     suffixes = (".xlsx",)
     targets = (".xlsx",)
     typed = True
-    read_by = ("sheet",)
+    read_by = ("sheet", "decimal")
 
     def check_reading(self) -> None:
         """Refuse options of other formats, and any work without openpyxl."""
@@ -111,7 +111,7 @@ class ExcelFile(ArrowFormat):
                 progress(records, records + 1)
         if progress is not None:
             progress(records, records)
-        arrays = [column_of(cells) for cells in values]
+        arrays = [column_of(cells, self.reading.decimal) for cells in values]
         table = import_pyarrow().table(dict(zip(columns, arrays, strict=True)))
         return table, Intake(records=records)
 
@@ -282,7 +282,7 @@ def _value(path: Path, cell: Any) -> Any:
     return value
 
 
-def column_of(values: list[Any]) -> Any:
+def column_of(values: list[Any], decimal: str = ".") -> Any:
     """Return the values of a column as an array: numbers, dates, bools or text."""
     pyarrow = import_pyarrow()
     kinds = {type(value) for value in values if value is not None}
@@ -296,11 +296,11 @@ def column_of(values: list[Any]) -> Any:
         days = all(moment is None or moment.time() == time() for moment in values)
         array = pyarrow.array(values, pyarrow.timestamp("us"))
         return array.cast(pyarrow.date32()) if days else array
-    texts = [None if value is None else _text(value) for value in values]
+    texts = [None if value is None else _text(value, decimal) for value in values]
     return pyarrow.array(texts, pyarrow.string())
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, decimal: str = ".") -> str:
     """Return a value as text: whole numbers without a point, dates by ISO 8601."""
     if isinstance(value, bool):
         return str(value).upper()
@@ -312,4 +312,4 @@ def _text(value: Any) -> str:
         return str(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return str(value)
+    return str(value).replace(".", decimal) if isinstance(value, float) else str(value)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import re
+import unicodedata
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
+from riskcore.data.files.reading import is_number
+
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_DIGITS = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
 # A code, or the codes from the first to the last.
 Range = tuple[Any, Any]
 
@@ -92,3 +101,46 @@ def code_text(code: Any) -> str:
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     return str(code)
+
+
+def code_number(code: Any) -> Any:
+    """Return the number that a code is or that its text writes, or None.
+
+    >>> [code_number(code) for code in (True, "2", "2.5", "02", "2.0")]
+    [1, 2, 2.5, None, None]
+    """
+    if isinstance(code, bool):
+        return int(code)
+    if not isinstance(code, str) or not is_number(code):
+        return code if isinstance(code, int | float) else None
+    number = float(code)
+    whole = int(number) if number.is_integer() else number
+    # "01" is a name, and so is a number that a double does not hold.
+    return whole if code_text(whole) == code else None
+
+
+def look_alike(code: Any) -> Hashable:
+    """Return what is equal for codes that a reader takes for the same.
+
+    >>> len({look_alike(code) for code in ("Nord", " nord", "N\u200bord\u00a0")})
+    1
+    >>> len({look_alike(code) for code in ("34", "034", "34.0", 34.0)})
+    1
+    """
+    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", code_text(code))).casefold()
+    text = " ".join(text.split())
+    return Decimal(text) if _DIGITS.fullmatch(text) else text
+
+
+def number_text(code: Any) -> str:
+    """Return a number as people write it, of 32 bits as well; text as it is.
+
+    >>> number_text(np.float32(85.1).item()), number_text("90.0")
+    ('85.1', '90')
+    """
+    text = code_text(code)
+    if isinstance(code, float) and not code.is_integer():
+        single = np.float32(code)
+        text = min(text, str(single), key=len) if float(single) == code else text
+    number = "." in text and _DIGITS.fullmatch(text)
+    return text.rstrip("0").rstrip(".") if number else text

@@ -90,7 +90,7 @@ class ReadSettings(TypedDict, total=False):
         Choice(
             default=".",
             choices=(".", ","),
-            help="decimal mark of the weights in a CSV file (default .)",
+            help="decimal mark of weights in a CSV or Excel file (default .)",
         ),
     ]
     missing_codes: Annotated[

@@ -18,6 +18,20 @@ _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
 # A number as text, a pattern for both Python and Arrow.
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# The usual encodings; where two fit as well, the first comes first.
+_ENCODINGS = (
+    "utf-8", "cp932", "cp949", "gbk", "cp950", "cp1251", "cp1253", "cp1252", "cp1250",
+    "cp1254", "cp1256", "cp1255", "cp874", "cp1257",
+)  # fmt: skip
+# Letters as people write them: accents alone or by twos and threes between ASCII
+# letters, and those of another script, which do not touch ASCII letters.
+_LETTERS = re.compile(
+    r"(?<![^\x00-\x7f])[À-ÖØ-öø-ɏ]{1,3}(?![^\x00-\x7f])"
+    r"|(?<![A-Za-z])(?:(?=[^\W\d_])[Ͱ-힣])+(?![A-Za-z])"
+)
+_WORD = re.compile(r"[^\s,;|\"]*[^\x00-\x7f][^\s,;|\"]*")
+_ENOUGH = 0.8  # share of such letters, compared with the best encoding
+_MOST, _LONGEST = 4, 20  # encodings in a message, and letters of a word
 
 
 class DoubtfulCodes(UserWarning):
@@ -40,7 +54,7 @@ class Reading:
         Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else the most
         frequent of comma, semicolon, tab and bar in the first line outside quotes.
     decimal : {".", ","}
-        The decimal mark of weights in CSV files.
+        The decimal mark of weights that are text in CSV and Excel files.
     missing_codes : sequence of str, or mapping of column names to them
         Codes that stand for a missing value, in all columns or by column; the column
         ``""`` of a mapping stands for all. An empty field of a CSV file is always
@@ -220,3 +234,32 @@ def _is_text_encoding(name: Any) -> bool:
         return packed.decode(name, "surrogateescape") == _ANY_TEXT
     except (LookupError, TypeError, ValueError):  # ValueError: of idna, or a zero byte
         return False
+
+
+def encoding_hint(raw: bytes) -> str:
+    r"""Return for a message the likely encodings of text, with a word as each reads it.
+
+    >>> encoding_hint("Łódź;1\nŁódź;2\n".encode("cp1250"))
+    "; encoding='cp1250' reads 'Łódź'"
+    """
+    lines = [line for line in raw.splitlines(keepends=True) if not line.isascii()]
+    shares: dict[str, tuple[float, str]] = {}  # by the text that is read
+    for name in _ENCODINGS:
+        try:  # the last letter may be cut
+            text = codecs.getincrementaldecoder(name)().decode(b"".join(lines))
+        except UnicodeDecodeError:
+            continue
+        foreign = sum(not letter.isascii() for letter in text)
+        if foreign:
+            likely = len("".join(_LETTERS.findall(text)))
+            shares.setdefault(text, (likely / foreign, name))
+    least = _ENOUGH * max((share for share, _ in shares.values()), default=0)
+    ranked = sorted(shares.items(), key=lambda pair: -round(pair[1][0], 1))
+    texts = [text for text, (share, _) in ranked if share >= least][:_MOST]
+    # The word that is read in the most ways.
+    rows = zip(*map(_WORD.findall, texts), strict=False)
+    row = max(rows, key=lambda words: len(set(words)), default=())
+    return "".join(
+        f"; encoding={shares[text][1]!r} reads {word[:_LONGEST]!r}"
+        for text, word in zip(texts, row, strict=False)
+    )

@@ -76,6 +76,16 @@ def parser_errors() -> tuple[type[Exception], ...]:
     return parser.ReadstatError, parser.PyreadstatError, UnicodeError
 
 
+def _hint(error: Exception) -> str:
+    """Return what to do about an error of pyreadstat."""
+    of_text = re.search("encoding|character set", str(error))
+    if of_text or isinstance(error, UnicodeError):
+        return "give its encoding, as encoding='cp1252' (encoding='latin-1' reads any)"
+    if "version" in str(error):
+        return "save it again in a version of today, in Stata by saveold"
+    return "is it whole, and what its suffix says?"
+
+
 class LabelledFile(ArrowFormat):
     """A file of SPSS, Stata or SAS."""
 
@@ -133,8 +143,7 @@ class LabelledFile(ArrowFormat):
             )
         except parser_errors() as error:
             raise ValueError(
-                f"{self.path}: cannot be read: {error}; is it whole, and what its "
-                "suffix says?"
+                f"{self.path}: cannot be read: {error}; {_hint(error)}"
             ) from None
         return data, metadata
 

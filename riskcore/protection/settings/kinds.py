@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +59,7 @@ _OF_RECODING: Mapping[str, Shape] = {
     "missing_codes": NAMES,
     "codelist": _NAME,
     "source": _NAME,
+    "rest": _CODE,
 }
 _OF_RULE: Mapping[str, Shape] = {
     "to": _CODE,
@@ -102,18 +102,18 @@ class Recodings(ByColumn):
     recorded_form = table(_OBJECT, "an object of recodings")
     names_files = True
 
-    def refuse_wrong(self, name: str, value: Any) -> None:
-        """Refuse what cannot be a rule."""
-        from riskcore.common import arguments
-        from riskcore.data.recode import Recoding
-
-        super().refuse_wrong(name, value)
-        for key, rule in value.items():
-            if not isinstance(rule, str | os.PathLike | Recoding):
-                raise TypeError(
-                    f"{name} of {key!r}: {arguments.shown(rule)} is neither a Recoding "
-                    "nor a rule such as 'top:85' nor the path of a .grc file"
+    def gathered(self, option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the rules by column; top and bottom coding of one are one rule."""
+        rules: dict[str, Any] = {}
+        for name, rule in pairs:
+            both = {text.partition(":")[0] for text in (rules.get(name, ""), rule)}
+            if name in rules and both != {"top", "bottom"}:
+                raise ValueError(
+                    f"{option}: {name!r} appears twice; only top: and bottom: go "
+                    "together, as top:60,bottom:30"
                 )
+            rules[name] = f"{rules[name]},{rule}" if name in rules else rule
+        return rules
 
     def argument(self, plain: Any, folder: Path) -> Any:
         """Return the rules, whose files are found."""

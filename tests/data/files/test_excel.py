@@ -98,6 +98,11 @@ def test_missing_codes_and_numbers_in_text():
     assert read(path, reading=reading, numeric=["w"]) == {"a": [None, 1], "w": [1.5, 2]}
     with pytest.raises(ValueError, match="w is not a number in 1 record"):
         read(book([["a", "w"], [9, "x"]]), numeric=["w"])
+    path = book([["w"], ["1,5"], [2.25], [3]])
+    with pytest.raises(ValueError, match=r"'1,5'; the decimal mark may be a comma"):
+        read(path, numeric=["w"])
+    found = read(path, reading=Reading(decimal=","), numeric=["w"])
+    assert found == {"w": [1.5, 2.25, 3]}
 
 
 def test_empty_rows_and_columns_at_the_end_are_formatting():

@@ -598,7 +598,7 @@ def test_members_that_lack(record):
     # What is not needed: of recodings what has a default, of files their names, and
     # single roles and reasons.
     assert {path[-1] for path in read} <= {
-        "versions", "file", "columns", "age", "metadata", "encoding",
+        "versions", "file", "columns", "age", "metadata", "encoding", "rest",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
         "user_missing", "born", "*", "words", "base", "tails",
