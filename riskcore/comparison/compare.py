@@ -194,7 +194,9 @@ def compare(
             )
         if not files:
             rules = with_bounds(data, {n: rules[n] for n in rules if n in needed})
-        files.append(file_of(data, [*names, *strata_names, *also], weight, numbers))
+        files.append(
+            file_of(data, [*names, *strata_names, *also], weight, numbers, source.scale)
+        )
         if id is not None:
             ids.append(code_column(Records.of(data), id))
     if id is not None:
@@ -275,9 +277,10 @@ def file_of(
     names: Sequence[Hashable],
     weight: Hashable | None,
     numbers: Iterable[Hashable],
+    scale: float | None,
 ) -> File:
     """Return a file coded for a comparison; an engine counts the data it holds."""
-    coded = CodedRecords.of(data, list(dict.fromkeys(names)), weight)
+    coded = CodedRecords.of(data, list(dict.fromkeys(names)), weight, scale=scale)
     return File(coded, {name: numbers_of(data, name) for name in numbers})
 
 

@@ -17,7 +17,13 @@ from typing import Any
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
-from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
+from riskcore.data.columns import (
+    Records,
+    holds_numbers,
+    in_memory,
+    weights,
+    with_columns,
+)
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.polars.large_file import LargeFile
 from riskcore.data.engines.registry import engine_of
@@ -59,11 +65,22 @@ class Source:
             )
         if isinstance(data, str | os.PathLike):
             return cls(None, Path(data), reading or _AS_USUAL, progress)
-        if reading is not None:
+        how = as_in_memory(reading)
+        known = isinstance(data, Source)
+        if reading is not None and (known or reading.to_dict() != how.to_dict()):
             raise TypeError(
-                "reading is for files, but the data are in memory: leave it out"
+                "reading is for files, but the data are in memory: leave out all but "
+                "weight_scale"
             )
-        return cls(in_memory(data))
+        return cls(in_memory(data), reading=how)
+
+    @classmethod
+    def like(cls, data: Any, reading: Reading | None) -> Source:
+        """Return the source of data, read in a way as far as it is for such data."""
+        if isinstance(data, Source):
+            return data
+        is_file = isinstance(data, str | os.PathLike)
+        return cls.of(data, reading if is_file else as_in_memory(reading))
 
     @classmethod
     def several(
@@ -76,11 +93,18 @@ class Source:
         if isinstance(reading, Reading) and len(files) > 1:
             shared = formats.shared(reading, map(Path, files.values()))
             how = dict(zip(files, shared, strict=True))
-        return {name: cls.of(source, how.get(name)) for name, source in sources.items()}
+        return {
+            name: cls.of(data, how[name]) if name in how else cls.like(data, reading)
+            for name, data in sources.items()
+        }
 
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""
         return replace(self, all_columns=True)
+
+    def made(self, data: Any) -> Source:
+        """Return data that were made of these, whose weights were looked at."""
+        return Source.like(data, Reading(weight_scale=self.scale or 1.0))
 
     def holding(self, columns: Mapping[Any, Any]) -> Source:
         """Return this file as if it held other values in some columns."""
@@ -189,6 +213,11 @@ class Source:
         metadata = None if self.format is None else self.format.metadata
         return {} if metadata is None else {v.name: v for v in metadata.variables}
 
+    @property
+    def scale(self) -> float | None:
+        """What the weights are multiplied by; None if nobody has said it."""
+        return self.reading.weight_scale
+
     def check(self, columns: Iterable[Hashable]) -> None:
         """Refuse names that are not columns, before the file is read."""
         names = self.names
@@ -223,6 +252,8 @@ class Source:
         Its cells have the bits that they would have in memory.
         """
         if self.path is None or self.reading.codes() or self.reading.columns:
+            return None
+        if self.scale not in (None, 1.0):  # sums of doubles are not exact there
             return None
         self.refuse_changed()
         _ = self.header
@@ -294,6 +325,19 @@ class Source:
             self._numbers[weight] = column
         return self._numbers[weight]
 
+    def weights(self, name: Hashable) -> Any:
+        """Return the weights of all records, as they are counted."""
+        numbers = self.numbers(name)
+        records = self.records if numbers is None else Records.of({name: numbers})
+        return weights(records, name, self.scale)
+
+    def check_weights(self, name: Hashable | None) -> None:
+        """Refuse weights that cannot be right."""
+        if self.engine is not None:
+            self.engine.count([], name, self.scale)
+        elif name is not None:
+            self.weights(name)
+
     @cached_property
     def _numbers(self) -> dict[Hashable, Any]:
         """The columns read as numbers so far."""
@@ -304,9 +348,10 @@ class Source:
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
         columns = [str(name) for name in self.names]
-        if self.path is None:
-            return {"file": None, "reading": {}, "columns": columns}
         reading = self.reading.to_dict()
+        if self.path is None:
+            reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
+            return {"file": None, "reading": reading, "columns": columns}
         if metadata := reading["metadata"]:
             reading["metadata"] = Path(metadata).name
         return {"file": self.path.name, "reading": reading, "columns": columns}
@@ -314,3 +359,8 @@ class Source:
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Return the path if a file made from this source can be written there."""
         return formats.check_writable(path, overwrite=overwrite, like=self.format)
+
+
+def as_in_memory(reading: Reading | None) -> Reading:
+    """Return what of a reading is for data in memory, too."""
+    return Reading(weight_scale=getattr(reading, "weight_scale", None))

@@ -67,7 +67,12 @@ class AuditFiles:
         shared = in_shared_types(sources.values(), [*data.values()])
         data = dict(zip(data, shared, strict=True))
         coded = {
-            what: CodedRecords.of(file, keys, weight if what == ORIGINAL else None)
+            what: CodedRecords.of(
+                file,
+                keys,
+                weight if what == ORIGINAL else None,
+                scale=sources[what].scale,
+            )
             for what, file in data.items()
         }
         named = {x: str(file.path or f"the {x} file") for x, file in sources.items()}

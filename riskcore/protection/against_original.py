@@ -166,7 +166,7 @@ class AgainstOriginal:
                 files[2] = recode(holdout.data, settings.recodings)
         original, shown_file, others = files
         return audit(
-            original,
+            self.original.made(original),
             shown_file,
             names,
             weight,

@@ -104,7 +104,7 @@ WEIGHTS = {
     "null": "weight 'x'", "bool": "weight 'x'", "half": "1 missing", "text": 4.0,
     "categories": "1 missing in 3 records", "large integers": 2.0**53 + 2.0**63 + 1,
     "unsigned": 2.0**64 + 3, "nan": "1 missing", "inf": "1 infinite",
-    "negative": "1 zero or negative", "null number": "1 missing in 3 records",
+    "negative": "1 negative", "null number": "1 missing in 3 records",
     "null integer": "1 missing in 3 records", "sum overflows": "overflows",
 }  # fmt: skip
 

@@ -191,7 +191,12 @@ class SingleRecords:
             columns[settings.weight] = numbers
             data = records.with_data(columns, [settings.weight])
         coded = CodedRecords.of(
-            data, settings.variables, settings.weight, household, cluster=cluster
+            data,
+            settings.variables,
+            settings.weight,
+            household,
+            scale=source.scale,
+            cluster=cluster,
         )
         return records, coded.sampled(settings.sampling_fraction)
 
@@ -414,7 +419,7 @@ class EngineCells(SingleRecords):
                     "collect the data first"
                 )
         self.say(f"counting on {engine.name}")
-        self.held = OnEngine.count(engine, settings)
+        self.held = OnEngine.count(engine, settings, self.source.scale)
         rows = Records.of(self.held.rows)
         rows.coded.update(self.held.coded.columns)
         return rows, self.held.coded

@@ -205,7 +205,14 @@ class Raking(Treatment):
             totals[name] = {
                 by_text.get(c, c): total for c, total in category_totals.items()
             }
-        raked, effects = rake(weights, margins_of(columns, totals))
+        margins = margins_of(columns, totals)
+        for name, margin in margins.items():
+            if not _sums(weights, margin).all():
+                raise ValueError(
+                    f"margin {name!r}: in a category all weights are zero, so they "
+                    "cannot add to its total; recode it together with another"
+                )
+        raked, effects = rake(weights, margins)
         if not effects["converged"]:
             raise ValueError(
                 f"{context.label[:80]}: the totals are not reached after "
