@@ -66,13 +66,16 @@ class Source:
         if isinstance(data, str | os.PathLike):
             return cls(None, Path(data), reading or _AS_USUAL, progress)
         how = as_in_memory(reading)
-        known = isinstance(data, Source)
-        if reading is not None and (known or reading.to_dict() != how.to_dict()):
+        if reading is not None and (
+            isinstance(data, Source)
+            or how is None
+            or how.to_dict() != reading.to_dict()
+        ):
             raise TypeError(
-                "reading is for files, but the data are in memory: leave out all but "
-                "weight_scale"
+                "reading is for files, but the data are in memory: leave it out, or "
+                "give weight_scale alone"
             )
-        return cls(in_memory(data), reading=how)
+        return cls(in_memory(data), reading=how or _AS_USUAL)
 
     @classmethod
     def like(cls, data: Any, reading: Reading | None) -> Source:
@@ -361,6 +364,7 @@ class Source:
         return formats.check_writable(path, overwrite=overwrite, like=self.format)
 
 
-def as_in_memory(reading: Reading | None) -> Reading:
-    """Return what of a reading is for data in memory, too."""
-    return Reading(weight_scale=getattr(reading, "weight_scale", None))
+def as_in_memory(reading: Reading | None) -> Reading | None:
+    """Return what of a reading is for data in memory, too; None if nothing is."""
+    scale = getattr(reading, "weight_scale", None)
+    return None if scale is None else Reading(weight_scale=scale)

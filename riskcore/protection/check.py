@@ -219,9 +219,8 @@ def check(
         how = reading_of(protection_record)
         if reading is None:
             data = released_source(data, how)
-        if not any(isinstance(value, str | os.PathLike) for value in files.values()):
-            how = as_in_memory(how)
-        original_reading = original_reading or how
+        paths = any(isinstance(value, str | os.PathLike) for value in files.values())
+        original_reading = original_reading or (how if paths else as_in_memory(how))
         request = Request.of_settings(
             protection_record.settings,
             {**role_arguments, **settings},

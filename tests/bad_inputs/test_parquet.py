@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import assess, tabulate
+from riskcore import Reading, assess, tabulate
 
 
 def packed(table, **options):
@@ -149,7 +149,8 @@ def test_weight(file, raises):
     if isinstance(expected, str):
         raises(lambda: tabulate(path, ["k"], "x"), "'x'", expected)
     else:
-        assert tabulate(path, ["k"], "x").population_frequency.sum() == expected
+        cells = tabulate(path, ["k"], "x", reading=Reading(weight_scale=1))
+        assert cells.population_frequency.sum() == expected
 
 
 @every

@@ -389,7 +389,7 @@ LARGE = [2**53 + 1, 2**60 + 3, 5]
     ],
 )
 def test_integer_weights_are_rounded_to_doubles(values):
-    found = weights(Records.of({"w": values}), "w")
+    found = weights(Records.of({"w": values}), "w", 1.0)
     expected = LARGE if len(values) == 3 else [3, 1]
     assert found.tolist() == [float(value) for value in expected]
 

@@ -63,9 +63,9 @@ class Weights:
             "broken": np.floor(positive) != positive,
             "below_one": positive < 1,
         }
-        counts = {name: int(np.count_nonzero(some)) for name, some in those.items()}
+        facts: dict[str, Any] = {x: int(np.count_nonzero(y)) for x, y in those.items()}
         low, high = positive.min(initial=np.inf), positive.max(initial=0.0)
-        return cls(len(w), **counts, low=float(low), high=float(high), total=total)
+        return cls(len(w), **facts, low=float(low), high=float(high), total=total)
 
     @property
     def faults(self) -> dict[str, int]:
@@ -92,7 +92,7 @@ class Question:
     keys: Sequence[Hashable]
     weight: Hashable | None = None
     sums: WholeSums | None = None  # how weights are cut; None to add them as doubles
-    scale: float | None = None  # what weights are multiplied by, see `scaled`
+    scale: float | None = None  # what weights are multiplied by
 
     @property
     def columns(self) -> list[Hashable]:
@@ -241,15 +241,9 @@ def doubles(series: Any) -> NDArray[np.float64]:
     return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 
 
-def scaled(weight: Any, scale: float | None) -> Any:
-    """Return weights times a scale: 1e-6 divides by 1,000,000, as people would."""
-    if scale is None or scale == 1.0:
-        return weight
-    parts = round(1.0 / scale) if scale < 1.0 else 0
-    return weight / float(parts) if parts and 1.0 / parts == scale else weight * scale
-
-
 def _double(question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    return scaled(nw.col(question.weight).cast(nw.Float64), question.scale)
+    name: Any = question.weight
+    # A product: polars divides by a number as if it took its rounded inverse times.
+    return nw.col(name).cast(nw.Float64) * (question.scale or 1.0)

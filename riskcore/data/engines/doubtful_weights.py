@@ -23,7 +23,7 @@ _COUNTRY, _ONE_RECORD = 1.6e9, 1e5
 _RECORDS, _DISTINCT = 30, 10
 _EXACT = 1e-3  # a mean that is nearer to a power of ten has it to several digits
 # Between groups of weights, from one to another times a power, and between their
-# ranges, in decades. Weights of strata may well differ by 100.
+# spreads, in decades. Weights of strata may well differ by 100.
 _GAP, _APART, _ALIKE = 0.9, 2.5, 0.3
 _MOST = 1 << 18  # weights that are looked at one by one
 _SHOWN = 3  # codes that are named, the lowest
@@ -102,7 +102,7 @@ def _parts(positive: NDArray[np.float64]) -> str:
     parts = [part for part in parts if len(part) >= max(5, len(x) / 100)]
     for low, high in pairwise(parts):
         apart = float(np.median(high) - np.median(low))
-        off = max(abs(apart - round(apart)), abs(float(np.ptp(high) - np.ptp(low))))
+        off = max(abs(apart - round(apart)), abs(float(np.std(high) - np.std(low))))
         if apart > _APART and off < _ALIKE and low.any():
             return (
                 f"they differ a lot, about {10.0 ** np.median(high):,.3g} in "

@@ -14,10 +14,15 @@ MEAN_1 = W / W.mean()
 PART = np.arange(N) % 4 == 0
 
 
-def assess(w, **settings):
-    frame = polars.DataFrame({**DATA, "w": w})
-    settings = {"population": "weights", **settings}
-    return riskcore.assess(frame, ["sex", "age"], "w", **settings)
+def assess(w, scale=None, holder=polars.DataFrame):
+    reading = None if scale is None else riskcore.Reading(weight_scale=scale)
+    return riskcore.assess(
+        holder({**DATA, "w": w}),
+        ["sex", "age"],
+        "w",
+        population="weights",
+        reading=reading,
+    )
 
 
 SCALED = {
@@ -36,12 +41,12 @@ SCALED = {
 
 @pytest.mark.parametrize("case", SCALED)
 def test_scaled_weights_are_refused_until_confirmed(case):
-    with pytest.raises(ValueError, match=r"weight_scale=1\)"):
+    with pytest.raises(ValueError, match=r"Reading\(weight_scale=1\)"):
         assess(SCALED[case])
     lazy = polars.LazyFrame({**DATA, "w": SCALED[case]})
     with pytest.raises(ValueError, match="--weight-scale 1 "):
         riskcore.tabulate(lazy, ["sex"], "w")
-    assert assess(SCALED[case], weight_scale=1).weights.scale == 1
+    assert assess(SCALED[case], 1).weights.records == N
 
 
 ORDINARY = {
@@ -63,7 +68,7 @@ ORDINARY = {
     "ignore::riskcore.assessment.cell_risk.PopulationBelowSample"
 )
 def test_ordinary_weights_are_taken(case):
-    assert assess(ORDINARY[case]).weights.scale is None
+    assert assess(ORDINARY[case]).weights.records == N
 
 
 @pytest.mark.filterwarnings(
@@ -71,10 +76,8 @@ def test_ordinary_weights_are_taken(case):
 )
 def test_a_scale_gives_the_bits_of_scaled_weights():
     stored = np.round(MEAN_1 * 1e6)
-    found = assess(stored, weight_scale=1e-6)
-    known = assess(stored / 1e6)
-    lazy = polars.LazyFrame({**DATA, "w": stored})
-    held = riskcore.assess(lazy, ["sex", "age"], "w", weight_scale=1e-6)
+    found, known = assess(stored, 1e-6), assess(stored * 1e-6)
+    held = assess(stored, 1e-6, polars.LazyFrame)
     for other in (known, held):
         assert np.array_equal(
             np.sort(other.cells.population_frequency),
@@ -104,13 +107,13 @@ def test_all_zero_and_negative_weights():
     with pytest.raises(ValueError, match="all 600 are zero"):
         assess(np.zeros(N))
     with pytest.raises(ValueError, match=r"150 negative .* -0\.5: codes, not weights"):
-        assess(np.where(PART, -0.5, W), weight_scale=1)
+        assess(np.where(PART, -0.5, W), 1)
 
 
 def test_a_file_is_protected_and_compared_with_zero_weights():
     w = np.where(PART, 0, np.round(W, 2))
     made = riskcore.protect({**DATA, "w": w}, ["sex", "age"], "w", k=60)
-    assert min(made.sets[0].final.cells.sample_frequency) >= 60
+    assert made.sets[0].protected.k_anonymity >= 60
     found = riskcore.compare(
         {**DATA, "w": w}, made.data, ["sex", "age"], "w", tables=["sex x age"]
     )
