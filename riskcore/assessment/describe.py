@@ -18,7 +18,6 @@ from riskcore.assessment.roles import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.warn import warn
 from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import household_codes
 from riskcore.data.derived import Derived, derived
@@ -229,11 +228,6 @@ def describe(
     -------
     Description
 
-    Warns
-    -----
-    UserWarning
-        If the weights are such as `riskcore.assess` refuses.
-
     Raises
     ------
     KeyError
@@ -265,10 +259,6 @@ def describe(
     weight = source.weight if weight is None else weight
     roles_by_column = roles_of(names, weight, household, roles or {})
     source.check(roles_by_column)
-    try:
-        source.check_weights(weight)
-    except (TypeError, ValueError) as error:  # shown before the data are right
-        warn(str(error), UserWarning)
     say("looking at the columns")
     profiles = profiles_of(source, source.names, household, say)
     say("comparing the columns with each other")

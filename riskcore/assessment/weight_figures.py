@@ -52,17 +52,12 @@ class WeightFigures:
     @classmethod
     def on_engine(cls, weighed: Weights, total: float) -> Self:
         """Return the figures that an engine gives."""
-        n, squares = weighed.n, weighed.squares
-        if weighed.high > LARGEST_SQUARED:
+        n, w, squares = weighed.n, weighed, weighed.squares
+        if w.high > LARGEST_SQUARED:
             squares = math.nan
         effect = _design_effect(n, total, squares)
-        low, high, few, zero = (
-            weighed.low,
-            weighed.high,
-            weighed.below_one,
-            weighed.zero,
-        )
-        return cls(n, total, low, high, few, effect, zero, not weighed.broken)
+        whole = not w.broken
+        return cls(n, total, w.low, w.high, w.below_one, effect, w.zero, whole)
 
     @property
     def ratio(self) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +145,8 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.assessment.cell_risk import RECORD_COLUMNS, UNIQUE_COLUMN
     from riskcore.assessment.waves import RECORD_COLUMNS as OF_PERSONS
     from riskcore.data.cells import refuse_taken
-    from riskcore.data.files import formats
-    from riskcore.data.files.replace import refuse_existing
+    from riskcore.data.files import formats, replace
+    from riskcore.data.source import Source
     from riskcore.report.summary import summary
 
     if options.output is not None:
@@ -166,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
     reports = [report for report in (options.report, options.report_public) if report]
     if reports:
         for path in reports:
-            refuse_existing(path, options.overwrite)
+            replace.refuse_existing(path, options.overwrite)
     elif options.overwrite and options.output is None:
         raise ValueError("--overwrite needs --output or a report")
     if options.output is not None:
@@ -178,8 +177,9 @@ def run(options: argparse.Namespace) -> None:
     if asked["person"] is not None:
         _run_panel(source, weight, asked, options, progress)
         return
+    counted = _in_batches(source, weight, asked, options) or source
     assessment = assess(
-        _in_batches(source, weight, asked, options) or source,
+        Source.like(counted, source.reading),
         options.keys,
         weight,
         options.household,
@@ -257,7 +257,7 @@ def _in_batches(
     asked: dict[str, Any],
     options: argparse.Namespace,
 ) -> Any:
-    """Return the file as one that an engine counts in batches; None for memory.
+    """Return the file as an engine that counts in batches; None to read it to memory.
 
     Households, numbers, models and reports need single records, keys with a tolerance
     are read as numbers, and the file has no weights by a sampling fraction.
@@ -278,12 +278,10 @@ def _in_batches(
     if options.report or options.report_public:
         return None
     engine = source.in_batches([options.keys], weight)
-    if engine is None or (
-        options.output is not None
-        and not formats.written_as(options.output).streams(engine.file.schema)
-    ):
-        return None
-    return replace(source, given=engine, path=None)
+    if engine is None or options.output is None:
+        return engine
+    target = formats.written_as(options.output)
+    return engine if target.streams(engine.file.schema) else None
 
 
 def _not_examined(

@@ -334,13 +334,6 @@ class Source:
         records = self.records if numbers is None else Records.of({name: numbers})
         return weights(records, name, self.scale)
 
-    def check_weights(self, name: Hashable | None) -> None:
-        """Refuse weights that cannot be right."""
-        if self.engine is not None:
-            self.engine.count([], name, self.scale)
-        elif name is not None:
-            self.weights(name)
-
     @cached_property
     def _numbers(self) -> dict[Hashable, Any]:
         """The columns read as numbers so far."""

@@ -859,11 +859,10 @@ class _Judged:
         weight = self.request.weight
         if self.against is not None and weight is not None:
             # The people of an area are those of the file, by its own weights.
-            data, numbers = Records.of(self.held), self.source.numbers(weight)
-            columns = {name: data.column(name) for name in (*areas, weight)}
-            if numbers is not None:
-                columns[weight] = numbers
-            cells = tabulate(self.source.made(columns), areas, weight, rule)
+            columns = {name: Records.of(self.held).column(name) for name in areas}
+            columns[weight] = self.source.weights(weight)
+            people = Source.like(columns, Reading(weight_scale=1.0))
+            cells = tabulate(people, areas, weight, rule)
         elif self.coded is None:
             held = self.source.made(self.held)
             cells = tabulate(held, areas, self.weight, rule)

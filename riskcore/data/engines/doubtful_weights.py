@@ -107,8 +107,7 @@ def _parts(positive: NDArray[np.float64]) -> str:
             return (
                 f"they differ a lot, about {10.0 ** np.median(high):,.3g} in "
                 f"{len(high):,} records and {10.0 ** np.median(low):,.3g} in "
-                f"{len(low):,}, as if one part, such as a wave, had a scale "
-                f"10^{round(apart)} times as large. Give the parts the same scale in "
-                "the data"
+                f"{len(low):,}, as if a part, such as a wave, had another scale. Give "
+                "the parts the same scale in the data"
             )
     return ""

@@ -124,8 +124,7 @@ class ReadSettings(TypedDict, total=False):
             within="(0, inf)",
             unit="a factor",
             metavar="FACTOR",
-            help="what the sampling weights are multiplied by: 1e-6 for six implied "
-            "decimals. Weights that look so are refused without it; 1 says that they "
-            "are right",
+            help="what the weights are multiplied by: 1e-6 for six implied decimals. "
+            "Weights that look so are refused without it; 1 says that they are right",
         ),
     ]

@@ -113,10 +113,9 @@ class Reading:
             )
         if not isinstance(self.sheet, str | None):
             raise TypeError(f"sheet={self.sheet!r}: give the name of a sheet as text")
-        if self.weight_scale is not None:
-            arguments.number_in(
-                "weight_scale", self.weight_scale, "(0, inf)", "a factor"
-            )
+        scale = self.weight_scale
+        if scale is not None:
+            arguments.number_in("weight_scale", scale, "(0, inf)", "a factor")
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):

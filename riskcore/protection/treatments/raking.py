@@ -206,12 +206,12 @@ class Raking(Treatment):
                 by_text.get(c, c): total for c, total in category_totals.items()
             }
         margins = margins_of(columns, totals)
-        for name, margin in margins.items():
-            if not _sums(weights, margin).all():
-                raise ValueError(
-                    f"margin {name!r}: in a category all weights are zero, so they "
-                    "cannot add to its total; recode it together with another"
-                )
+        empty = [x for x, of in margins.items() if not _sums(weights, of).all()]
+        if empty:
+            raise ValueError(
+                f"margin {empty[0]!r}: in a category all weights are zero, so they "
+                "cannot add to its total; recode it together with another"
+            )
         raked, effects = rake(weights, margins)
         if not effects["converged"]:
             raise ValueError(
