@@ -29,8 +29,8 @@ _MOST = 1 << 18  # weights that are looked at one by one
 _SHOWN = 3  # codes that are named, the lowest
 _REMEDY = (
     "Weights with implied decimals need their scale: --weight-scale 1e-6 for six "
-    "decimals, as in DHS, 1e-4 for four, 0.01 for two (in Python: reading=riskcore."
-    "Reading(weight_scale=1e-6), in rules: weight_scale in [data])"
+    "decimals, as in DHS, 1e-4 for four, 0.01 for two, in rules weight_scale in [data] "
+    "(in Python: reading=riskcore.Reading(weight_scale=1e-6))"
 )
 
 
