@@ -260,16 +260,9 @@ def assess(
             return replace(held, **about)
     if household is not None:
         say("finding households")
+    sampling: Any = {"scale": source.scale, "cluster": cluster, "strata": strata}
     coded = (
-        CodedRecords.of(
-            data,
-            keys,
-            weight,
-            household,
-            scale=source.scale,
-            cluster=cluster,
-            strata=strata,
-        )
+        CodedRecords.of(data, keys, weight, household, **sampling)
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )

@@ -264,14 +264,10 @@ def _in_batches(
     """
     from riskcore.data.files import formats
 
-    single = (
-        options.household,
-        options.numeric,
-        options.cluster,
-        options.strata,
-        options.tolerance,
-    )
-    if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
+    single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))
+    if options.household or any(single):
+        return None
+    if asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None

@@ -213,10 +213,7 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
 def weights(
     records: Records, name: Hashable, scale: float | None = None
 ) -> NDArray[np.float64]:
-    """Return the sampling weights times a scale: finite doubles from 0 on.
-
-    Without a scale, weights that look as if they had implied decimals are refused.
-    """
+    """Return the weights times a scale, which those that look scaled must have."""
     weight = _reals(records, name, "weight")
     at = int(np.argmin((weight >= 0) & (weight < np.inf))) + 1
     first = f", first in record {at:,}"

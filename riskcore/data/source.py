@@ -106,10 +106,6 @@ class Source:
         """Return this source so that all columns of a file are read."""
         return replace(self, all_columns=True)
 
-    def made(self, data: Any) -> Source:
-        """Return data that were made of these, whose weights were looked at."""
-        return Source.like(data, Reading(weight_scale=self.scale or 1.0))
-
     def holding(self, columns: Mapping[Any, Any]) -> Source:
         """Return this file as if it held other values in some columns."""
         if not columns:

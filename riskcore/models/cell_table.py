@@ -476,9 +476,8 @@ class CellTable:
         if records is not None:
             frequency = records[many].astype(np.float64)
         mean = (self.weight_sum / self.records)[cell]
-        # Without any weight in a cell, all its records have the same.
-        own, same = weight[many] / frequency, np.ones(len(many))
-        off = np.divide(own, mean, same, where=mean > 0) - 1.0
+        with np.errstate(invalid="ignore"):  # 0/0 in a cell without any weight
+            off = np.nan_to_num(weight[many] / frequency / mean - 1.0)
         off[np.abs(off) <= SAME] = 0.0
         order = np.lexsort((frequency, off, cell))
         squares = (frequency * off * off)[order]

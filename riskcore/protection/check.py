@@ -864,7 +864,7 @@ class _Judged:
             people = Source.like(columns, Reading(weight_scale=1.0))
             cells = tabulate(people, areas, weight, rule)
         elif self.coded is None:
-            held = self.source.made(self.held)
+            held = Source.like(self.held, self.source.reading)
             cells = tabulate(held, areas, self.weight, rule)
         else:
             cells = tabulate_coded(self.coded, areas, rule, 1.0)

@@ -18,15 +18,13 @@ from riskcore.data.engines.counting import Weights
 
 # More people than any country has, and than one record of a survey in whole numbers.
 _COUNTRY, _ONE_RECORD = 1.6e9, 1e5
-# With fewer records the mean of weights says nothing; with fewer different weights,
-# such as those of strata, that they are multiples.
+# Of fewer records the mean says nothing; fewer different weights may be of strata.
 _RECORDS, _DISTINCT = 30, 10
 _EXACT = 1e-3  # a mean that is nearer to a power of ten has it to several digits
-# Between groups of weights, from one to another times a power, and between their
-# spreads, in decades. Weights of strata may well differ by 100.
+# In decades: the gap between parts of weights, how far they are apart (weights of
+# strata may well differ by 100), and by how much they may miss a power of ten.
 _GAP, _APART, _ALIKE = 0.9, 2.5, 0.3
 _MOST = 1 << 18  # weights that are looked at one by one
-_SHOWN = 3  # codes that are named, the lowest
 _REMEDY = (
     "Weights with implied decimals need their scale: --weight-scale 1e-6 for six "
     "decimals, as in DHS, 1e-4 for four, 0.01 for two, in rules weight_scale in [data] "
@@ -43,13 +41,12 @@ def refuse_doubtful(
 ) -> None:
     """Refuse weights with faults and, if no scale is given, those that look scaled.
 
-    ``values`` are the weights; an engine with many records gives none. ``first`` says
-    where the first fault is.
+    An engine with many records gives no ``values``; ``first`` says where a fault is.
     """
     faults = [f"{k:,} {fault}" for fault, k in weights.faults.items() if k]
     if faults:
-        codes = np.unique(values[(values < 0) & (values > -np.inf)]).tolist()
-        some = ", ".join(f"{code:.15g}" for code in codes[:_SHOWN])
+        codes = np.unique(values[(values < 0) & (values > -np.inf)])[:3].tolist()
+        some = ", ".join(f"{code:.15g}" for code in codes)
         told = f"; {some}: codes, not weights" if codes else ""
         raise ValueError(
             f"weight {name!r}: {', '.join(faults)} in {weights.n:,} records{first}; a "
@@ -93,16 +90,14 @@ def _doubt(weights: Weights, positive: NDArray[np.float64]) -> str:
 
 
 def _parts(positive: NDArray[np.float64]) -> str:
-    """Return that a part of the weights is others times a power of ten; empty if not.
-
-    Beside a sample, people who were all asked have weights of 1.
-    """
+    """Return that a part of the weights is others times a power of ten; or nothing."""
     x = np.sort(np.log10(positive))
     parts = np.split(x, np.flatnonzero(np.diff(x) > _GAP) + 1)
     parts = [part for part in parts if len(part) >= max(5, len(x) / 100)]
     for low, high in pairwise(parts):
         apart = float(np.median(high) - np.median(low))
         off = max(abs(apart - round(apart)), abs(float(np.std(high) - np.std(low))))
+        # Beside a sample, people who were all asked have weights of 1.
         if apart > _APART and off < _ALIKE and low.any():
             return (
                 f"they differ a lot, about {10.0 ** np.median(high):,.3g} in "

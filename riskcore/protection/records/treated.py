@@ -141,9 +141,8 @@ def treat_records(
     """
     if settings.weight in settings.treated and (source.scale or 1.0) != 1.0:
         raise ValueError(
-            f"treat: {settings.weight!r} is multiplied by {source.scale:g} as it is "
-            "read, and stays as it is in the file; to treat it, write the weights of "
-            "people into the data first"
+            f"treat: {settings.weight!r} is multiplied by {source.scale:g} only as it "
+            "is read; to treat it, write the weights of people into the data first"
         )
     weights, household = coded.weights, coded.households
     file = _File.of(source, rows, settings.treat)
