@@ -78,7 +78,7 @@ def assess(
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional
-        Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
+        Sampling weights, 0 or more. By default those that the metadata of a mu-Argus
         file declare; otherwise those of ``sampling_fraction``; otherwise every weight
         is 1: the file is taken to be the whole population and the risk of a record is
         1/f.
@@ -183,7 +183,8 @@ def assess(
         or members of a household differ in a key or the weight. If the method is
         unknown; there are no records or no keys; a column has two roles; a key has the
         name of one of ``RECORD_COLUMNS``; key values, weights or household ids are
-        missing; or weights or their sum are not positive and finite. If ``alpha`` is
+        missing; or weights are negative or infinite, all are 0, or they look as if they
+        had implied decimals, see `Reading`. If ``alpha`` is
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
         which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
         given without a model to fit; clusters or strata are missing; all records are in
@@ -254,7 +255,7 @@ def assess(
     counted_there = None
     if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
-        counted_there = engine.count(keys, weight)
+        counted_there = engine.count(keys, weight, source.scale)
         weighs = fraction is None or weight is not None
         held = held_assessment(data, counted_there, how) if weighs else None
         if held is not None:
@@ -262,8 +263,9 @@ def assess(
             return replace(held, **about)
     if household is not None:
         say("finding households")
+    sampling: Any = {"scale": source.scale, "cluster": cluster, "strata": strata}
     coded = (
-        CodedRecords.of(data, keys, weight, household, cluster=cluster, strata=strata)
+        CodedRecords.of(data, keys, weight, household, **sampling)
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )

@@ -146,6 +146,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.assessment.waves import RECORD_COLUMNS as OF_PERSONS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
+    from riskcore.data.source import Source
     from riskcore.report.summary import summary
 
     if options.output is not None:
@@ -178,8 +179,9 @@ def run(options: argparse.Namespace) -> None:
         return
     others = (*options.keys, weight, options.cluster, *(options.strata or ()))
     options.household = source.household_of(options.household, others)
+    counted = _in_batches(source, weight, asked, options) or source
     assessment = assess(
-        _in_batches(source, weight, asked, options) or source,
+        Source.like(counted, source.reading),
         options.keys,
         weight,
         options.household,
@@ -264,14 +266,10 @@ def _in_batches(
     """
     from riskcore.data.files import formats
 
-    single = (
-        options.household,
-        options.numeric,
-        options.cluster,
-        options.strata,
-        options.tolerance,
-    )
-    if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
+    single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))
+    if options.household or any(single):
+        return None
+    if asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None

@@ -46,7 +46,7 @@ _NAMES = re.compile(
 )
 _READING = re.compile(r"riskcore\.Reading\((\w+)=\.\.\.\)")
 # What is only of use in Python.
-_PYTHON = re.compile(r" \(in Python: [^)]*\)")
+_PYTHON = re.compile(r" \(in Python: ([^()]|\([^()]*\))*\)")
 
 
 def in_options(message: str) -> str:

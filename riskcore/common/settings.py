@@ -45,6 +45,8 @@ FOLDED = {
     "report_title": "leave it out: the title follows from the file",
     "hierarchies": "recode the sensitive column by its hierarchy",
     "hierarchy": "recode the sensitive column by its hierarchy",
+    "weight_scale": "give reading=riskcore.Reading(weight_scale=...); in rules, [data] "
+    "has it",
     "scoring": "leave it out: there is one, that of Elliot, Manning and Ford",
 }
 BOOLEAN: Shape = {"type": "boolean", "title": "true or false"}

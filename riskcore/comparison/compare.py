@@ -192,7 +192,9 @@ def compare(
             )
         if not files:
             rules = with_bounds(data, {n: rules[n] for n in rules if n in needed})
-        files.append(file_of(data, [*names, *strata_names, *also], weight, numbers))
+        columns = list(dict.fromkeys([*names, *strata_names, *also]))
+        coded = CodedRecords.of(data, columns, weight, scale=source.scale)
+        files.append(File(coded, {name: numbers_of(data, name) for name in numbers}))
         if id is not None:
             ids.append(code_column(Records.of(data), id))
     if id is not None:
@@ -245,17 +247,6 @@ def check_columns(
         raise ValueError(f"strata: {weight!r} is the weight")
     if id is not None and (id in keys or id in strata or id == weight):
         raise ValueError(f"id: {id!r} is a key, a stratum or the weight")
-
-
-def file_of(
-    data: Any,
-    names: Sequence[Hashable],
-    weight: Hashable | None,
-    numbers: Iterable[Hashable],
-) -> File:
-    """Return a file coded for a comparison; an engine counts the data it holds."""
-    coded = CodedRecords.of(data, list(dict.fromkeys(names)), weight)
-    return File(coded, {name: numbers_of(data, name) for name in numbers})
 
 
 def numbers_of(data: Any, name: Hashable) -> Floats:

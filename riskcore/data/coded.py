@@ -64,6 +64,7 @@ class CodedRecords:
         weight: Hashable | None = None,
         household: Hashable | None = None,
         *,
+        scale: float | None = None,
         cluster: Hashable | None = None,
         strata: Sequence[Hashable] = (),
     ) -> CodedRecords:
@@ -73,10 +74,10 @@ class CodedRecords:
             for role, name in (("household", household), ("cluster", cluster)):
                 if name is not None:
                     raise engine.refuse_single(role)
-            return cls.of_counted(engine.count(keys, weight))
+            return cls.of_counted(engine.count(keys, weight, scale))
         records = Records.of(data)
         households = None if household is None else household_codes(records, household)
-        numbers = None if weight is None else weights(records, weight)
+        numbers = None if weight is None else weights(records, weight, scale)
         columns = {column.name: column for column in code_keys(records, keys)}
         design = None
         if cluster is not None or strata:
@@ -138,15 +139,16 @@ class CodedRecords:
     def complete(self, names: Iterable[Hashable]) -> CodedRecords:
         """Return the records that have all the named keys; the weights sum to the same.
 
-        The keys are coded again. If all or none have them, all are returned.
+        The keys are coded again. If all have them, or none with a weight, all are
+        returned.
         """
         columns = self.keys(names)
         whole = np.logical_and.reduce(
             [column.codes < len(column.labels) for column in columns]
         )
-        if whole.all() or not whole.any():
-            return self
         record_weights = np.ones(self.n) if self.weights is None else self.weights
+        if whole.all() or not record_weights[whole].any():
+            return self
         weights = record_weights[whole] * (
             record_weights.sum() / record_weights[whole].sum()
         )

@@ -144,8 +144,8 @@ def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnP
 def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     kind = engine.schema[name]
     if kind.is_nested():
-        return _without_order(name, engine.weigh(None).n)
-    weighed = engine.weigh(None, [name])
+        return _without_order(name, engine.weigh(Question(())).n)
+    weighed = engine.weigh(Question((name,)))
     missing = weighed.missing_keys[0]
     distinct = single = 0
     for records, _ in engine.numbers(Question((name,))):

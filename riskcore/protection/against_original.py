@@ -26,6 +26,7 @@ from riskcore.data.cells import Cells, refuse_missing, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column, plain_value, with_columns
 from riskcore.data.files.labels import code_text
+from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.profile import profile
 from riskcore.data.recode import column_like
@@ -166,8 +167,9 @@ class AgainstOriginal:
             if holdout is not None:
                 files[2] = recode(holdout.data, settings.recodings)
         original, shown_file, others = files
+        looked_at = Reading(weight_scale=self.original.scale or 1.0)
         return audit(
-            original,
+            Source.like(original, looked_at),
             shown_file,
             names,
             weight,

@@ -41,7 +41,7 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading
-from riskcore.data.source import Source
+from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.two_releases import TwoReleases
@@ -219,8 +219,8 @@ def check(
         how = reading_of(protection_record)
         if reading is None:
             data = released_source(data, how)
-        if any(isinstance(value, str | os.PathLike) for value in files.values()):
-            original_reading = original_reading or how
+        paths = any(isinstance(value, str | os.PathLike) for value in files.values())
+        original_reading = original_reading or (how if paths else as_in_memory(how))
         request = Request.of_settings(
             protection_record.settings,
             {**role_arguments, **settings},
@@ -321,10 +321,11 @@ def released_source(data: Any, reading: Reading) -> Source:
 
     A missing value of a safe file is an empty field, whatever its code was.
     """
-    if not isinstance(data, str | os.PathLike):
-        return Source.of(data)
-    how = replace(reading, missing_codes={}, metadata=None)
-    return Source.of(data, formats.opened(Path(data), how).fitting())
+    looked_at = reading.weight_scale or 1.0
+    how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
+    if isinstance(data, str | os.PathLike):
+        how = formats.opened(Path(data), how).fitting()
+    return Source.like(data, how)
 
 
 def _of_audit(
@@ -608,7 +609,11 @@ class _Judged:
         self.coded: CodedRecords | None = None
         if engine_of(self.held) is None or self.household is not None:
             self.coded = CodedRecords.of(
-                self.held, self.columns, self.weight, self.household
+                self.held,
+                self.columns,
+                self.weight,
+                self.household,
+                scale=source.scale,
             ).sampled(request.how["sampling_fraction"])
             if request.how["level"] == "record":
                 self.records = self.coded.n
@@ -830,7 +835,7 @@ class _Judged:
         if coded is None:
             engine = engine_of(self.held)
             assert engine is not None
-            counts = engine.count(names, self.weight)
+            counts = engine.count(names, self.weight, self.source.scale)
             above = self.request.limits.get("max_risk")
             held = held_assessment(self.held, counts, counting, above)
             if held is not None and how["sampling_fraction"] is None:
@@ -860,13 +865,13 @@ class _Judged:
         weight = self.request.weight
         if self.against is not None and weight is not None:
             # The people of an area are those of the file, by its own weights.
-            data, numbers = Records.of(self.held), self.source.numbers(weight)
-            columns = {name: data.column(name) for name in (*areas, weight)}
-            if numbers is not None:
-                columns[weight] = numbers
-            cells = tabulate(columns, areas, weight, rule)
+            columns = {name: Records.of(self.held).column(name) for name in areas}
+            columns[weight] = self.source.weights(weight)
+            people = Source.like(columns, Reading(weight_scale=1.0))
+            cells = tabulate(people, areas, weight, rule)
         elif self.coded is None:
-            cells = tabulate(self.held, areas, self.weight, rule)
+            held = Source.like(self.held, self.source.reading)
+            cells = tabulate(held, areas, self.weight, rule)
         else:
             cells = tabulate_coded(self.coded, areas, rule, 1.0)
         self.records = cells.n

@@ -31,7 +31,7 @@ from riskcore.common.words import counted
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.recoding_words import rule_file
-from riskcore.data.source import Source
+from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect, protected_by
@@ -466,7 +466,7 @@ class Release:
         source = released_source(data, how)
         files = {"original": original, "holdout": holdout, "earlier": earlier}
         is_file = isinstance(original, str | os.PathLike)
-        others = Source.several(files, how if is_file else None)
+        others = Source.several(files, how if is_file else as_in_memory(how))
         before = others.get("original")
         output = self.tables.get("output", {})
         with self._placed():
@@ -653,9 +653,7 @@ class Release:
         """
         if isinstance(data, Source):
             return data
-        data = self.file("data") if data is None else data
-        is_file = isinstance(data, str | os.PathLike)
-        return Source.of(data, self._reading() if is_file else None)
+        return Source.like(self.file("data") if data is None else data, self._reading())
 
     def _reading(self) -> Reading:
         """Return how the survey file is read."""

@@ -12,7 +12,6 @@ from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.reported_figures import Row, code, table, text_of
 from riskcore.assessment.unit_risk import THRESHOLDS, at_targets
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
-from riskcore.data.columns import Records, weights
 from riskcore.data.source import Source
 from riskcore.protection.records.protected_records import finite as finite
 
@@ -57,9 +56,7 @@ def remarks_on(
     """Return what is doubtful in the weights of a source."""
     if weight is None:
         return weight_remarks(None, fraction)
-    numbers = source.numbers(weight)
-    records = source.records if numbers is None else Records.of({weight: numbers})
-    column = weights(records, weight)
+    column = source.weights(weight)
     return weight_remarks(WeightFigures.of(column, math.fsum(column)), fraction)
 
 

@@ -319,6 +319,7 @@ def test_a_record_knows_how_the_file_was_read(run):
         "sheet": None,
         "user_missing": "missing",
         "missing_codes": {"": ["NA", ""]},
+        "weight_scale": None,
     }
     again = made_again("s.csv", "t.csv.private.json", "u.csv")
     assert again == Path("t.csv").read_bytes()

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from riskcore import Recoding, assess, individual_risk, protect, simulate
+from riskcore import Reading, Recoding, assess, individual_risk, protect, simulate
 from riskcore.cli import main
 from riskcore.protection.release.record import about, coarse
 from riskcore.report.page import page, protection_page
@@ -505,7 +505,7 @@ SMALL = {
 @pytest.mark.parametrize("name", SMALL)
 def test_small_files(name):
     data, classes = SMALL[name]
-    result = assess(data, ["k"], "w")
+    result = assess(data, ["k"], "w", reading=Reading(weight_scale=1))
     made = public_page(result, threshold=0.05)
     check_public(made, households=False)
     assert bool(classes_of(made)[0]) == classes

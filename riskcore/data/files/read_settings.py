@@ -10,6 +10,7 @@ from riskcore.common.settings import (
     ByColumn,
     Choice,
     File,
+    Number,
     Setting,
     array,
     either,
@@ -116,4 +117,14 @@ class ReadSettings(TypedDict, total=False):
     sheet: Annotated[
         str | None,
         Setting(metavar="NAME", help="sheet of an Excel file (default: the first)"),
+    ]
+    weight_scale: Annotated[
+        float | None,
+        Number(
+            within="(0, inf)",
+            unit="a factor",
+            metavar="FACTOR",
+            help="what the weights are multiplied by: 1e-6 for six implied decimals. "
+            "Weights that look so are refused without it; 1 says that they are right",
+        ),
     ]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.argus.metadata import Metadata
@@ -69,14 +70,18 @@ class Reading:
         The metadata of a mu-Argus file; with them a file of any suffix is mu-Argus.
     sheet : str, optional
         The sheet of an Excel file, by default the first.
+    weight_scale : float, optional
+        What the sampling weights are multiplied by, such as 1e-6 if they have six
+        implied decimals. Without it, weights that look so are refused; 1 says that they
+        are right. This alone is for data in memory, too.
 
     Raises
     ------
     TypeError
-        If the codes or the name of the sheet are not text.
+        If the codes or the name of the sheet are not text, or the scale not a number.
     ValueError
-        For an unknown encoding, a delimiter that is not one ASCII letter, or another
-        decimal mark.
+        For an unknown encoding, a delimiter that is not one ASCII letter, another
+        decimal mark, or a scale that is not above 0.
 
     Examples
     --------
@@ -92,6 +97,7 @@ class Reading:
     metadata: Metadata | str | Path | None = None
     user_missing: str = "missing"
     sheet: str | None = None
+    weight_scale: float | None = None
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -121,6 +127,9 @@ class Reading:
             )
         if not isinstance(self.sheet, str | None):
             raise TypeError(f"sheet={self.sheet!r}: give the name of a sheet as text")
+        scale = self.weight_scale
+        if scale is not None:
+            arguments.number_in("weight_scale", scale, "(0, inf)", "a factor")
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):
@@ -194,6 +203,7 @@ class Reading:
             "metadata": None if metadata is None else str(metadata),
             "user_missing": self.user_missing,
             "sheet": self.sheet,
+            "weight_scale": self.weight_scale,
         }
 
 

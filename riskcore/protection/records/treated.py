@@ -109,7 +109,8 @@ class Treated:
         coded = coded.with_columns({name: self._coded(name) for name in keys})
         if self.weight in self.after:
             weights = self.after[self.weight]
-            bad = int(np.count_nonzero(~(weights > 0)))
+            zero = (weights == 0) & (self.before[self.weight] == 0)
+            bad = int(np.count_nonzero(~(weights > 0) & ~zero))
             if bad:
                 raise ValueError(
                     f"treat {self.weight}: {bad:,} weights would be 0, negative or "
@@ -138,6 +139,11 @@ def treat_records(
     In a pass over households, rules that alter values apply once for each household
     where its members agree; other rules give equal values for equal values anyway.
     """
+    if settings.weight in settings.treated and (source.scale or 1.0) != 1.0:
+        raise ValueError(
+            f"treat: {settings.weight!r} is multiplied by {source.scale:g} only as it "
+            "is read; to treat it, write the weights of people into the data first"
+        )
     weights, household = coded.weights, coded.households
     file = _File.of(source, rows, settings.treat)
     told: dict[str, dict[str, Any]] = {}

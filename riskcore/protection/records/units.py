@@ -183,17 +183,14 @@ class SingleRecords:
         source, settings = self.source, self.settings
         if source.path is not None:
             self.say(f"reading {source.path}")
-        records, numbers = source.records, source.numbers(settings.weight)
-        data, household, cluster = records, settings.household, settings.cluster
-        if numbers is not None:  # in place of text
-            names = [*settings.variables, household, cluster]
-            columns = {name: records.column(name) for name in names if name is not None}
-            columns[settings.weight] = numbers
-            data = records.with_data(columns, [settings.weight])
+        names, household = settings.variables, settings.household
         coded = CodedRecords.of(
-            data, settings.variables, settings.weight, household, cluster=cluster
+            source.records, names, None, household, cluster=settings.cluster
         )
-        return records, coded.sampled(settings.sampling_fraction)
+        weight = settings.weight
+        if weight is not None:
+            coded = replace(coded, weight=weight, weights=source.weights(weight))
+        return source.records, coded.sampled(settings.sampling_fraction)
 
     def measure(
         self,
@@ -414,7 +411,7 @@ class EngineCells(SingleRecords):
                     "collect the data first"
                 )
         self.say(f"counting on {engine.name}")
-        self.held = OnEngine.count(engine, settings)
+        self.held = OnEngine.count(engine, settings, self.source.scale)
         rows = Records.of(self.held.rows)
         rows.coded.update(self.held.coded.columns)
         return rows, self.held.coded

@@ -110,7 +110,7 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
     if weight is None:
         return weight_remarks(None, fraction)
     if result.on_engine is not None:
-        weighed = result.on_engine.engine.weigh(weight)
+        weighed = result.on_engine.engine.weigh(result.on_engine.question)
         total = result.sets[0].original.cells.totals.population
         return weight_remarks(WeightFigures.on_engine(weighed, total), fraction)
     weights = numbers_of(result, weight)

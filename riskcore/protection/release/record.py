@@ -240,6 +240,7 @@ def read_with_population(path: str | Path) -> Record:
 def reading_of(record: Record) -> Reading:
     """Return how the original of a record was read; its metadata are beside it."""
     options = {x: v for x, v in record.reading.items() if v is not None}
+    options.setdefault("weight_scale", 1.0)  # the weights were looked at
     options.pop("metadata", None)
     try:
         return Reading(**options)

@@ -205,7 +205,14 @@ class Raking(Treatment):
             totals[name] = {
                 by_text.get(c, c): total for c, total in category_totals.items()
             }
-        raked, effects = rake(weights, margins_of(columns, totals))
+        margins = margins_of(columns, totals)
+        empty = [x for x, of in margins.items() if not _sums(weights, of).all()]
+        if empty:
+            raise ValueError(
+                f"margin {empty[0]!r}: in a category all weights are zero, so they "
+                "cannot add to its total; recode it together with another"
+            )
+        raked, effects = rake(weights, margins)
         if not effects["converged"]:
             raise ValueError(
                 f"{context.label[:80]}: the totals are not reached after "
