@@ -22,6 +22,7 @@ from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.files.reading import Reading
+from riskcore.data.likely_codes import in_words
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 
@@ -89,7 +90,13 @@ class DescribedColumn:
             said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
-        return "; ".join(filter(None, said))
+        return "; ".join(filter(None, [*said, self.doubt]))
+
+    @property
+    def doubt(self) -> str:
+        """The numbers that may be codes, in words."""
+        codes = self.profile.codes
+        return f"may be codes: {in_words(codes)}" if codes else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""
@@ -106,6 +113,7 @@ class DescribedColumn:
             "constant_in_households": of.constant,
             "role": self.role,
             "proposed_role": self.proposed.role,
+            "may_be_codes": [code._asdict() for code in of.codes],
             "reason": self.reason,
         }
 
@@ -316,7 +324,9 @@ def described(
 def _row(column: DescribedColumn) -> tuple[str, ...]:
     of, proposed = column.profile, column.proposed
     role = column.role or (f"{proposed.role}?" if proposed.role else "-")
-    why = "given" if column.role else column.reason
+    why = column.reason
+    if column.role:
+        why = f"given; {column.doubt}" if column.doubt else "given"
     if column.role is None and singles_out(of) and not why:
         why = own_values(of)
     return (

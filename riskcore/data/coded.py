@@ -26,6 +26,7 @@ from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.likely_codes import likely_codes
 from riskcore.data.sample_design import SampleDesign
 
 Mask = NDArray[np.bool_]
@@ -261,8 +262,17 @@ def doubtful_codes(
     lines = []
     for column in columns:
         text = [label for label in column.labels.tolist() if isinstance(label, str)]
-        if any(label.strip().lower() in _LIKE_MISSING for label in text):
-            lines.append(_like_missing(column, records))
+        suspects = _like_missing(column, records)
+        suspects += map(str, likely_codes(column, sizes=records))
+        if suspects:
+            taken = "is taken as a category"
+            if len(suspects) > 1:
+                taken = "are taken as categories"
+            lines.append(
+                f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
+                "meant, declare missing codes: --na (in Python: "
+                "riskcore.Reading(missing_codes=...))"
+            )
         alike = _alike(text)
         if alike:
             pairs = ", ".join(
@@ -277,22 +287,13 @@ def doubtful_codes(
     return lines
 
 
-def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
-    """Return the line on the categories that look like missing values."""
-    counts = np.zeros(column.levels, np.int64)
-    np.add.at(counts, column.codes, 1 if records is None else records)
-    suspects = [
-        f"{label!r} ({counted(int(counts[code]), 'record')})"
+def _like_missing(column: CodedColumn, records: Sizes) -> list[str]:
+    """Return the categories that look like missing values, with their records."""
+    return [
+        f"{label!r} ({counted(count_records(column.codes == code, records), 'record')})"
         for code, label in enumerate(column.labels.tolist())
         if isinstance(label, str) and label.strip().lower() in _LIKE_MISSING
     ]
-    singular = len(suspects) == 1
-    return (
-        f"key {column.name!r}: {', '.join(suspects)} {'is' if singular else 'are'} "
-        f"taken as {'a category' if singular else 'categories'}; if missing is meant, "
-        f"declare {'it' if singular else 'them'} as missing codes by "
-        "riskcore.Reading(missing_codes=...)"
-    )
 
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:
