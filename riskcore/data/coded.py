@@ -103,7 +103,7 @@ class CodedRecords:
     def blanked(self, masks: Mapping[Any, Mask]) -> CodedRecords:
         """Return the records with values set to missing."""
         blanked = {
-            name: _blanked(self.columns[name], mask, self._stands_for)
+            name: _blanked(self.columns[name], mask, self.stands_for)
             for name, mask in masks.items()
             if name in self.columns and mask.any()
         }
@@ -112,7 +112,7 @@ class CodedRecords:
     def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
         """Return the records with the given columns recoded."""
         recoded = {
-            name: _recoded(self.columns[name], values, self._stands_for)
+            name: _recoded(self.columns[name], values, self.stands_for)
             for name, values in columns.items()
             if name in self.columns
         }
@@ -163,7 +163,8 @@ class CodedRecords:
         return replace(self, n=n, columns=kept, weight=name, weights=weights)
 
     @property
-    def _stands_for(self) -> Sizes:
+    def stands_for(self) -> Sizes:
+        """How many records each row stands for; None: one each."""
         return None if self.counted is None else self.counted.records
 
     def with_columns(self, columns: Mapping[Hashable, CodedColumn]) -> CodedRecords:

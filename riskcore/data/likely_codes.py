@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import counted, printable
-from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import declared, numbers_among
 
@@ -94,12 +94,13 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
     """Return the labels of a column as numbers; nothing if they are not all numbers."""
     numbers = column.labels
     if numbers.dtype.kind == "O":
-        texts = [str(label).replace(decimal, ".") for label in numbers.tolist()]
+        labels = [label for label in numbers if not isinstance(label, ByDesign)]
+        texts = [str(label).replace(decimal, ".") for label in labels]
         numbers = np.array(numbers_among(texts))
-    whole = len(numbers) == len(column.labels) and numbers.dtype.kind in "iuf"
-    if not whole or not np.isfinite(numbers).all():
-        return np.empty(0)
-    return numbers.astype(np.float64)
+        if len(numbers) < len(texts):
+            return np.empty(0)
+    finite = numbers.dtype.kind in "iuf" and np.isfinite(numbers).all()
+    return numbers.astype(np.float64) if finite else np.empty(0)
 
 
 def _among(numbers: Floats, values: Any) -> Mask:

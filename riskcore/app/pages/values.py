@@ -30,8 +30,7 @@ def code_of(label: Any) -> str:
 
 def labels_of(bench: Workbench, name: str) -> Mapping[str, str]:
     """Return the labels of the codes of a column."""
-    labels = bench.source.labels
-    return {} if labels is None else labels.values.get(name, {})
+    return bench.source.value_labels.get(name, {})
 
 
 def counts_of(column: CodedColumn) -> NDArray[np.int64]:
