@@ -45,6 +45,7 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import designs_of, with_designs
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.tolerance import Tolerance, tolerances
@@ -220,8 +221,8 @@ def assess(
     """
     say = progress or silent
     asked = complete(AssessSettings, settings)
-    level, population = asked["level"], asked["population"]
-    method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
+    level, population, method = asked["level"], asked["population"], asked["method"]
+    missing, alpha = asked["missing"], asked["alpha"]
     fraction, cluster = asked["sampling_fraction"], asked["cluster"]
     numeric = arguments.names("numeric", asked["numeric"])
     if level == "household" and numeric:
@@ -246,8 +247,11 @@ def assess(
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    needed = [*keys, *numeric, weight, household, cluster, *strata]
-    data, intake = source.read(needed, weight, [*numeric, *tolerance])
+    data, intake = source.read(
+        [*keys, *numeric, weight, household, cluster, *strata],
+        weight,
+        [*numeric, *tolerance],
+    )
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
@@ -259,8 +263,9 @@ def assess(
         weighs = fraction is None or weight is not None
         held = held_assessment(data, counted_there, how) if weighs else None
         if held is not None:
-            about = _about_weights(held, weight, counted_there, fraction)
-            return replace(held, **about)
+            return replace(
+                held, **_about_weights(held, weight, counted_there, fraction)
+            )
     if household is not None:
         say("finding households")
     sampling: Any = {"scale": source.scale, "cluster": cluster, "strata": strata}
@@ -269,6 +274,7 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
+    coded = with_designs(coded, {} if tolerance else designs_of(coded, keys, missing))
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)

@@ -179,9 +179,10 @@ def run(options: argparse.Namespace) -> None:
         return
     others = (*options.keys, weight, options.cluster, *(options.strata or ()))
     options.household = source.household_of(options.household, others)
-    counted = _in_batches(source, weight, asked, options) or source
     assessment = assess(
-        Source.like(counted, source.reading),
+        Source.like(
+            _in_batches(source, weight, asked, options) or source, source.reading
+        ),
         options.keys,
         weight,
         options.household,

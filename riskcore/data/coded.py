@@ -28,6 +28,7 @@ from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import look_alike
+from riskcore.data.likely_codes import likely_codes
 from riskcore.data.sample_design import SampleDesign
 
 Mask = NDArray[np.bool_]
@@ -105,7 +106,7 @@ class CodedRecords:
     def blanked(self, masks: Mapping[Any, Mask]) -> CodedRecords:
         """Return the records with values set to missing."""
         blanked = {
-            name: _blanked(self.columns[name], mask, self._stands_for)
+            name: _blanked(self.columns[name], mask, self.stands_for)
             for name, mask in masks.items()
             if name in self.columns and mask.any()
         }
@@ -114,7 +115,7 @@ class CodedRecords:
     def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
         """Return the records with the given columns recoded."""
         recoded = {
-            name: _recoded(self.columns[name], values, self._stands_for)
+            name: _recoded(self.columns[name], values, self.stands_for)
             for name, values in columns.items()
             if name in self.columns
         }
@@ -166,7 +167,8 @@ class CodedRecords:
         return replace(self, n=n, columns=kept, weight=name, weights=weights)
 
     @property
-    def _stands_for(self) -> Sizes:
+    def stands_for(self) -> Sizes:
+        """How many records each row stands for; None: one each."""
         return None if self.counted is None else self.counted.records
 
     def with_columns(self, columns: Mapping[Hashable, CodedColumn]) -> CodedRecords:
@@ -265,8 +267,17 @@ def doubtful_codes(
     lines = []
     for column in columns:
         text = [label for label in column.labels.tolist() if isinstance(label, str)]
-        if any(label.strip().lower() in _LIKE_MISSING for label in text):
-            lines.append(_like_missing(column, records))
+        suspects = _like_missing(column, records)
+        suspects += map(str, likely_codes(column, sizes=records))
+        if suspects:
+            taken = "is taken as a category"
+            if len(suspects) > 1:
+                taken = "are taken as categories"
+            lines.append(
+                f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
+                "meant, declare missing codes: --na (in Python: "
+                "riskcore.Reading(missing_codes=...))"
+            )
         alike = _alike(text)
         if alike:
             pairs = ", ".join(map(_side_by_side, alike[:_SHOWN]))
@@ -285,22 +296,13 @@ def _side_by_side(labels: list[str]) -> str:
     return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
 
 
-def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
-    """Return the line on the categories that look like missing values."""
-    counts = np.zeros(column.levels, np.int64)
-    np.add.at(counts, column.codes, 1 if records is None else records)
-    suspects = [
-        f"{label!r} ({counted(int(counts[code]), 'record')})"
+def _like_missing(column: CodedColumn, records: Sizes) -> list[str]:
+    """Return the categories that look like missing values, with their records."""
+    return [
+        f"{label!r} ({counted(count_records(column.codes == code, records), 'record')})"
         for code, label in enumerate(column.labels.tolist())
         if isinstance(label, str) and label.strip().lower() in _LIKE_MISSING
     ]
-    singular = len(suspects) == 1
-    return (
-        f"key {column.name!r}: {', '.join(suspects)} {'is' if singular else 'are'} "
-        f"taken as {'a category' if singular else 'categories'}; if missing is meant, "
-        f"declare {'it' if singular else 'them'} as missing codes by "
-        "riskcore.Reading(missing_codes=...)"
-    )
 
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:

@@ -143,6 +143,12 @@ class CodedColumn:
         return len(self.labels) + (self.missing > 0)
 
 
+class ByDesign(str):
+    """The category of values that are missing by design."""
+
+    __slots__ = ()
+
+
 def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:

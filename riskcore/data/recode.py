@@ -35,6 +35,7 @@ from riskcore.data.columns import (
 )
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
+from riskcore.data.likely_codes import refuse_codes
 from riskcore.data.tails import Tail, nearest_multiple
 
 Array = NDArray[Any]
@@ -764,7 +765,11 @@ def column_like(
     return _as_series(table, column, original)
 
 
-def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recoding]:
+def with_bounds(
+    data: Any,
+    recodings: Mapping[Any, Recoding],
+    labels: Mapping[str, Mapping[str, str]] | None = None,
+) -> dict[Any, Recoding]:
     """Return recodings with rules in place of quantiles of the data."""
     bounded_recodings = dict(recodings)
     for name, recoding in recodings.items():
@@ -773,7 +778,7 @@ def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recod
             sizes = None if coded.counted is None else coded.counted.records
             try:
                 bounded_recodings[name] = _with_bounds(
-                    recoding, coded.columns[name], sizes
+                    recoding, coded.columns[name], sizes, (labels or {}).get(str(name))
                 )
             except (TypeError, ValueError) as error:
                 raise type(error)(f"variable {name!r}: {error}") from None
@@ -781,11 +786,16 @@ def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recod
 
 
 def _with_bounds(
-    recoding: Recoding, column: CodedColumn, sizes: Array | None = None
+    recoding: Recoding,
+    column: CodedColumn,
+    sizes: Array | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Recoding:
     """Return a recoding with rules in place of quantiles; ``sizes`` are of the rows."""
     if not recoding.tails:
         return recoding
+    keep = f"give the bound itself, as in {recoding.tails[0].side}:85"
+    refuse_codes(column, labels, keep, sizes=sizes)
     levels = len(column.labels)
     counts = np.bincount(column.codes, sizes, levels + 1)[:levels]
     return recoding.resolved(column.labels.tolist(), list(map(int, counts)))

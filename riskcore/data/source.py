@@ -152,6 +152,11 @@ class Source:
         return None if self.format is None else self.format.labels
 
     @property
+    def value_labels(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of the codes of columns, by the code as text."""
+        return {} if self.labels is None else self.labels.values
+
+    @property
     def paths(self) -> tuple[Path, ...]:
         """The files that are read."""
         return () if self.format is None else self.format.paths

@@ -93,7 +93,7 @@ class AgainstOriginal:
         own = dict(self.original.records.columns)
         own |= self.prepared.recoded_rows.columns
         source = source.holding(source.numbers_beside(own))
-        labels = {} if source.labels is None else source.labels.values
+        labels = source.value_labels
         columns = {}
         for name in self.settings.recodings if source.labels is not None else ():
             coded = self.prepared.coded.columns.get(name)

@@ -37,7 +37,9 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
     "rake": {"path": ""},
 }
 BECOMES: Final = {"top": ("limit", "mean"), "bands": ("midpoint", "mean")}
-FLAGS: Final = ("unbiased", "invariant")
+FLAGS: Final = ("unbiased", "invariant", "numbers")
+for _kind in OF_NUMBERS:
+    FIELDS[_kind]["numbers"] = ""
 
 
 def kinds_of(role: str | None, numeric: bool) -> tuple[str, ...]:

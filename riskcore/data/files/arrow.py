@@ -23,7 +23,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
+from riskcore.data.files.reading import NUMBER, declared, is_number, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
 # Files in which numbers may be text, whose decimal mark is a way of reading.
@@ -245,19 +245,22 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
             f"first in record {first + 1:,}: {value!r}"
-            f"{_about_marks(value, decimal, path)}"
+            f"{_about_text(name, value, decimal, path)}"
         )
     return numbers
 
 
-def _about_marks(text: str, decimal: str, path: Any) -> str:
-    """Return a hint for text that would be a number with other marks, else nothing."""
+def _about_text(name: str, text: str, decimal: str, path: Any) -> str:
+    """Return a hint for text among numbers: other marks, or a missing code."""
     other, word = (",", "comma") if decimal == "." else (".", "point")
     hint = ""
     if _THOUSANDS.fullmatch(text.strip()):
         hint = "; write it without marks between thousands"
     if decimal in text or not is_number(text.strip().replace(other, ".")):
-        return hint
+        code = text.strip()
+        if hint or not code or not code.isprintable():
+            return hint
+        return f"; if it stands for a missing value: {declared(name, [code])}"
     if suffix_of(Path(path))[0] not in _WITH_MARKS:
         return f"; it is text with a decimal {word}: make it a number in the file"
     if hint:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,13 @@ class Reading:
 def numbers_among(codes: Iterable[str]) -> list[float]:
     """Return the codes that are numbers, perhaps with blanks around them."""
     return [float(code) for code in codes if is_number(code.strip(" "))]
+
+
+def declared(name: Hashable, codes: Iterable[str]) -> str:
+    """Return how to declare codes of a column as missing."""
+    words = " ".join(shlex.quote(f"{name}={code}") for code in codes)
+    plain = {str(name): [*codes]}
+    return f"--na {words} (in Python: missing_codes={plain} of Reading, or None)"
 
 
 def is_number(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -20,6 +21,7 @@ from riskcore.data.columns import (
     is_text_column,
     plain_value,
 )
+from riskcore.data.likely_codes import refuse_codes
 from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
@@ -32,6 +34,7 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
+    joined,
 )
 
 Rules = Mapping[Names, Sequence[Treatment]]
@@ -146,6 +149,7 @@ def treat_records(
         )
     weights, household = coded.weights, coded.households
     file = _File.of(source, rows, settings.treat)
+    file.refuse_codes(source, settings)
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
         settings.treat, household if settings.level == "household" else None
@@ -215,6 +219,18 @@ class _File:
             for name, column in coded.items()
         }
         return cls(records, coded, before, categorical, source.reading.decimal)
+
+    def refuse_codes(self, source: Source, settings: Settings) -> None:
+        """Refuse columns of numbers that may be codes, unless a rule says otherwise."""
+        recoded = settings.recodings
+        for names, rules in settings.treat.items():
+            rule = f"{joined(names)}={rules[0]}:numbers"
+            keep = f"say so in the rule: --treat {shlex.quote(rule)}"
+            for name in () if any(rule.numbers for rule in rules) else names:
+                if name not in self.categorical and name != settings.weight:
+                    labels = {} if name in recoded else source.value_labels
+                    own = labels.get(str(name))
+                    refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
         self, rules: Rules, household: NDArray[np.int64] | None

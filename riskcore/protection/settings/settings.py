@@ -596,7 +596,7 @@ class Settings:
             return self
         source.check(self.columns)
         data = source.records if source.engine is None else source.data
-        recodings = with_bounds(data, self.recodings)
+        recodings = with_bounds(data, self.recodings, source.value_labels)
         return replace(self, recodings=recodings)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar
@@ -76,6 +76,9 @@ class Treatment(ABC):
     by_risk: ClassVar[bool] = False  # whether it needs the risk of each record
     last: ClassVar[bool] = False  # whether it comes after all others
 
+    # Whether values that look like codes, such as 999998, are numbers.
+    numbers: bool = field(default=False, kw_only=True)
+
     def __post_init__(self) -> None:
         self.check()
         if "" in self.strata or len({*self.strata}) < len(self.strata):
@@ -135,7 +138,9 @@ class Treatment(ABC):
     @classmethod
     def _flags(cls) -> list[str]:
         """Return the fields that are options without a value."""
-        return [field.name for field in fields(cls) if isinstance(field.default, bool)]
+        flags = [entry.name for entry in fields(cls) if isinstance(entry.default, bool)]
+        others = [flag for flag in flags if flag != "numbers"]
+        return others if cls.categorical else [*others, "numbers"]
 
     @abstractmethod
     def describe(self, public: bool) -> str:

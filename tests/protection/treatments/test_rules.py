@@ -58,7 +58,7 @@ def test_every_kind_is_tried_here():
         ("top:2n=mean", "the mean of 2 records tells too much"),
         ("top:5n=median", "'median' is not a code, mean or limit"),
         ("top:5n=", "'' is not a code"),
-        ("top:5:within=A", "this rule has no options"),
+        ("top:5:within=A", "use numbers"),
         ("round:0", "need a number above 0"),
         ("round:-5", "need a number above 0"),
         ("round:0digits", "digits=0: need a whole number of at least 1"),
