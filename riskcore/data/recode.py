@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
@@ -33,6 +34,7 @@ from riskcore.data.columns import (
     plain_value,
     with_columns,
 )
+from riskcore.data.dates import AS_MISSING, ORDERS, PARTS, Dates, day_text, is_date
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.frame_types import DataT
@@ -149,14 +151,15 @@ class Recoded:
     # Rules that fit no code: those for a single code, and all of a ``.grc`` file.
     unused: tuple[Rule, ...] = ()
     overlapping: tuple[Code, ...] = ()  # codes that several rules fit
+    far: tuple[str, ...] = ()  # dates that look like codes
 
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
     """The recoding of one variable: rules, or how to cut or round its codes.
 
-    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding` or
-    `riskcore.read_recoding`.
+    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding`, `of_dates`
+    or `riskcore.read_recoding`. Dates are compared as text: "2024-01-31".
 
     Attributes
     ----------
@@ -174,6 +177,9 @@ class Recoding:
         Top and bottom coding by quantiles, until `resolved` puts rules in their place.
     words : str or None
         The quantiles that the rules were found from, such as "top:99%".
+    dates : str
+        What becomes of dates, "year", "quarter", "month" or "age:2024-01-31"; "day" for
+        rules that compare days; with ":dmy" or ":mdy", the order of their text.
     padded : bool
         Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
     missing_codes : tuple of str
@@ -209,6 +215,7 @@ class Recoding:
     base: int | float = 0
     tails: tuple[Tail, ...] = ()
     words: str | None = None
+    dates: str = ""
     padded: bool = False
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
@@ -226,15 +233,34 @@ class Recoding:
         _check_code(self.base)
         if not arguments.number("base", self.base) >= 0:
             raise ValueError(f"base={self.base!r}: need a number above 0")
-        kinds = [self.rules or self.tails, self.drop, self.base]
+        kinds = [self.rules or self.tails, self.drop, self.base, self._part]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
-                "rules, truncation and rounding do not go together: give one"
+                "rules, truncation, rounding and parts of dates do not go together: "
+                "give one"
             )
         if not any(kinds) and self.missing is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
+
+    @property
+    def _order(self) -> str:
+        """The order of day and month in text, if it is given."""
+        order = self.dates.rpartition(":")[2]
+        return order if order in ORDERS else ""
+
+    @property
+    def _part(self) -> str:
+        """What becomes of dates, without the order; empty for rules."""
+        part = self.dates.removesuffix(f":{self._order}")
+        day = part.removeprefix("age:")
+        if part not in ("", "day", *PARTS) and (day == part or day_text(day) is None):
+            raise ValueError(
+                f"{part!r}: dates become year, quarter, month, or the age on a day, "
+                "such as age:2024-12-31"
+            )
+        return "" if part == "day" else part
 
     @classmethod
     def mapping(cls, codes: Mapping[Any, Any], *, others: Others = "keep") -> Recoding:
@@ -283,13 +309,13 @@ class Recoding:
         *,
         closed: Literal["right", "left"] = "right",
     ) -> Recoding:
-        """Recode numbers by the interval they lie in.
+        """Recode numbers or dates by the interval they lie in.
 
         Parameters
         ----------
-        breaks : iterable of float
-            Ends of the intervals, increasing. The first and last interval are open, so
-            k breaks make k + 1 intervals.
+        breaks : iterable of float, or of dates
+            Ends of the intervals, increasing; a date may be text, "2024-01-31". The
+            first and last interval are open, so k breaks make k + 1 intervals.
         labels : iterable, optional
             New code of each interval; by default the interval as text.
         closed : {"right", "left"}
@@ -315,9 +341,9 @@ class Recoding:
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
-        ends = [plain_value(value) for value in breaks]
-        if any(isinstance(end, str) or end is None for end in ends):
-            raise TypeError(f"breaks are numbers, not {ends}")
+        ends, dates = _ends([plain_value(value) for value in breaks])
+        if not dates and any(isinstance(end, str) or end is None for end in ends):
+            raise TypeError(f"breaks are numbers or dates such as 2024-01-31: {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
         if closed not in ("right", "left"):
@@ -332,22 +358,23 @@ class Recoding:
         if len(names) != len(spans):
             raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
         pairs = zip(names, spans, strict=True)
-        return cls(tuple(Rule(name, *span, bounds) for name, span in pairs))
+        rules = tuple(Rule(name, *span, bounds) for name, span in pairs)
+        return cls(rules, dates=dates)
 
     @classmethod
     def top_bottom(
         cls,
         *,
-        bottom: float | str | None = None,
-        top: float | str | None = None,
+        bottom: float | str | date | None = None,
+        top: float | str | date | None = None,
         bottom_label: Code | None = None,
         top_label: Code | None = None,
     ) -> Recoding:
-        """Recode the lowest and highest numbers: top and bottom coding.
+        """Recode the lowest and highest numbers or dates: top and bottom coding.
 
         Parameters
         ----------
-        bottom, top : float or str, optional
+        bottom, top : float, date or str, optional
             Codes up to ``bottom`` and from ``top`` on are recoded, codes between them
             stay. At least one is needed. Text such as "99%" is a quantile of the data
             that are recoded, each record counting once whatever its weight: at most 1 %
@@ -379,10 +406,11 @@ class Recoding:
         bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
         if any(str(bound).endswith("%") for bound, _ in bounds.values()):
             return cls(tails=_tails(bounds))
-        low, high = plain_value(bottom), plain_value(top)
-        if isinstance(low, str) or isinstance(high, str):
+        (low, high), dates = _ends([plain_value(bottom), plain_value(top)])
+        if not dates and (isinstance(low, str) or isinstance(high, str)):
             raise TypeError(
-                f"bottom={low!r}, top={high!r}: need numbers or quantiles such as '99%'"
+                f"bottom={low!r}, top={high!r}: need numbers, two dates such as "
+                "'2024-01-31', or quantiles such as '99%'"
             )
         if low is None and high is None:
             raise ValueError("give bottom=, top= or both")
@@ -395,7 +423,35 @@ class Recoding:
         if high is not None:
             label = high if top_label is None else plain_value(top_label)
             rules.append(Rule(label, high, None))
-        return cls(tuple(rules))
+        return cls(tuple(rules), dates=dates)
+
+    @classmethod
+    def of_dates(cls, words: str) -> Recoding:
+        """Recode dates to their year, quarter or month, or to an age.
+
+        Parameters
+        ----------
+        words : str
+            "year" (a whole number), "quarter" ("2024-Q1"), "month" ("2024-01"), or
+            "age:2024-12-31" for full years on that day. In text such as 01.02.2024
+            the column may not tell what is first: add ":dmy" or ":mdy".
+
+        Returns
+        -------
+        Recoding
+            A date that is later than the day of an age is refused.
+
+        Raises
+        ------
+        ValueError
+            If dates cannot become that.
+
+        Examples
+        --------
+        >>> Recoding.of_dates("age:2021-02-28").apply(["2004-02-29"]).codes
+        (16,)
+        """
+        return cls(dates=words)
 
     @classmethod
     def truncation(cls, drop: int) -> Recoding:
@@ -483,17 +539,20 @@ class Recoding:
         """
         if not self.tails:
             return self
-        numbers = [_number(plain_value(value)) for value in values]
+        if any(map(is_date, values)):
+            numbers: list[Any] = Dates.of(values).texts
+        else:
+            numbers = [_number(plain_value(value)) for value in values]
         bounds: dict[str, Any] = {}
         for tail in self.tails:
             bounds[tail.side] = tail.bound(numbers, counts)
             bounds[f"{tail.side}_label"] = tail.label
         words = ",".join(tail.words for tail in self.tails)
         try:
-            rules = Recoding.top_bottom(**bounds).rules
+            rule = Recoding.top_bottom(**bounds)
         except ValueError as error:
             raise ValueError(f"{words}: {error}") from None
-        return replace(self, rules=rules, tails=(), words=words)
+        return replace(rule, words=words)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recoding as plain data for JSON.
@@ -551,8 +610,8 @@ class Recoding:
 
         Parameters
         ----------
-        codes : iterable of str, int or float
-            Distinct codes, not missing, all text or all numbers.
+        codes : iterable of str, int, float or dates
+            Distinct codes, not missing, all text, all numbers or all dates.
 
         Returns
         -------
@@ -576,11 +635,13 @@ class Recoding:
         (84, 85, 85)
         """
         codes = [plain_value(code) for code in codes]
+        if (self.dates and codes) or any(map(is_date, codes)):
+            return self._of_dates(codes)
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
                 raise TypeError(
-                    f"codes of type {type(code).__name__}: only text and numbers can "
-                    "be recoded; turn them into text first"
+                    f"codes of type {type(code).__name__}: only text, numbers and "
+                    "dates can be recoded; turn them into text first"
                 )
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
@@ -619,6 +680,38 @@ class Recoding:
                 if len(rules) > 1
             ),
         )
+
+    def _of_dates(self, codes: Sequence[Any]) -> Recoded:
+        """Recode dates; rules compare the text of their days."""
+        part = self._part
+        if self.base or not all(rule.of_text for rule in self.rules):
+            raise TypeError(
+                "the rules are for numbers, but the codes are dates: give dates, such "
+                "as from:2024-01-31, or year, quarter, month"
+            )
+        dates = Dates.of(codes, self._order, years=part == "year")
+        certain, perhaps = dates.codes()
+        far = tuple(sorted(certain | perhaps))
+        if part.startswith("age:"):
+            return Recoded(tuple(dates.ages(part[4:])), far=far)
+        if part:
+            return Recoded(tuple(dates.parts(part)), far=far)
+        days = dates.texts
+        recoded = replace(self, dates="").apply(days)
+        pairs = [*zip(days, recoded.codes, strict=True)]
+        people = {new for day, new in pairs if day not in certain and new is not None}
+        if mixed := [day for day, new in pairs if day in certain and new in people]:
+            raise ValueError(
+                f"{_some(mixed)}: the rule puts what looks like a code together with "
+                f"dates. {AS_MISSING}, or give a rule that keeps them apart"
+            )
+        table = recoded.codes
+        if all(new is None or day_text(new) for new in table):  # they stay dates
+            table = tuple(
+                old if new == day else new and dates.write(np.datetime64(str(new)))
+                for old, (day, new) in zip(codes, pairs, strict=True)
+            )
+        return replace(recoded, codes=table, far=far)
 
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
@@ -665,6 +758,8 @@ class Recoding:
         lines += [tail.words for tail in self.tails]
         if self.words is not None:
             lines.append(self.words)
+        if self._part:
+            lines.append(f"dates -> {self.dates}")
         if self.base:
             lines.append(f"to the nearest multiple of {self.base}")
         if self.drop:
@@ -818,11 +913,11 @@ def _with_bounds(
         return recoding
     levels = len(column.labels)
     counts = np.bincount(column.codes, sizes, levels + 1)[:levels]
-    return recoding.resolved(column.labels.tolist(), list(map(int, counts)))
+    return recoding.resolved(list(column.labels), list(map(int, counts)))
 
 
 def _tails(
-    bounds: Mapping[Any, tuple[float | str | None, Code | None]],
+    bounds: Mapping[Any, tuple[float | str | date | None, Code | None]],
 ) -> tuple[Tail, ...]:
     """Return the tails of top and bottom coding by quantiles."""
     present = {side: pair for side, pair in bounds.items() if pair[0] is not None}
@@ -849,6 +944,8 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
             f"{counted(len(overlapping), 'code')} {verb} several rules, the last is "
             f"taken: {_some(overlapping)}"
         )
+    if recoded.far:
+        doubts.append(f"{_some(recoded.far)} may be codes, not dates")
     if doubts:
         source = "" if recoding.source is None else f", {recoding.source}"
         message = f"variable {name!r}{source}: {'; '.join(doubts)}"
@@ -857,7 +954,10 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     """Return codes as text if an old or new one is text, otherwise as like numbers."""
-    both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
+    if any(map(is_date, codes)):
+        return [*codes]
+    olds = (plain_value(label) for label in labels if not is_date(label))
+    both = [code for code in (*codes, *olds) if code is not None]
     convert: Any = _as_double
     if any(isinstance(code, str) for code in both):
         convert = code_text
@@ -895,6 +995,9 @@ def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     missing = np.array([code is None for code in table], bool)[column.codes]
     if original.dtype == object:
         values = np.array(table, object)[column.codes]
+    elif any(map(is_date, table)):
+        values = np.array(table, original.dtype)[column.codes]
+        return np.ma.MaskedArray(values, missing) if np.ma.isMA(original) else values
     else:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
@@ -931,6 +1034,8 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     kind: Any = nw.String if text else None if present else nw.Float64()
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)
     holder = original.implementation
+    if any(map(is_date, table)):
+        return _dates_as_series(table, column, original)
     if whole and present and not holder.is_pandas_like():
         kind = original.dtype
         if kind not in (nw.Int128, nw.UInt128):
@@ -955,6 +1060,30 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     native = series[column.codes.astype(np.int64)].to_native()
     native.index = before.index
     return native
+
+
+def _dates_as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
+    """Return a column of dates as a native series of the original's type."""
+    import narwhals.stable.v2 as nw
+
+    before, codes = original.to_native(), column.codes.astype(np.int64)
+    if column.labels.dtype != object:
+        table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
+    if not original.implementation.is_pandas_like():
+        series = nw.new_series(original.name, table, backend=original.implementation)
+        return series.cast(original.dtype)[codes].to_native()
+    native = type(before)(table, dtype=before.dtype, name=before.name).take(codes)
+    native.index = before.index
+    return native
+
+
+def _ends(ends: list[Any]) -> tuple[list[Any], str]:
+    """Return ends of ranges, dates as text, and the word for dates if they are."""
+    days = [day_text(end) for end in ends]
+    of_dates = any(days) and all(
+        d or e is None for d, e in zip(days, ends, strict=True)
+    )
+    return (days, "day") if of_dates else (ends, "")
 
 
 def _check_code(code: Any) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
+from riskcore.data.dates import ORDERS, PARTS, day_text
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -22,7 +24,7 @@ def is_rule(text: str) -> bool:
     (True, False)
     """
     kind, colon, _ = text.partition(":")
-    return bool(colon) and kind in _MAKERS
+    return kind in PARTS or (bool(colon) and kind in ("age", *_MAKERS))
 
 
 def recoding_of(
@@ -45,7 +47,12 @@ def recoding_of(
             )
         return read_recoding(Path(rule), variable)
     kind, _, words = rule.partition(":")
-    return _MAKERS[kind](words)
+    if kind in (*PARTS, "age"):
+        return Recoding.of_dates(rule)
+    head, _, order = words.rpartition(":")
+    if order not in ORDERS or kind not in ("from", "upto", "top", "bottom"):
+        return _MAKERS[kind](words)
+    return replace(_MAKERS[kind](head), dates=f"day:{order}")
 
 
 def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
@@ -90,7 +97,7 @@ def _intervals(text: str, closed: Any) -> Recoding:
     from riskcore.data.recode import Recoding
 
     breaks, equals, labels = text.partition("=")
-    numbers = [_plain_number(point) for point in breaks.split(",")]
+    numbers = [_bound(point) for point in breaks.split(",")]
     names = labels.split(",") if equals else None
     return Recoding.intervals(numbers, names, closed=closed)
 
@@ -100,10 +107,19 @@ def _end(text: str, side: str) -> Recoding:
 
     bound, equals, label = text.partition("=")
     quantile = bound.endswith("%")
-    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
+    chosen: dict[str, Any] = {side: bound if quantile else _bound(bound)}
     if equals:
         chosen[f"{side}_label"] = label
     return Recoding.top_bottom(**chosen)
+
+
+def _bound(text: str) -> Any:
+    """Read a number, or leave a date as its text."""
+    if re.fullmatch(r"\d{1,4}([-./])\d\d?\1\d{1,4}", text):
+        if day_text(text) is None:
+            raise ValueError(f"{text!r}: write a date as 2024-01-31")
+        return text
+    return _plain_number(text)
 
 
 def _plain_number(text: str) -> int | float:
@@ -146,4 +162,4 @@ _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
 }
 # The keywords in a message.
-KINDS = ", ".join(f"{one}:" for one in _MAKERS)
+KINDS = ", ".join([*PARTS, *(f"{one}:" for one in ("age", *_MAKERS))])

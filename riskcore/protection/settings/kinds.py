@@ -56,6 +56,7 @@ _OF_RECODING: Mapping[str, Shape] = {
     "base": NUMBER,
     "tails": {"enum": [], "title": "no quantiles: a record holds bounds"},
     "words": _NAME,
+    "dates": TEXT,
     "padded": BOOLEAN,
     "missing_codes": NAMES,
     "codelist": _NAME,

@@ -40,10 +40,14 @@ _MODULES = (
     "raking",
     "rank_swap",
     "rounding",
+    "shift",
     "swap_areas",
     "tails",
     "weights",
 )
+
+# The options that name columns.
+_COLUMNS = ("within", "by")
 
 # A mean of fewer values tells too much of each.
 FEWEST = 3
@@ -64,6 +68,18 @@ class Given:
     tell: Callable[[dict[str, Any]], object]  # takes effects for the private record
     # Returns the codes and the labels of a column after the treatments so far.
     column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
+    # Secret numbers by a label and their number, equal for all columns and rules.
+    shared: Callable[[str, int], NDArray[np.uint64]]
+    dates: Sequence[DateColumn] = ()  # of the columns, if the rule is for dates
+
+
+@dataclass(frozen=True, slots=True)
+class DateColumn:
+    """How the numbers of a column are dates."""
+
+    per_day: int
+    codes: Sequence[int]  # the days since 1970 that are codes
+    code_texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +91,7 @@ class Treatment(ABC):
     categorical: ClassVar[bool] = False
     by_risk: ClassVar[bool] = False  # whether it needs the risk of each record
     last: ClassVar[bool] = False  # whether it comes after all others
+    of_dates: ClassVar[bool] = False  # whether values are dates
 
     def __post_init__(self) -> None:
         self.check()
@@ -125,7 +142,7 @@ class Treatment(ABC):
     def parsed(cls, words: str) -> Self:
         """Return the rule of the words after its kind and the first colon."""
         argument, *options = words.split(":")
-        allowed = [*cls._flags(), *(["within"] if hasattr(cls, "within") else [])]
+        allowed = [*cls._flags(), *(n for n in _COLUMNS if hasattr(cls, n))]
         return cls(**cls.read(argument), **_options_of(options, allowed))
 
     def in_strata(self) -> str:
@@ -151,7 +168,8 @@ class Treatment(ABC):
 
     def __str__(self) -> str:
         flags = [name for name in self._flags() if getattr(self, name)]
-        within = [f"within={'+'.join(self.strata)}"] if self.strata else []
+        option = next((name for name in _COLUMNS if hasattr(self, name)), "")
+        within = [f"{option}={'+'.join(self.strata)}"] if self.strata else []
         return ":".join([self.kind, self.argument(), *flags, *within])
 
     @classmethod
@@ -240,6 +258,12 @@ def parsed_treatments(
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         treatments[names] = tuple(Treatment.of(label, rule) for rule in steps)
         _check(names, treatments[names])
+    shifts = {str(r) for rules in treatments.values() for r in rules if r.of_dates}
+    if len(shifts) > 1:
+        raise ValueError(
+            f"treat: {' and '.join(sorted(shifts))} would give a person two shifts; "
+            "give one rule for all dates"
+        )
     every = [name for names in treatments for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
@@ -268,6 +292,10 @@ def joined(names: Names) -> str:
 def _check(names: Names, rules: Sequence[Treatment]) -> None:
     """Refuse rules that do not fit their columns."""
     label = joined(names)
+    if len(rules) > 1 and any(rule.of_dates for rule in rules):
+        raise ValueError(
+            f"treat {label}: a shift of dates is the only rule of a column"
+        )
     for rule in rules:
         fewest, most = rule.columns
         if not fewest <= len(names) <= most:
@@ -347,9 +375,9 @@ def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"option {word!r}: {use}")
         if name in options:
             raise ValueError(f"option {name!r} is given twice")
-        if name != "within" and value:
+        if name not in _COLUMNS and value:
             raise ValueError(f"option {name!r} takes no value")
-        options[name] = tuple(value.split("+")) if name == "within" else True
+        options[name] = tuple(value.split("+")) if name in _COLUMNS else True
     return options
 
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import riskcore
 from riskcore.data.files import excel_writer, formats
 from riskcore.data.files.excel import SheetsLeftOut
+from riskcore.data.files.intake import DoubtfulDates
 from riskcore.data.files.reading import Reading
 from tests.accepted import ANY_LEAK
 
@@ -403,3 +404,27 @@ def test_the_command(run, refused):
     formats.write("risks.csv", {"sex": ["f"]})
     said = refused("assess risks.csv --keys sex --sheet X")
     assert "only Excel files have sheets" in said
+
+
+@pytest.mark.parametrize(
+    ("since_1904", "days", "odd"),
+    [
+        (False, [None, "1900-01-01", "1900-02-28", None, "1900-03-01"], "A2 .0., A5 .60"),
+        (True, ["1904-01-01", "1904-01-02", "1904-02-29", "1904-03-01", "1904-03-02"], ""),
+    ],
+)
+def test_serial_numbers_of_dates(since_1904, days, odd):
+    book = openpyxl.Workbook()
+    if since_1904:
+        book.epoch = openpyxl.utils.datetime.MAC_EPOCH
+    sheet = book.active
+    sheet.append(["day", "time"])
+    for row, serial in enumerate((0, 1, 59, 60, 61, 2958466), 2):
+        sheet.append([serial, 0.25])
+        sheet.cell(row, 1).number_format = "yyyy-mm-dd"
+        sheet.cell(row, 2).number_format = "h:mm"
+    book.save("a.xlsx")
+    with pytest.warns(DoubtfulDates, match=f"read as missing: {odd}.*A7 .2958466"):
+        table = formats.read("a.xlsx")
+    assert [day and day.isoformat() for day in table["day"].to_pylist()[:5]] == days
+    assert table["time"].to_pylist() == ["06:00:00"] * 6

@@ -1,0 +1,91 @@
+"""Dates that are shifted by one secret number of days for each person."""
+
+import datetime as dt
+
+import numpy as np
+import polars as pl
+import pytest
+
+import riskcore
+from riskcore.protection.treatments.rules import Treatment, parsed_treatments
+from riskcore.protection.treatments.shift import ShiftShows
+
+N, FAR = 240, dt.date(9999, 12, 31)
+OPEN = {"weight": "W", "threshold": 1.0, "roles": {"*": "harmless:a test"}}
+
+
+def persons():
+    rng = np.random.default_rng(1)
+    ids = np.repeat(np.arange(N // 4), 4)
+    visits = (np.datetime64("2020-01-01") + rng.integers(0, 700, N)).tolist()
+    visits[5], visits[9] = None, FAR
+    births = (np.datetime64("1950-01-01") + rng.integers(0, 20_000, N // 4))[ids]
+    frame = pl.DataFrame({
+        "ID": ids, "REGION": rng.integers(1, 4, N), "BIRTH": births,
+        "VISIT": visits, "W": np.full(N, 100.0),
+    })  # fmt: skip
+    return frame.with_columns(TEXT=pl.col("VISIT").dt.strftime("%d.%m.%Y"))
+
+
+@pytest.mark.parametrize("rule", ["shift:90:by=ID", "shift:140d:weeks:by=ID"])
+def test_intervals_of_a_person_stay(rule):
+    data = persons()
+    with pytest.warns(ShiftShows, match="9999-12-31"):
+        result = riskcore.protect(
+            data, ["REGION"], treat={"BIRTH+VISIT+TEXT": rule}, **OPEN
+        )
+    new = result.data
+    shift = (new["BIRTH"] - data["BIRTH"]).dt.total_days()
+    by_person = pl.DataFrame({"ID": data["ID"], "s": shift}).group_by("ID")
+    assert by_person.agg(pl.col("s").n_unique())["s"].to_list() == [1] * (N // 4)
+    most, step = (90, 1) if rule.startswith("shift:90") else (140, 7)
+    assert 0 < shift.abs().min() and shift.abs().max() <= most
+    assert not (shift % step).any()
+    assert shift.n_unique() > 10
+    plain = np.arange(N) != 9
+    moved = (new["VISIT"] - data["VISIT"]).dt.total_days()
+    assert (moved == shift).filter(pl.Series(plain)).drop_nulls().all()
+    assert new["VISIT"][9] == FAR
+    assert new["VISIT"].null_count() == 1
+    assert new["TEXT"].equals(new["VISIT"].dt.strftime("%d.%m.%Y"))
+    assert new.schema == data.schema
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("shift:5", "at least 20 possible shifts"),
+        ("shift:60:weeks", "need 70"),
+        ("shift:x", "'x' is not a number of days"),
+        ("shift:90:within=ID", "use weeks or dmy or mdy or by"),
+    ],
+)
+def test_weak_shifts_are_refused(rule, said):
+    with pytest.raises(ValueError, match=said):
+        Treatment.of("D", rule)
+
+
+def test_two_shifts_of_a_person_are_refused():
+    with pytest.raises(ValueError, match="would give a person two shifts"):
+        parsed_treatments({"a": "shift:90:by=p", "b": "shift:30:by=p"}, "abp")
+    with pytest.raises(ValueError, match="the only rule of a column"):
+        parsed_treatments({"a": ["shift:90", "round:1"]}, "a")
+    assert str(Treatment.of("a", "shift:90:by=p+q:dmy")) == "shift:90d:dmy:by=p+q"
+
+
+def test_missing_persons_and_other_columns_are_refused():
+    data = persons()
+    lost = data.with_columns(pl.when(pl.col("ID") > 3).then("ID").alias("ID"))
+    with pytest.raises(ValueError, match="by 'ID': missing in 16 of 240"):
+        riskcore.protect(lost, ["REGION"], treat={"BIRTH": "shift:90:by=ID"}, **OPEN)
+    data = data.with_columns(AMOUNT=pl.col("W") + 0.5)
+    with pytest.raises(TypeError, match="treat AMOUNT=shift:90d: .*not dates"):
+        riskcore.protect(data, ["REGION"], treat={"AMOUNT": "shift:90"}, **OPEN)
+
+
+def test_days_of_the_week_that_tell_the_shift_are_named():
+    data = persons()
+    monday = pl.Series([dt.date(2020, 1, 6) + dt.timedelta(7 * i) for i in range(N)])
+    data = data.with_columns(VISIT=monday)
+    with pytest.warns(ShiftShows, match="modulo 7; add :weeks"):
+        riskcore.protect(data, ["REGION"], treat={"VISIT": "shift:90:by=ID"}, **OPEN)
