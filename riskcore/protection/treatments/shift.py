@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.common.warn import warn
-from riskcore.common.words import counted
+from riskcore.common.words import listed
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -96,15 +96,14 @@ class Shift(Treatment):
         steps = draws.astype(np.int64) - most
         shift = (step * (steps + (steps >= 0)))[person]
         out = []
+        if texts := sorted({x for dates in context.dates for x in dates.code_texts}):
+            warn(
+                f"{context.label}: {listed(texts)} may be codes, not dates, and stay",
+                ShiftShows,
+            )
         for old, dates in zip(values, context.dates, strict=True):
             day = np.floor(old / dates.per_day)
             code = np.isin(day, dates.codes)
-            if dates.codes:
-                warn(
-                    f"{context.label}: {counted(int(code.sum()), 'value')} may be "
-                    f"codes, not dates, and stay: {', '.join(dates.code_texts)}",
-                    ShiftShows,
-                )
             self._tell_weekdays(day[~(np.isnan(day) | code)], context.label)
             out.append(np.where(code, old, old + shift * float(dates.per_day)))
         return out
