@@ -18,7 +18,7 @@ from riskcore.assessment.roles import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, listed, on_one_line, printable, shortened
+from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.files.reading import Reading
@@ -89,8 +89,6 @@ class DescribedColumn:
             said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
-        if self.profile.codes:
-            said.append(f"may be codes: {listed(self.profile.codes)}")
         return "; ".join(filter(None, said))
 
     def to_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from riskcore.data.profile import ColumnProfile
 
@@ -75,7 +75,6 @@ _WEIGHT = _words(
     "hochrechnungsfaktor poids ponderation"
 )
 _KEY = _words(
-    "dob birthdate birthday dateofbirth geburtsdatum gebdat "
     "sex gender age birth yearbirth birthyear region area province district county "
     "canton state municipality country citizenship nationality marital marstat "
     "education educ school occupation profession job industry employment ethnic "
@@ -89,7 +88,6 @@ _SENSITIVE = _words(
     "maladie"
 )
 _OF_ANOTHER_MARK = re.compile(r"\s*[+-]?[0-9]+[.,][0-9]+\s*")
-_UNCLEAR = re.compile(r"\d\d?([-./])\d\d?\1(\d\d|\d{4})( .*)?")
 _BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\bID)(?=[a-z])|[\W\d_]+")
 
 
@@ -135,11 +133,6 @@ def propose(column: ColumnProfile) -> Proposal:
     if _looks_like_numbers(column):
         reason = "text like numbers: was the right decimal mark given for the file?"
         return Proposal(None, reason)
-    if column.type == "text" and all(
-        map(_unclear_date, (column.smallest, column.largest))
-    ):
-        role: Role | None = "key" if words & _KEY else None
-        return Proposal(role, "text like dates: day or month first? Say dmy or mdy")
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     if named and column.is_number and column.distinct and _positive(column):
         return Proposal("weight", "its name")
@@ -170,11 +163,6 @@ def _looks_like_numbers(column: ColumnProfile) -> bool:
         isinstance(extreme, str) and _OF_ANOTHER_MARK.fullmatch(extreme)
         for extreme in extremes
     )
-
-
-def _unclear_date(value: Any) -> bool:
-    """Return whether text looks like a date without saying if its day is first."""
-    return isinstance(value, str) and bool(_UNCLEAR.fullmatch(value))
 
 
 def _positive(column: ColumnProfile) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -12,30 +13,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import listed
+from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.files.labels import code_text
 
+Days = NDArray[np.datetime64]
+
+# What dates become, and the orders of day and month in text that must be told apart.
+PARTS = ("year", "quarter", "month", "age")
 ORDERS = ("dmy", "mdy")
-PARTS = ("year", "quarter", "month")
-# Units of times, the coarsest first, and how many there are in a day.
-PER_DAY = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000}
-_TEXT = re.compile(
-    r"(?:(\d{4})([-/.]?)(\d\d?)\2(\d\d?)|(\d\d?)([-/.])(\d\d?)\6(\d{4}|\d\d))"
-    r"(?:([T ])(\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)(Z|[+-]\d\d:?\d\d)?)?",
-    re.ASCII,
+_YEAR, _DAY, _MARK = r"(?P<y>\d{4})", r"(?P<d>\d\d?)", "(?P<mark>[-/.])"
+_MONTH, _NAME = r"(?P<m>\d\d?)", "(?P<m>[A-Za-z]{3})"
+# Dates in text by the order of their parts, and the time of the day after them.
+_FORMS = {
+    order: re.compile(rf"\s*{day}(?P<time>[T ]\d\d?:\d\d\S*)?\s*", re.ASCII)
+    for order, day in {
+        "ymd": rf"{_YEAR}{_MARK}{_MONTH}(?P=mark){_DAY}",
+        "ymd without marks": rf"{_YEAR}(?P<mark>)(?P<m>\d\d)(?P<d>\d\d)",
+        "dmy with names": rf"{_DAY}(?P<mark>[-/. ]?){_NAME}(?P=mark){_YEAR}",
+        "dmy": rf"{_DAY}{_MARK}{_MONTH}(?P=mark){_YEAR}",
+        "mdy": rf"{_MONTH}{_MARK}{_DAY}(?P=mark){_YEAR}",
+    }.items()
+}
+# Nobody in a file has dates before and after; where calendars begin are codes, too, if
+# no other date is within a year.
+_FIRST, _LAST = np.array(["1800-01-02", "2098-12-31"], "M8[D]")
+_BEGINS = np.array(
+    ["1899-12-30", "1899-12-31", "1900-01-01", "1960-01-01", "1970-01-01"], "M8[D]"
 )
-# Years in which no person of a file has a date.
-_FIRST_YEAR, _LAST_YEAR = 1800, 2098
-# Where calendars begin: codes if no other date is within a year.
-_BEGINS = frozenset(
-    ("1899-12-30", "1899-12-31", "1900-01-01", "1960-01-01", "1970-01-01")
-)
-AS_MISSING = (
+_BEGIN, _END = -719_162, 2_932_897  # the years 1 and 10,000, in days from 1970
+_AS_MISSING = (
     "If they are codes, name them as missing: --na COLUMN=9999-12-31 (in Python: "
-    "missing_codes={'COLUMN': ['9999-12-31']})"
+    "missing_codes={'COLUMN': ['9999-12-31']} of Reading, or None in a frame)"
 )
-
-
-class UnclearDatesError(ValueError):
-    """Text may be dates, but whether the day or the month is first is not clear."""
 
 
 def is_date(value: Any) -> bool:
@@ -49,11 +58,10 @@ def day_text(value: Any) -> str | None:
     >>> day_text("2024-01-31"), day_text(date(2024, 1, 31)), day_text("31.1.")
     ('2024-01-31', '2024-01-31', None)
     """
-    if is_date(value):
-        return str(np.datetime64(value, "D"))
-    if not (isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value)):
-        return None
-    return date.fromisoformat(value).isoformat()
+    text = str(np.datetime64(value, "D")) if is_date(value) else value
+    with suppress(TypeError, ValueError):
+        return text if date.fromisoformat(text).isoformat() == text else None
+    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +72,10 @@ class Dates:
     ['2023-12-31', '2024-01-01']
     """
 
-    ticks: NDArray[np.datetime64]
-    write: Callable[[Any], Any]
+    days: Days
+    times: list[Any]  # the different times of the day, as they stand there, sorted
+    time: NDArray[np.int64]  # the position of each value's among them
+    write: Callable[[Any, Any], Any]  # returns the value of a day and such a time
 
     @classmethod
     def of(
@@ -75,161 +85,187 @@ class Dates:
 
         ``order`` is that of day and month in text; with ``years`` it does not matter.
         """
-        plain: list[Any] = [*values]
-        if plain and all(map(is_date, plain)):
-            zone = getattr(plain[0], "tzinfo", None)
-            if isinstance(plain[0], datetime):  # by the clock of its zone
-                plain = [np.datetime64(value.replace(tzinfo=None)) for value in plain]
-            ticks = np.array(plain, "M8" if isinstance(values[0], date) else None)
-
-            def typed(value: Any) -> Any:
-                """Return a date as the column has it."""
-                fitting = value.astype(ticks.dtype)
-                if fitting.astype(value.dtype) != value:
-                    raise ValueError(f"the type of the column does not hold {value}")
-                if isinstance(values[0], np.datetime64):
-                    return fitting
-                plain = fitting.item()
-                return plain if zone is None else plain.replace(tzinfo=zone)
-
-            return cls(ticks, typed)
-        texts = [str(v) if isinstance(v, int) and v > 9_999_999 else v for v in plain]
-        if not all(isinstance(text, str) for text in texts):
-            raise TypeError(f"{_some(plain)}: not dates")
-        text_dates = _of_text(texts, order, years)
-        if texts == plain:
-            return text_dates
-        return cls(text_dates.ticks, lambda value: int(text_dates.write(value)))
+        values = [*map(plain_value, values)]
+        if values and all(map(is_date, values)):
+            days, clocks, write = _of_dates(values)
+        else:
+            texts = [*map(code_text, values)]
+            days, clocks, write = _of_text(texts, order, years)
+            if texts != values:
+                text, write = write, lambda day, time: int(text(day, time))
+        times = sorted({*clocks})
+        place = {clock: i for i, clock in enumerate(times)}
+        return cls(days, times, np.array([place[x] for x in clocks]), write)
 
     @property
     def texts(self) -> list[str]:
         """The days as text such as 2024-01-31."""
-        return [*map(str, self.ticks.astype("M8[D]"))]
+        return [*map(str, self.days)]
 
     @property
-    def unit(self) -> str:
-        """The coarsest unit that holds the times."""
-        for unit in PER_DAY:
-            if (self.ticks.astype(f"M8[{unit}]") == self.ticks).all():
-                return unit
-        raise ValueError("times finer than microseconds; round them, or leave them out")
+    def far(self) -> NDArray[np.bool_]:
+        """Which values are probably codes."""
+        return far_days(self.days)
 
-    def parts(self, part: str) -> list[Any]:
-        """Return the years, or the quarters or months with their years."""
-        if part == "month":
-            return [*map(str, self.ticks.astype("M8[M]"))]
-        years = [int(text[:4]) for text in self.texts]
-        if part == "year":
-            return years
-        months = (int(text[5:7]) for text in self.texts)
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Days since 1970, and a fraction that tells which time of the day it is."""
+        numbers: NDArray[np.float64] = (
+            self.days.astype(np.int64) + self.time / self._unit
+        )
+        return numbers
+
+    @property
+    def _unit(self) -> int:
+        """A power of two beyond the number of different times."""
+        return 1 << len(self.times).bit_length()
+
+    def values(self, numbers: Sequence[float]) -> list[Any]:
+        """Return numbers as dates that are written as those of the column."""
+        if numbers and not _BEGIN <= min(numbers) <= max(numbers) < _END:
+            raise ValueError("a date would be before the year 1 or after the year 9999")
         return [
-            f"{year:04}-Q{(month + 2) // 3}"
-            for year, month in zip(years, months, strict=True)
+            self.write(np.datetime64(int(day), "D"), self.times[int(time * self._unit)])
+            for day, time in (divmod(number, 1) for number in numbers)
         ]
 
-    def ages(self, day: str) -> list[int]:
-        """Return the ages in full years on a day; refuse dates that are not of birth.
+    def at_midnight(self, text: str) -> Any:
+        """Return the value of a day such as 2024-01-31, without a time of the day."""
+        clock = self.times[0]
+        zero = re.sub(r"\d", "0", clock) if isinstance(clock, str) else clock * 0
+        return self.write(np.datetime64(text), zero)
+
+    def parts(self, part: str) -> list[Any]:
+        """Return the years, the quarters or months with their years, or ages on a day.
 
         Who was born on 29 February is a year older from 1 March on.
         """
-        codes, texts = self.codes()[0], self.texts
-        if wrong := [text for text in texts if text > day or text in codes]:
+        texts = self.texts
+        if part == "month":
+            return [text[:-3] for text in texts]
+        if part == "year":
+            return [int(text[:-6]) for text in texts]
+        if part == "quarter":
+            return [f"{t[:-6]}-Q{(int(t[-5:-3]) + 2) // 3}" for t in texts]
+        day = part.removeprefix("age:")
+        wrong = self.far | (self.days > np.datetime64(day))
+        if wrong.any():
             raise ValueError(
-                f"age:{day}: {_some(wrong)} cannot be a date of birth. {AS_MISSING}, "
-                "otherwise give a later day"
+                f"{part}: {_some(self.days[wrong])} cannot be a date of birth. "
+                f"{_AS_MISSING}, otherwise give a later day"
             )
         return [int(day[:4]) - int(t[:4]) - (day[5:] < t[5:]) for t in texts]
 
-    def codes(self) -> tuple[frozenset[str], frozenset[str]]:
-        """Return the days that are codes for certain, and those that may be codes."""
-        days = frozenset(self.texts)
-        certain = frozenset(
-            text for text in days if not _FIRST_YEAR <= int(text[:4]) <= _LAST_YEAR
-        )
-        if 2 * len(certain) > len(days):  # a file of another age
-            return frozenset(), frozenset()
-        others = days - certain
-        rest = [np.datetime64(text) for text in sorted(others - _BEGINS)]
-        return certain, frozenset(
-            text
-            for text in others & _BEGINS
-            if rest and not rest[0] - 365 < np.datetime64(text) < rest[-1] + 365
-        )
+    def refuse_far(self, mask: NDArray[np.bool_]) -> None:
+        """Refuse dates that are probably codes."""
+        if mask.any():
+            raise ValueError(
+                f"{_some(self.days[mask])} may be codes, and would count as dates. "
+                f"{_AS_MISSING}, or give a band of its own to them"
+            )
 
 
-def _of_text(texts: list[str], order: str, years: bool) -> Dates:
-    """Return the dates of text."""
-    found = [_TEXT.fullmatch(text.strip()) for text in texts]
-    parts = [match.groups("") for match in found if match]
-    wrong = [
-        t
-        for t, m in zip(texts, found, strict=True)
-        if not m or (m[2] == "" and len(m[3] + m[4]) < 4)
-    ]
-    if wrong:
-        raise ValueError(f"{_some(wrong)}: not dates. {AS_MISSING}")
-    if short := [t for t, part in zip(texts, parts, strict=True) if len(part[7]) == 2]:
-        raise ValueError(f"{_some(short)}: write years with four digits, as 2024")
-    order = _order(texts, parts, order) or ("dmy" if years else "")
-    if not order:
-        raise UnclearDatesError(
+def dates_in(column: CodedColumn) -> Dates | None:
+    """Return the dates of a column of dates or text; None if not all values are."""
+    first = column.labels[0] if len(column.labels) else None
+    text = isinstance(first, str) and any(x.fullmatch(first) for x in _FORMS.values())
+    with suppress(TypeError, ValueError):
+        return Dates.of([*column.labels]) if text or is_date(first) else None
+    return None
+
+
+def far_dates(
+    column: CodedColumn, sizes: NDArray[np.int64] | None = None
+) -> tuple[tuple[str, None, int], ...]:
+    """Return the dates that are probably codes: text, no label, number of records.
+
+    ``sizes`` says how many records each row stands for.
+    """
+    dates = dates_in(column)
+    if dates is None:
+        return ()
+    counts = np.bincount(column.codes, sizes, len(column.labels) + 1).tolist()
+    values = zip(dates.texts, dates.far, counts, strict=False)
+    return tuple((text, None, int(count)) for text, far, count in values if far)
+
+
+def far_days(days: Days) -> NDArray[np.bool_]:
+    """Return which days are probably codes, such as 9999-12-31."""
+    far: NDArray[np.bool_] = (days < _FIRST) | (days > _LAST)
+    if 2 * np.count_nonzero(far) > len(days):  # a file of another age
+        return np.zeros(len(days), bool)
+    begins = np.isin(days, _BEGINS)
+    others = days[~far & ~begins]
+    if others.size:
+        far |= begins & ((days < others.min() - 365) | (days > others.max() + 365))
+    return far
+
+
+def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], Any]]:
+    """Return days, times and how to write dates of a type; by the clock of a zone."""
+    first = values[0]
+    zone = getattr(first, "tzinfo", None)
+    plain = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
+    moments = np.array([*map(np.datetime64, plain)])
+    days = moments.astype("M8[D]")
+
+    def write(day: Any, time: Any) -> Any:
+        moment = (day + time).astype(getattr(first, "dtype", None) or moments.dtype)
+        value = moment if isinstance(first, np.datetime64) else moment.item()
+        if moment.astype("M8[D]") != day or not is_date(value):
+            raise ValueError(f"the type of the column does not hold {day}")
+        return value.replace(tzinfo=zone) if zone else value
+
+    return days, moments - days, write
+
+
+def _of_text(
+    texts: list[str], order: str, years: bool
+) -> tuple[Days, Any, Callable[[Any, Any], str]]:
+    """Return days, times and how to write dates of text."""
+    matches: dict[str, list[Any]] = {
+        name: [*map(form.fullmatch, texts)]
+        for name, form in _FORMS.items()
+        if name not in ORDERS or order in ("", name)
+    }
+    days = {name: [*map(_day, column)] for name, column in matches.items()}
+    form = min(days, key=lambda name: days[name].count(None))
+    if wrong := [t for t, day in zip(texts, days[form], strict=True) if day is None]:
+        like = f"2024-01-31 or in the order {order or 'dmy or mdy'}"
+        raise ValueError(f"{_some(wrong)}: not dates such as {like}. {_AS_MISSING}")
+    unclear = form == "dmy" and not order and not years and None not in days["mdy"]
+    if unclear and days["dmy"] != days["mdy"]:
+        raise ValueError(
             f"{_some(texts)}: is the day first or the month? Add :dmy or :mdy to the "
             "rule, as in month:dmy, from:2024-01-31:dmy or shift:90:dmy"
         )
-    moments = []
-    for text, part in zip(texts, parts, strict=True):
-        year, month, day = part[0], part[2], part[3]
-        if not year:
-            year, (month, day) = (
-                part[7],
-                (part[6], part[4])[:: 1 if order == "dmy" else -1],
-            )
-        try:
-            moment = f"{year}-{int(month):02}-{int(day):02}T{part[9] or '00:00'}"
-            moments.append(datetime.fromisoformat(moment))
-        except ValueError as error:
-            raise ValueError(f"{text!r} is not a date: {error}. {AS_MISSING}") from None
-    if len({(part[8], part[10]) for part in parts}) > 1:
-        raise ValueError(
-            "some dates have a time or a zone, others not; write them alike"
-        )
-    (names, mark) = ("ymd", parts[0][1]) if parts[0][0] else (order, parts[0][5])
-    small = [part[i] for part in parts for i in (2, 3, 4, 6) if part[i]]
-    width = 2 if min(map(len, small)) == 2 else 1
-    longest = max(len(part[9]) for part in parts)
-    ticks = np.array(moments, "M8[us]")
+    first, mark = matches[form][0], matches[form][0]["mark"]
+    name = "%b" if first["m"].isalpha() else "%m"
+    layout = mark.join({"y": "%Y", "m": name, "d": "%d"}[x] for x in form[:3])
+    short = any(len(match[x]) == 1 for match in matches[form] for x in "dm")
 
-    def write(value: Any) -> str:
-        at = value.astype("M8[us]").item()
-        numbers = {
-            "y": f"{at.year:04}",
-            "m": f"{at.month:0{width}}",
-            "d": f"{at.day:0{width}}",
-        }
-        clock = at.time().isoformat("microseconds")[:longest]
-        day = mark.join(numbers[name] for name in names)
-        return f"{day}{parts[0][8]}{clock}{parts[0][10]}"
+    def write(day: Any, time: Any) -> str:
+        text = day.item().strftime(layout)
+        text = re.sub(r"\b0", "", text) if short else text
+        return (text.upper() if first["m"].isupper() else text) + time
 
-    return Dates(ticks, write)
+    clocks = [match["time"] or "" for match in matches[form]]
+    return np.array(days[form], "M8[D]"), clocks, write
 
 
-def _order(texts: Sequence[str], parts: Sequence[Sequence[str]], order: str) -> str:
-    """Return the order of day and month that all dates allow; empty if unclear."""
-    pairs = [(int(part[4]), int(part[6])) for part in parts if part[4]]
-    fits = [
-        name
-        for name, month in zip(ORDERS, (1, 0), strict=True)
-        if all(pair[month] <= 12 for pair in pairs)
-    ]
-    if not fits or (order and order not in fits):
-        which = f"in the order {order}" if order else "in one order of day and month"
-        raise ValueError(f"{_some(texts)}: not all are dates {which}")
-    alike = all(first == second for first, second in pairs)
-    return order or (fits[0] if len(fits) == 1 or alike else "")
+def _day(match: re.Match[str] | None) -> date | None:
+    """Return the day of the parts of a date, None if there is no such day."""
+    if match is None:
+        return None
+    day, month, year = match.group("d", "m", "y")
+    with suppress(ValueError):
+        named = month.isalpha()
+        number = datetime.strptime(month, "%b").month if named else int(month)
+        return date(int(year), number, int(day))
+    return None
 
 
-def _some(values: Sequence[Any]) -> str:
+def _some(values: Any) -> str:
     """Return the first values, for a message."""
-    return listed([str(v) for v in values[:3]]) + (
-        f" and {len(values) - 3} more" if len(values) > 3 else ""
-    )
+    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
+    return listed([str(value) for value in values[:3]]) + more

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
-from riskcore.data.dates import Dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.reading import is_number
@@ -38,7 +36,7 @@ class ColumnProfile:
         The label that a file of SPSS, Stata or SAS has for the column.
     type : str
         "whole number", "number", "text", "time", "true or false" or "other". Text is
-        a number or a time if all its values are.
+        a number if all its values are.
     records, missing, distinct : int
         Numbers of records, of missing values and of distinct values.
     single : int
@@ -55,8 +53,6 @@ class ColumnProfile:
         Whether no value is below the one before it, in the order of the records, or
         records with equal values stand together; missing values are left out. None if
         neither is so, and for data on an engine.
-    codes : tuple of str
-        Dates that may be codes, such as 9999-12-31.
     """
 
     name: Hashable
@@ -71,7 +67,6 @@ class ColumnProfile:
     longest: int = 0
     constant: bool | None = None
     order: Order | None = None
-    codes: tuple[str, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -109,11 +104,7 @@ def _profile(
         return _without_order(name, records.n, label)
     values = column.labels.tolist()
     column_type = _type(column.labels, values, decimal)
-    dates = _dates(column.labels, column_type)
     smallest, largest = _extremes(column.labels, values, column_type, decimal)
-    if dates is not None and column_type == "text":
-        column_type = "time"
-        smallest, largest = min(dates.texts), max(dates.texts)
     return ColumnProfile(
         name=name,
         label=label,
@@ -127,17 +118,7 @@ def _profile(
         longest=max(map(len, values), default=0) if column_type == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
         order=_order(column, values, column_type, decimal),
-        codes=() if dates is None else tuple(sorted(frozenset().union(*dates.codes()))),
     )
-
-
-def _dates(labels: NDArray[Any], column_type: Type) -> Dates | None:
-    """Return the dates of a column, None if not all its values are dates."""
-    first = labels[0] if len(labels) else None
-    if column_type == "time" or (isinstance(first, str) and first[:1].isdigit()):
-        with suppress(TypeError, ValueError, OverflowError):
-            return Dates.of([*map(plain_value, labels)])
-    return None
 
 
 def _without_order(name: Hashable, n: int, label: str | None = None) -> ColumnProfile:

@@ -34,7 +34,7 @@ from riskcore.data.columns import (
     plain_value,
     with_columns,
 )
-from riskcore.data.dates import AS_MISSING, ORDERS, PARTS, Dates, day_text, is_date
+from riskcore.data.dates import PARTS, Dates, day_text, is_date
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.frame_types import DataT
@@ -151,15 +151,14 @@ class Recoded:
     # Rules that fit no code: those for a single code, and all of a ``.grc`` file.
     unused: tuple[Rule, ...] = ()
     overlapping: tuple[Code, ...] = ()  # codes that several rules fit
-    far: tuple[str, ...] = ()  # dates that look like codes
 
 
 @dataclass(frozen=True, slots=True)
 class Recoding:
     """The recoding of one variable: rules, or how to cut or round its codes.
 
-    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding`, `of_dates`
-    or `riskcore.read_recoding`. Dates are compared as text: "2024-01-31".
+    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding`, a part of
+    ``dates`` or `riskcore.read_recoding`. Rules compare dates as "2024-01-31".
 
     Attributes
     ----------
@@ -178,8 +177,9 @@ class Recoding:
     words : str or None
         The quantiles that the rules were found from, such as "top:99%".
     dates : str
-        What becomes of dates, "year", "quarter", "month" or "age:2024-01-31"; "day" for
-        rules that compare days; with ":dmy" or ":mdy", the order of their text.
+        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31".
+    order : str
+        The order of day and month in text that is a date, "dmy" or "mdy", if given.
     padded : bool
         Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
     missing_codes : tuple of str
@@ -216,6 +216,7 @@ class Recoding:
     tails: tuple[Tail, ...] = ()
     words: str | None = None
     dates: str = ""
+    order: str = ""
     padded: bool = False
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
@@ -233,34 +234,22 @@ class Recoding:
         _check_code(self.base)
         if not arguments.number("base", self.base) >= 0:
             raise ValueError(f"base={self.base!r}: need a number above 0")
-        kinds = [self.rules or self.tails, self.drop, self.base, self._part]
+        part, _, day = self.dates.partition(":")
+        age = part == "age" and day_text(day) is not None
+        if not (age or self.dates in ("", *PARTS[:-1])):
+            raise ValueError(
+                f"{self.dates!r}: dates become year, quarter, month, or the age on a "
+                "day, such as age:2024-12-31"
+            )
+        kinds = [self.rules or self.tails, self.drop, self.base, self.dates]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
-                "rules, truncation, rounding and parts of dates do not go together: "
-                "give one"
+                "rules, truncation, rounding and dates do not go together: give one"
             )
         if not any(kinds) and self.missing is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
-
-    @property
-    def _order(self) -> str:
-        """The order of day and month in text, if it is given."""
-        order = self.dates.rpartition(":")[2]
-        return order if order in ORDERS else ""
-
-    @property
-    def _part(self) -> str:
-        """What becomes of dates, without the order; empty for rules."""
-        part = self.dates.removesuffix(f":{self._order}")
-        day = part.removeprefix("age:")
-        if part not in ("", "day", *PARTS) and (day == part or day_text(day) is None):
-            raise ValueError(
-                f"{part!r}: dates become year, quarter, month, or the age on a day, "
-                "such as age:2024-12-31"
-            )
-        return "" if part == "day" else part
 
     @classmethod
     def mapping(cls, codes: Mapping[Any, Any], *, others: Others = "keep") -> Recoding:
@@ -341,9 +330,9 @@ class Recoding:
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
-        ends, dates = _ends([plain_value(value) for value in breaks])
-        if not dates and any(isinstance(end, str) or end is None for end in ends):
-            raise TypeError(f"breaks are numbers or dates such as 2024-01-31: {ends}")
+        ends = _ends(breaks)
+        if any(end is None for end in ends):
+            raise TypeError(f"breaks are numbers or dates, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
         if closed not in ("right", "left"):
@@ -358,8 +347,7 @@ class Recoding:
         if len(names) != len(spans):
             raise ValueError(f"{len(ends)} breaks need {len(spans)} labels")
         pairs = zip(names, spans, strict=True)
-        rules = tuple(Rule(name, *span, bounds) for name, span in pairs)
-        return cls(rules, dates=dates)
+        return cls(tuple(Rule(name, *span, bounds) for name, span in pairs))
 
     @classmethod
     def top_bottom(
@@ -406,12 +394,7 @@ class Recoding:
         bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
         if any(str(bound).endswith("%") for bound, _ in bounds.values()):
             return cls(tails=_tails(bounds))
-        (low, high), dates = _ends([plain_value(bottom), plain_value(top)])
-        if not dates and (isinstance(low, str) or isinstance(high, str)):
-            raise TypeError(
-                f"bottom={low!r}, top={high!r}: need numbers, two dates such as "
-                "'2024-01-31', or quantiles such as '99%'"
-            )
+        low, high = _ends([bottom, top])
         if low is None and high is None:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
@@ -423,35 +406,7 @@ class Recoding:
         if high is not None:
             label = high if top_label is None else plain_value(top_label)
             rules.append(Rule(label, high, None))
-        return cls(tuple(rules), dates=dates)
-
-    @classmethod
-    def of_dates(cls, words: str) -> Recoding:
-        """Recode dates to their year, quarter or month, or to an age.
-
-        Parameters
-        ----------
-        words : str
-            "year" (a whole number), "quarter" ("2024-Q1"), "month" ("2024-01"), or
-            "age:2024-12-31" for full years on that day. In text such as 01.02.2024
-            the column may not tell what is first: add ":dmy" or ":mdy".
-
-        Returns
-        -------
-        Recoding
-            A date that is later than the day of an age is refused.
-
-        Raises
-        ------
-        ValueError
-            If dates cannot become that.
-
-        Examples
-        --------
-        >>> Recoding.of_dates("age:2021-02-28").apply(["2004-02-29"]).codes
-        (16,)
-        """
-        return cls(dates=words)
+        return cls(tuple(rules))
 
     @classmethod
     def truncation(cls, drop: int) -> Recoding:
@@ -539,8 +494,11 @@ class Recoding:
         """
         if not self.tails:
             return self
-        if any(map(is_date, values)):
-            numbers: list[Any] = Dates.of(values).texts
+        numbers: list[Any]
+        if self.order or any(map(is_date, values)):
+            dates = Dates.of(values, self.order)
+            dates.refuse_far(dates.far)
+            numbers = dates.texts
         else:
             numbers = [_number(plain_value(value)) for value in values]
         bounds: dict[str, Any] = {}
@@ -549,10 +507,10 @@ class Recoding:
             bounds[f"{tail.side}_label"] = tail.label
         words = ",".join(tail.words for tail in self.tails)
         try:
-            rule = Recoding.top_bottom(**bounds)
+            rules = Recoding.top_bottom(**bounds).rules
         except ValueError as error:
             raise ValueError(f"{words}: {error}") from None
-        return replace(rule, words=words)
+        return replace(self, rules=rules, tails=(), words=words)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recoding as plain data for JSON.
@@ -635,7 +593,10 @@ class Recoding:
         (84, 85, 85)
         """
         codes = [plain_value(code) for code in codes]
-        if (self.dates and codes) or any(map(is_date, codes)):
+        if self.tails:
+            words = ",".join(tail.words for tail in self.tails)
+            raise ValueError(f"{words}: a quantile of data; use recode or protect")
+        if codes and (self._compares_dates or is_date(codes[0])):
             return self._of_dates(codes)
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
@@ -646,9 +607,10 @@ class Recoding:
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
             raise TypeError("some codes are text, others numbers")
-        if self.tails:
-            words = ",".join(tail.words for tail in self.tails)
-            raise ValueError(f"{words}: a quantile of data; use recode or protect")
+        return self._of_plain(codes)
+
+    def _of_plain(self, codes: Sequence[Any]) -> Recoded:
+        """Recode codes that are all text or all numbers."""
         if self.drop:
             return Recoded(_truncated(codes, self.drop))
         if self.base:
@@ -681,37 +643,38 @@ class Recoding:
             ),
         )
 
+    @property
+    def _compares_dates(self) -> bool:
+        """Whether text or numbers, too, have to be dates."""
+        ends = [rule.low or rule.high for rule in self.rules if not rule.single]
+        plain = not self.padded and any(map(day_text, ends))
+        return bool(self.dates or self.order or plain)
+
     def _of_dates(self, codes: Sequence[Any]) -> Recoded:
         """Recode dates; rules compare the text of their days."""
-        part = self._part
-        if self.base or not all(rule.of_text for rule in self.rules):
-            raise TypeError(
-                "the rules are for numbers, but the codes are dates: give dates, such "
-                "as from:2024-01-31, or year, quarter, month"
-            )
-        dates = Dates.of(codes, self._order, years=part == "year")
-        certain, perhaps = dates.codes()
-        far = tuple(sorted(certain | perhaps))
-        if part.startswith("age:"):
-            return Recoded(tuple(dates.ages(part[4:])), far=far)
-        if part:
-            return Recoded(tuple(dates.parts(part)), far=far)
-        days = dates.texts
-        recoded = replace(self, dates="").apply(days)
+        dates = Dates.of(codes, self.order, years=self.dates == "year")
+        if self.dates:
+            return Recoded(tuple(dates.parts(self.dates)))
+        recoded = self._of_plain(days := dates.texts)
         pairs = [*zip(days, recoded.codes, strict=True)]
-        people = {new for day, new in pairs if day not in certain and new is not None}
-        if mixed := [day for day, new in pairs if day in certain and new in people]:
-            raise ValueError(
-                f"{_some(mixed)}: the rule puts what looks like a code together with "
-                f"dates. {AS_MISSING}, or give a rule that keeps them apart"
+        people = {
+            new for (_, new), far in zip(pairs, dates.far, strict=True) if not far
+        }
+        as_dates = [
+            new is not None and (new in people or (day_text(new) or day) != day)
+            for day, new in pairs
+        ]
+        dates.refuse_far(dates.far & as_dates)
+        if any(new is not None and day_text(new) is None for _, new in pairs):
+            return recoded
+        # They stay dates.
+        recoded_dates = [
+            dates.at_midnight(new) if new and rules else old
+            for old, (_, new), rules in zip(
+                codes, pairs, self._rules_of(days), strict=True
             )
-        table = recoded.codes
-        if all(new is None or day_text(new) for new in table):  # they stay dates
-            table = tuple(
-                old if new == day else new and dates.write(np.datetime64(str(new)))
-                for old, (day, new) in zip(codes, pairs, strict=True)
-            )
-        return replace(recoded, codes=table, far=far)
+        ]
+        return replace(recoded, codes=tuple(recoded_dates))
 
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
@@ -758,7 +721,7 @@ class Recoding:
         lines += [tail.words for tail in self.tails]
         if self.words is not None:
             lines.append(self.words)
-        if self._part:
+        if self.dates:
             lines.append(f"dates -> {self.dates}")
         if self.base:
             lines.append(f"to the nearest multiple of {self.base}")
@@ -864,7 +827,10 @@ def _recoded(
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
-        table = _of_one_type(codes, column.labels)
+        table = codes
+        if not any(map(is_date, codes)):
+            of_dates = any(map(is_date, column.labels[:1]))
+            table = _of_one_type(codes, column.labels[: 0 if of_dates else None])
         return column_like(records, name, table, column, container)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
@@ -944,8 +910,6 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
             f"{counted(len(overlapping), 'code')} {verb} several rules, the last is "
             f"taken: {_some(overlapping)}"
         )
-    if recoded.far:
-        doubts.append(f"{_some(recoded.far)} may be codes, not dates")
     if doubts:
         source = "" if recoding.source is None else f", {recoding.source}"
         message = f"variable {name!r}{source}: {'; '.join(doubts)}"
@@ -954,10 +918,7 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     """Return codes as text if an old or new one is text, otherwise as like numbers."""
-    if any(map(is_date, codes)):
-        return [*codes]
-    olds = (plain_value(label) for label in labels if not is_date(label))
-    both = [code for code in (*codes, *olds) if code is not None]
+    both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
     convert: Any = _as_double
     if any(isinstance(code, str) for code in both):
         convert = code_text
@@ -993,11 +954,8 @@ def _as_decimal(code: Any) -> Decimal:
 def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     """Return the recoded column as an array like the original."""
     missing = np.array([code is None for code in table], bool)[column.codes]
-    if original.dtype == object:
-        values = np.array(table, object)[column.codes]
-    elif any(map(is_date, table)):
+    if original.dtype == object or any(map(is_date, table)):
         values = np.array(table, original.dtype)[column.codes]
-        return np.ma.MaskedArray(values, missing) if np.ma.isMA(original) else values
     else:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
@@ -1032,10 +990,12 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     present = [code for code in table if code is not None]
     text = any(isinstance(code, str) for code in (*present, *column.labels))
     kind: Any = nw.String if text else None if present else nw.Float64()
+    if any(map(is_date, present)):
+        kind = original.dtype
+        if column.labels.dtype != object:
+            table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)
     holder = original.implementation
-    if any(map(is_date, table)):
-        return _dates_as_series(table, column, original)
     if whole and present and not holder.is_pandas_like():
         kind = original.dtype
         if kind not in (nw.Int128, nw.UInt128):
@@ -1062,28 +1022,17 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     return native
 
 
-def _dates_as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
-    """Return a column of dates as a native series of the original's type."""
-    import narwhals.stable.v2 as nw
-
-    before, codes = original.to_native(), column.codes.astype(np.int64)
-    if column.labels.dtype != object:
-        table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
-    if not original.implementation.is_pandas_like():
-        series = nw.new_series(original.name, table, backend=original.implementation)
-        return series.cast(original.dtype)[codes].to_native()
-    native = type(before)(table, dtype=before.dtype, name=before.name).take(codes)
-    native.index = before.index
-    return native
-
-
-def _ends(ends: list[Any]) -> tuple[list[Any], str]:
-    """Return ends of ranges, dates as text, and the word for dates if they are."""
-    days = [day_text(end) for end in ends]
-    of_dates = any(days) and all(
-        d or e is None for d, e in zip(days, ends, strict=True)
-    )
-    return (days, "day") if of_dates else (ends, "")
+def _ends(ends: Iterable[Any]) -> list[Any]:
+    """Return the ends of ranges, numbers or dates as text."""
+    plain = [*map(plain_value, ends)]
+    texts = [end for end in plain if isinstance(end, str) or is_date(end)]
+    days = [*map(day_text, plain)]
+    if texts and days.count(None) > plain.count(None):
+        raise TypeError(
+            f"{_some(texts)}: need numbers, dates such as '2024-01-31', or quantiles "
+            "such as '99%'"
+        )
+    return days if texts else plain
 
 
 def _check_code(code: Any) -> None:
@@ -1115,8 +1064,10 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
+        dates = "; dates need 2024-01-31 in the rule, or year, quarter, month"
         raise ValueError(
             f"the rules are for numbers, but code {code!r} is not a number"
+            f"{dates if day_text(text) else ''}"
         )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 

@@ -24,7 +24,7 @@ def is_rule(text: str) -> bool:
     (True, False)
     """
     kind, colon, _ = text.partition(":")
-    return kind in PARTS or (bool(colon) and kind in ("age", *_MAKERS))
+    return (kind in PARTS and text != "age") or (bool(colon) and kind in _MAKERS)
 
 
 def recoding_of(
@@ -46,13 +46,11 @@ def recoding_of(
                 f"{rule} is neither a file nor a rule; rules are {KINDS}"
             )
         return read_recoding(Path(rule), variable)
+    before, _, order = rule.rpartition(":")
+    if order in ORDERS and is_rule(before):
+        return replace(recoding_of(before), order=order)
     kind, _, words = rule.partition(":")
-    if kind in (*PARTS, "age"):
-        return Recoding.of_dates(rule)
-    head, _, order = words.rpartition(":")
-    if order not in ORDERS or kind not in ("from", "upto", "top", "bottom"):
-        return _MAKERS[kind](words)
-    return replace(_MAKERS[kind](head), dates=f"day:{order}")
+    return Recoding(dates=rule) if kind in PARTS else _MAKERS[kind](words)
 
 
 def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
@@ -115,11 +113,11 @@ def _end(text: str, side: str) -> Recoding:
 
 def _bound(text: str) -> Any:
     """Read a number, or leave a date as its text."""
-    if re.fullmatch(r"\d{1,4}([-./])\d\d?\1\d{1,4}", text):
-        if day_text(text) is None:
-            raise ValueError(f"{text!r}: write a date as 2024-01-31")
-        return text
-    return _plain_number(text)
+    if not re.fullmatch(r"\d{1,4}([-./])\d\d?\1\d{1,4}", text):
+        return _plain_number(text)
+    if day_text(text) is None:
+        raise ValueError(f"{text!r}: write a date as 2024-01-31")
+    return text
 
 
 def _plain_number(text: str) -> int | float:
@@ -162,4 +160,4 @@ _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
 }
 # The keywords in a message.
-KINDS = ", ".join([*PARTS, *(f"{one}:" for one in ("age", *_MAKERS))])
+KINDS = ", ".join(f"{one}:" for one in _MAKERS)

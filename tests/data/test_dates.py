@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 from riskcore import Recoding, recode
-from riskcore.data.dates import Dates, UnclearDatesError
-from riskcore.data.recode import DoubtfulRules
+from riskcore.data.columns import Records, code_column
+from riskcore.data.dates import far_dates
 from riskcore.data.recoding_words import recoding_of
 
 DAYS = [dt.date(1950, 5, 1), dt.date(2004, 2, 29), None]
@@ -70,6 +70,10 @@ TEXTS = [
     ([20240201, 20240403], "year", [2024, 2024]),
     (["31.12.2023", "1.2.2024"], "top:2024-01-15", ["31.12.2023", "15.1.2024"]),
     (["31.12.2023", "01.02.2024"], "top:2024-01-05", ["31.12.2023", "05.01.2024"]),
+    (["31DEC2023", "01FEB2024"], "top:2024-01-05", ["31DEC2023", "05JAN2024"]),
+    (["31-Dec-2023", "1-Feb-2024"], "month", ["2023-12", "2024-02"]),
+    (["01.02.2024", "05.06.2024"], "top:2024-03-01:mdy", ["01.02.2024", "03.01.2024"]),
+    ([20231231.0, 20240201.0, None], "top:2024-01-05", [20231231, 20240105, None]),
 ]
 
 
@@ -78,17 +82,28 @@ def test_dates_in_text_are_recoded(texts, rule, values):
     assert recode({"d": texts}, {"d": recoding_of(rule)}) == {"d": values}
 
 
+FAR = dt.date(9999, 9, 9)
 REFUSED = [
-    (["01.02.2024", "03.04.2024"], "month", UnclearDatesError, "Add :dmy or :mdy"),
-    (["1/1/12"], "month", ValueError, "years with four digits"),
-    (["13.13.2024"], "year", ValueError, "one order of day and month"),
-    (["31.12.2023"], "month:mdy", ValueError, "in the order mdy"),
-    (["2023-02-30"], "year", ValueError, "not a date"),
+    (["01.02.2024", "03.04.2024"], "month", ValueError, "Add :dmy or :mdy"),
+    (["1/1/12"], "month", ValueError, "1/1/12: not dates such as 2024-01-31"),
+    (["13.13.2024"], "year", ValueError, "13.13.2024: not dates .* dmy or mdy"),
+    (
+        ["31.12.2023"],
+        "month:mdy",
+        ValueError,
+        "31.12.2023: not dates .* in the order mdy",
+    ),
+    (["2023-02-30"], "year", ValueError, "2023-02-30: not dates"),
     ([20240201, 99999999], "year", ValueError, "99999999.*--na COLUMN"),
     (["unknown", "2024-01-31"], "year", ValueError, "unknown: not dates.*--na COLUMN"),
-    ([DAYS[0]], "from:1990,2000", TypeError, "codes are dates"),
+    ([DAYS[0]], "from:1990,2000", ValueError, "dates need 2024-01-31"),
+    ([DAYS[0]], "round:10", ValueError, "dates need 2024-01-31"),
     ([DAYS[0]], "age:1940-01-01", ValueError, "1950-05-01 cannot be a date of birth"),
-    ([*DAYS[:2], dt.date(9999, 9, 9)], "top:2000-01-01", ValueError, "looks like a code"),
+    ([*DAYS[:2], FAR], "age:2024-01-01", ValueError, "9999-09-09 cannot.*--na"),
+    ([*DAYS[:2], FAR], "top:2000-01-01", ValueError, "9999-09-09 may be codes.*--na"),
+    ([*DAYS[:2], FAR], "top:2010-01-01", ValueError, "9999-09-09 may be codes"),
+    ([*DAYS[:2], FAR], "top:90%", ValueError, "9999-09-09 may be codes"),
+    ([*DAYS[:2], FAR], "from:1980-01-01", ValueError, "9999-09-09 may be codes"),
 ]
 
 
@@ -98,22 +113,48 @@ def test_what_is_not_clear_is_refused(values, rule, kind, said):
         recode({"d": values}, {"d": recoding_of(rule)})
 
 
-@pytest.mark.parametrize("word", ["from:01.02.2024", "age:2024-13-01", "age:x", "month:a"])
+@pytest.mark.parametrize(
+    "word", ["from:01.02.2024", "age:2024-13-01", "age:x", "month:a"]
+)
 def test_rules_that_cannot_be_read_are_refused(word):
-    with pytest.raises(ValueError, match=r"2024-01-31|month must|dates become"):
+    with pytest.raises(ValueError, match="2024-01-31|dates become"):
         recoding_of(word)
 
 
-def test_far_dates_are_named():
-    values = [*DAYS[:2], dt.date(9999, 9, 9)]
-    with pytest.warns(DoubtfulRules, match="'9999-09-09' may be codes"):
-        years = recode({"d": values}, {"d": Recoding.of_dates("year")})
-    assert years == {"d": [1950, 2004, 9999]}
-    texts = ["1900-01-01", "1950-05-01", "7777-07-07", "2001-01-01"]
-    assert Dates.of(texts).codes() == ({"7777-07-07"}, {"1900-01-01"})
-    assert Dates.of(["1900-01-01", "1900-05-01"]).codes() == (set(), set())
+def test_far_dates_that_stay_apart_are_no_dates():
+    values = [*DAYS[:2], FAR]
+    for rule, new in [
+        ("year", [1950, 2004, 9999]),
+        ("from:1960-01-01,2099-01-01=a,b,c", ["a", "b", "c"]),
+    ]:
+        assert recode({"d": values}, {"d": recoding_of(rule)}) == {"d": new}
+
+
+@pytest.mark.parametrize(
+    ("days", "far"),
+    [
+        (["1900-01-01", "1950-05-01", "7777-07-07", "2001-01-01"], ["1900-01-01", "7777-07-07"]),
+        (["1900-01-01", "1900-05-01"], []),
+        (["1970-01-01", "1950-05-01", "1990-05-01"], []),
+        (["1500-01-01", "1501-05-01", "1950-05-01"], []),
+    ],
+)  # fmt: skip
+def test_far_dates(days, far):
+    for holder in ({"d": days}, pa.table({"d": days}), {"d": np.array(days, "M8[D]")}):
+        column = code_column(Records.of(holder), "d")
+        assert [text for text, _, n in far_dates(column) if n == 1] == far
+
+
+def test_a_bound_has_no_time_of_the_day():
+    times = pl.Series([dt.datetime(1950, 1, 1, 9), dt.datetime(2000, 1, 1, 10), None])
+    top = {"d": recoding_of("top:2000-01-01")}
+    new = recode(pl.DataFrame({"d": times}), top)["d"].to_list()
+    assert new == [dt.datetime(1950, 1, 1, 9), dt.datetime(2000, 1, 1), None]
+    texts = ["1950-01-01T09:00:00Z", "2000-01-01T10:00:00Z", "2001-01-01T10:30:00Z"]
+    new = recode({"d": texts}, top)["d"]
+    assert new == [texts[0], *["2000-01-01T00:00:00Z"] * 2]
 
 
 def test_a_recoding_of_dates_is_recorded():
-    for rule in (Recoding.of_dates("age:2024-12-31:dmy"), recoding_of("top:2024-01-31")):
+    for rule in (recoding_of("age:2024-12-31:dmy"), recoding_of("top:2024-01-31")):
         assert Recoding.from_dict(rule.to_dict()) == rule

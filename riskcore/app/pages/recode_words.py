@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -25,7 +24,6 @@ _KINDS = {
     "hierarchy": "file",
 }
 
-_DATE = re.compile(r":\d{4}-\d\d-\d\d")
 _TEXTS = ("codes", "bound", "code", "path", "level", "round", "map", "truncate")
 _EMPTY: dict[str, Any] = {"breaks": [], **dict.fromkeys(_TEXTS, "")}
 
@@ -36,11 +34,7 @@ def way_of(rule: str) -> str:
     >>> way_of("from:15,30"), way_of("Age.grc")
     ('cut', 'file')
     """
-    if is_rule(rule):
-        return (
-            "text" if _DATE.search(rule) else _KINDS.get(rule.partition(":")[0], "text")
-        )
-    return "file"
+    return _KINDS[rule.partition(":")[0]] if is_rule(rule) else "file"
 
 
 def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
@@ -49,8 +43,6 @@ def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
     fields: dict[str, Any] = {**_EMPTY, "rule": rule or "", "kind": kind}
     if not rule or not is_rule(rule):
         return fields | {"path": rule or ""}
-    if way_of(rule) == "text":
-        return fields
     if kind in ("from", "upto"):
         breaks, _, codes = words.partition("=")
         return fields | {

@@ -30,8 +30,7 @@ _LARGEST, _LARGEST_PART, _MOST_PARTS = 1 << 32, 1 << 29, 10_000
 _SHEETS = "xl/worksheets/"
 _CHUNK = 1 << 20
 _PROGRESS = 1 << 14  # records between two steps
-_DAY_MS = 86_400_000
-# What a format shows as it stands, and the letters of days and years.
+# What a format shows as it stands; the letters of days, months and years.
 _LITERAL, _DAYS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]'), re.compile("[dy]|mmm")
 # A format that shows a whole number with leading zeros.
 _ZEROS = re.compile(r"0{2,}")
@@ -293,7 +292,7 @@ def _value(path: Path, cell: Any, odd: list[str]) -> Any:
     if kind == "e":
         raise ValueError(f"{path}: cell {cell.coordinate} has the error {value}")
     if kind == "n" and (shows := _shows(cell.number_format)):
-        moment = _moment(value, shows, cell.parent.parent.epoch.year == 1904)
+        moment = _moment(value, shows, cell.parent.parent.epoch)
         if moment is None:
             odd.append(f"{cell.coordinate} ({value})")
         return moment
@@ -304,33 +303,30 @@ def _value(path: Path, cell: Any, odd: list[str]) -> Any:
 
 @lru_cache
 def _shows(form: str) -> str:
-    """Return whether a format shows a number as a "date", "time", "span" or not."""
+    """Return what a format shows: "date", "time", "span", or nothing of these."""
     from openpyxl.styles.numbers import is_date_format, is_timedelta_format
 
-    if not is_date_format(form):
-        return ""
-    if is_timedelta_format(form):
-        return "span"
+    if not is_date_format(form) or is_timedelta_format(form):
+        return "span" if is_timedelta_format(form) else ""
     return "date" if _DAYS.search(_LITERAL.sub("", form.lower())) else "time"
 
 
-def _moment(serial: float, shows: str, since_1904: bool) -> Any:
+def _moment(serial: float, shows: str, epoch: datetime) -> Any:
     """Return the date or time of a serial number, None if there was no such day.
 
     openpyxl takes 0 for a time, and 60, a 29 February 1900, for the day before.
     """
-    day, part = divmod(serial, 1)
+    from openpyxl.utils.datetime import MAC_EPOCH, from_excel
+
+    since_1904 = epoch == MAC_EPOCH
+    if shows == "date" and serial < (0 if since_1904 else 1):
+        return None
+    if shows != "span" and 60 <= serial < 61 and not since_1904:
+        return None
+    if shows == "date" and serial < 1:
+        return epoch + timedelta(days=serial)
     try:
-        since = timedelta(days=day, milliseconds=round(part * _DAY_MS))
-        if shows == "span":
-            return since
-        if shows == "time" and day == 0:
-            return (datetime.min + since).time()
-        if since_1904:
-            return datetime(1904, 1, 1) + since if serial >= 0 else None
-        if serial < 1 or day == 60:
-            return None
-        return datetime(1899, 12, 31 if day < 60 else 30) + since
+        return from_excel(serial, epoch, timedelta=shows == "span")
     except OverflowError:  # after the year 9999
         return None
 

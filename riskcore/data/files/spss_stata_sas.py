@@ -96,7 +96,6 @@ class LabelledFile(ArrowFormat):
     epoch: ClassVar[int]  # first day of the program's calendar, from 1970-01-01
     ticks: ClassVar[int]  # units of its times in a second
     day: ClassVar[int]  # units of its dates in a day
-    first: ClassVar[int] = _FIRST_DAY  # of the program's calendar
     # The formats, without width, that show a number as a date, or as date and time.
     dates: ClassVar[re.Pattern[str]]
     times: ClassVar[re.Pattern[str]]
@@ -283,45 +282,38 @@ class LabelledFile(ArrowFormat):
         pyarrow = import_pyarrow()
         form = self.labels.formats.get(name, "")
         word = _word(form)
-        in_days = word in self.periods or self.dates.fullmatch(word)
-        if not in_days and not self.times.fullmatch(word):
+        timed = self.times.fullmatch(word)
+        if not timed and word not in self.periods and not self.dates.fullmatch(word):
             if word in ("%tC", "%tb"):  # with leap seconds, or of business days
                 self._doubt(name, form, "has its own calendar, and stays a number")
             return None, 0
-        if kept:
-            self._doubt(name, form, "has codes that stay, so that it stays a number")
-            return None, 0
-        valid = column.is_valid().to_numpy()
-        numbers = column.fill_null(0).to_numpy()
+        numbers = column.to_numpy()
+        present = ~np.isnan(numbers)
+        numbers = np.nan_to_num(numbers)
+        per_day = _DAY * self.ticks if timed else self.day
+        days = numbers // per_day + self.epoch
         if word in self.periods:
-            per_day, days = 1, _first_days(np.floor(numbers), self.periods[word])
-        else:
-            per_day = self.day if in_days else _DAY * self.ticks
-            days = numbers // per_day + self.epoch
-        fits = (days >= self.first) & (days <= _LAST_DAY)
-        if valid.any() and not (valid & fits).any():
-            self._doubt(name, form, "has no value in the calendar, and stays a number")
+            days = _first_days(numbers, self.periods[word])
+        fits = present & (days >= _FIRST_DAY) & (days <= _LAST_DAY)
+        if kept or (not fits.any() and present.any()):
+            what = "has codes that stay" if kept else "has no value in the calendar"
+            self._doubt(name, form, f"{what}, and stays a number")
             return None, 0
-        if (codes := valid & ~fits).any():
+        codes = present & ~fits
+        if codes.any():
             named = ", ".join(map(code_text, np.unique(numbers[codes])[:5].tolist()))
             what = f"{counted(int(codes.sum()), 'value')} outside the calendar"
             self._doubt(name, form, f"has {what}, read as missing: {named}")
-        valid &= fits
-        days, numbers = (np.where(valid, part, 0) for part in (days, numbers))
-        if in_days:
-            moments, kind = days.astype(np.int32), pyarrow.date32()
-            if timed := np.count_nonzero(numbers % per_day):
-                what = f"has times of the day in {counted(timed, 'record')}"
-                self._doubt(name, form, f"{what}, which are left out")
-        else:
-            shift = self.epoch * _DAY * _MICRO
-            last = (_LAST_DAY + 1) * _DAY * _MICRO - 1
-            micro, kind = (
-                np.rint(numbers * (_MICRO // self.ticks)),
-                pyarrow.timestamp("us"),
-            )
-            moments = np.minimum(micro.astype(np.int64) + shift, last)
-        array = pyarrow.array(moments, mask=~valid).cast(kind)
+        moments = np.where(fits, days, 0).astype(np.int64)
+        clock = numbers % per_day
+        if timed:
+            micro = np.rint(clock * (_MICRO // self.ticks)).astype(np.int64)
+            moments = moments * _DAY * _MICRO + np.minimum(micro, _DAY * _MICRO - 1)
+        elif clocks := np.count_nonzero(fits & (clock != 0)):
+            what = f"has times of the day in {counted(clocks, 'record')}"
+            self._doubt(name, form, f"{what}, which are left out")
+        unit = "us" if timed else "D"
+        array = pyarrow.array(moments.view(f"M8[{unit}]"), mask=~fits)
         return pyarrow.chunked_array([array]), int(codes.sum())
 
     def _doubt(self, name: str, form: str, what: str) -> None:
@@ -354,18 +346,12 @@ class LabelledFile(ArrowFormat):
                 arrays[name], form = cls.convert(column)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{path}: column {name!r} {error}") from None
-            needed, form = form, cls._form(labels.formats.get(name), form, column)
+            form = cls._form(labels.formats.get(name), form, column)
             per_year = cls.periods.get(_word(form or ""))
-            if per_year and needed == cls.date_format:
+            if per_year and import_pyarrow("types").is_date(column.type):
                 periods = _periods_of(arrays[name] + cls.epoch, per_year)
-                if np.array_equal(
-                    _first_days(periods, per_year) - cls.epoch,
-                    arrays[name],
-                    equal_nan=True,
-                ):
-                    arrays[name] = periods
-                else:  # days that such a format does not hold
-                    form = needed
+                form = cls.date_format if periods is None else form
+                arrays[name] = arrays[name] if periods is None else periods
             if form is not None:
                 formats[name] = form
             if name in labels.values:
@@ -392,12 +378,8 @@ class LabelledFile(ArrowFormat):
         if old_form is None or is_text(column.type):
             return form
         word = _word(old_form)
-        if form == cls.date_format:
-            fits = word in cls.periods or cls.dates.fullmatch(word)
-        elif form == cls.time_format:
-            fits = cls.times.fullmatch(word)
-        else:
-            return old_form
+        shown = word in cls.periods or cls.dates.fullmatch(word)
+        fits = form in (None, cls.whole_format) or shown or cls.times.fullmatch(word)
         return old_form if fits else form
 
     @classmethod
@@ -579,30 +561,26 @@ def _whole(column: Any) -> Any:
     return pyarrow.chunked_array([pyarrow.array(plain.astype(np.int64), mask=~valid)])
 
 
-def _first_days(numbers: Any, per_year: int) -> Any:
-    """Return the first days, since 1970, of periods counted from 1960; nan stays."""
-    whole = np.clip(np.nan_to_num(numbers), -1e6, 1e6).astype(np.int64)
+def _first_days(periods: Any, per_year: int) -> Any:
+    """Return the first days, since 1970, of periods that are counted from 1960."""
+    whole = np.clip(np.floor(periods), -1e6, 1e6).astype(np.int64)
     years, parts = whole // per_year - 10, whole % per_year
-    if per_year == _WEEKS:
-        days = years.astype("M8[Y]").astype("M8[D]") + 7 * parts
-    else:
-        months = years * 12 + parts * (12 // per_year)
-        days = months.astype("M8[M]").astype("M8[D]")
-    return np.where(np.isnan(numbers), np.nan, days.astype(np.float64))
+    months = 12 * years + (0 if per_year == _WEEKS else 12 // per_year * parts)
+    days = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
+    return days + 7 * parts if per_year == _WEEKS else days
 
 
 def _periods_of(days: Any, per_year: int) -> Any:
-    """Return the periods, counted from 1960, of days since 1970; nan stays."""
-    dates = np.nan_to_num(days).astype(np.int64).astype("M8[D]")
-    years = dates.astype("M8[Y]")
-    if per_year == _WEEKS:
-        since = (dates - years.astype("M8[D]")).astype(np.int64)
-        parts = np.minimum(since // 7, _WEEKS - 1)
-    else:
-        months = (dates.astype("M8[M]") - years.astype("M8[M]")).astype(np.int64)
-        parts = months // (12 // per_year)
-    whole = (years.astype(np.int64) + 10) * per_year + parts
-    return np.where(np.isnan(days), np.nan, whole)
+    """Return the periods that begin on days, nan for nan; None if some do not."""
+    present = ~np.isnan(days)
+    all_periods = np.arange(-1959 * per_year, 8040 * per_year)
+    starts = _first_days(all_periods, per_year)
+    places = np.searchsorted(starts, days[present])
+    if not np.array_equal(starts[places], days[present]):
+        return None
+    periods = days.copy()
+    periods[present] = all_periods[places]
+    return periods
 
 
 def _word(form: str) -> str:
@@ -627,7 +605,6 @@ class SpssFile(LabelledFile):
     reader, writer = "read_sav", "write_sav"
     epoch = -141_428  # 1582-10-14
     ticks, day = 1, 86_400
-    first = epoch + 1
     dates = re.compile("[AEJS]?DATE|QYR|MOYR|WKYR")
     times = re.compile("DATETIME|YMDHMS")
     date_format, time_format, whole_format = "DATE11", "DATETIME23.2", "F8.0"

@@ -21,7 +21,7 @@ from riskcore.data.columns import (
     is_text_column,
     plain_value,
 )
-from riskcore.data.dates import PER_DAY, Dates
+from riskcore.data.dates import Dates
 from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
@@ -30,7 +30,6 @@ from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import (
-    DateColumn,
     Floats,
     Integers,
     Names,
@@ -98,7 +97,7 @@ class Treated:
         after = {
             str(name): values
             for name, values in self.after.items()
-            if name not in self.categorical and name not in self.file.dates
+            if name not in self.categorical and not self.file.dates.get(name)
         }
         outcome = effects(before, after, self.weights)
         if self.weight in self.after:  # weights are not weighted by themselves
@@ -126,9 +125,8 @@ def numbers_of(
     source: Source, rows: Records, name: Hashable, rules: Rules | None = None
 ) -> NDArray[np.float64]:
     """Return a column of the rows as numbers, nan for missing; dates by their rule."""
-    rule = next((own[0] for names, own in (rules or {}).items() if name in names), None)
-    if rule is not None and rule.of_dates:
-        return _Dated.of(name, code_column(rows, name), rule).numbers
+    if (dates := _dates_of(rows, name, rules or {})) is not None:
+        return np.append(dates.numbers, np.nan)[code_column(rows, name).codes]
     numbers = source.numbers(name)
     return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
 
@@ -175,7 +173,6 @@ def treat_records(
             risk=risk,
             tell=told.__setitem__,
             column=lambda name, now: file.as_now(name, {**after, **now}),
-            dates={name: own.column for name, own in file.dates.items()},
         )
     after = {name: after[name] for name in file.before}
     treated = Treated(
@@ -194,7 +191,7 @@ class _File:
     before: dict[Any, Floats]
     categorical: frozenset[Hashable]
     decimal: str
-    dates: dict[Hashable, _Dated]  # the columns whose numbers are dates
+    dates: dict[Hashable, Dates | None]  # of columns with a rule for dates
 
     @classmethod
     def of(cls, source: Source, records: Records, rules: Rules) -> _File:
@@ -212,20 +209,13 @@ class _File:
         coded: dict[Hashable, CodedColumn] = {
             name: code_column(records, name) for names in rules for name in names
         }
-        dates = {
-            name: _Dated.of(name, coded[name], rule)
-            for names, (rule, *_) in rules.items()
-            for name in names
-            if rule.of_dates
-        }
         before = {
             name: _codes(column)
             if name in categorical
-            else dates[name].numbers
-            if name in dates
-            else numbers_of(source, records, name)
+            else numbers_of(source, records, name, rules)
             for name, column in coded.items()
         }
+        dates = {name: _dates_of(records, name, rules) for name in coded}
         decimal = source.reading.decimal
         return cls(records, coded, before, categorical, decimal, dates)
 
@@ -240,7 +230,7 @@ class _File:
             names: treatments
             for names, treatments in rules.items()
             if any(rule.alters for rule in treatments)
-            and not any(r.by_risk or r.last or r.of_dates for r in treatments)
+            and not any(rule.by_risk or rule.last for rule in treatments)
             and all(
                 np.array_equal(values, values[first][household], equal_nan=True)
                 for values in (
@@ -259,10 +249,10 @@ class _File:
 
     def strata_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Any]:
         """Return the codes of the strata of some rules, or some rows of them."""
-        for name in (x for r in rules.values() for t in r if t.of_dates for x in t.by):
-            household_codes(self.records, name, "by")  # refuses missing ones
         return {
             name: code_column(self.records, name).codes[rows]
+            if rule.order is None
+            else household_codes(self.records, name, "within")[rows]
             for treatments in rules.values()
             for rule in treatments
             for name in rule.strata
@@ -281,8 +271,8 @@ class _File:
         if name in self.categorical:
             labels = self.coded[name].labels[np.array(numbers, np.int64)]
             return list(labels.tolist())
-        if name in self.dates:
-            return self.dates[name].values(numbers)
+        if (dates := self.dates[name]) is not None:
+            return dates.values(numbers)
         return _numbers(numbers, self.coded[name], self.decimal)
 
     def like(self, name: Hashable, values: list[Any], codes: Codes) -> Any:
@@ -297,33 +287,15 @@ class _File:
         return is_text_column(self.records.column(name))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Dated:
-    """A column of dates as numbers: in days or a finer unit, since 1970."""
-
-    dates: Dates
-    numbers: Floats
-    column: DateColumn
-
-    @classmethod
-    def of(cls, name: Hashable, column: CodedColumn, rule: Any) -> _Dated:
-        """Return the dates of a column; refuse values that are not dates."""
-        try:
-            dates = Dates.of([*map(plain_value, column.labels)], rule.order)
-            ticks = dates.ticks.astype(f"M8[{dates.unit}]").astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"treat {name}={rule}: {error}") from None
-        codes = sorted(set().union(*dates.codes()))
-        days = np.array(codes, "M8[D]").astype(np.int64).tolist()
-        numbers = np.append(ticks, np.nan)[column.codes]
-        return cls(dates, numbers, DateColumn(PER_DAY[dates.unit], days, codes))
-
-    def values(self, numbers: list[float]) -> list[Any]:
-        """Return numbers as dates of the column."""
-        unit = self.dates.unit
-        return [
-            self.dates.write(np.datetime64(int(number), unit)) for number in numbers
-        ]
+def _dates_of(records: Records, name: Hashable, rules: Rules) -> Dates | None:
+    """Return the dates of a column with a rule for dates; refuse other values."""
+    rule = next((steps[0] for names, steps in rules.items() if name in names), None)
+    if rule is None or rule.order is None:
+        return None
+    try:
+        return Dates.of([*code_column(records, name).labels], rule.order)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"treat {name}={rule}: {error}") from None
 
 
 def _codes(column: CodedColumn) -> Floats:

@@ -57,6 +57,7 @@ _OF_RECODING: Mapping[str, Shape] = {
     "tails": {"enum": [], "title": "no quantiles: a record holds bounds"},
     "words": _NAME,
     "dates": TEXT,
+    "order": TEXT,
     "padded": BOOLEAN,
     "missing_codes": NAMES,
     "codelist": _NAME,

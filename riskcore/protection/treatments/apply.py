@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from riskcore.protection.secret import check_secret, treatment_numbers
 from riskcore.protection.treatments.rules import (
-    DateColumn,
     Floats,
     Given,
     Integers,
@@ -34,7 +33,6 @@ def treated_columns(
     risk: Floats | None = None,
     tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
     column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
-    dates: Mapping[str, DateColumn] | None = None,
 ) -> dict[str, Floats]:
     """Return the treated columns; the input is not changed.
 
@@ -68,8 +66,6 @@ def treated_columns(
             risk,
             partial(tell, label),
             lambda name: column(name, treated),
-            partial(treatment_numbers, secret or ""),
-            [dates[name] for name in names] if dates and rule.of_dates else (),
         )
         treated.update(zip(names, rule.treated(values, context), strict=True))
     return treated

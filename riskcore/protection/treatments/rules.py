@@ -46,9 +46,6 @@ _MODULES = (
     "weights",
 )
 
-# The options that name columns.
-_COLUMNS = ("within", "by")
-
 # A mean of fewer values tells too much of each.
 FEWEST = 3
 
@@ -68,18 +65,6 @@ class Given:
     tell: Callable[[dict[str, Any]], object]  # takes effects for the private record
     # Returns the codes and the labels of a column after the treatments so far.
     column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
-    # Secret numbers by a label and their number, equal for all columns and rules.
-    shared: Callable[[str, int], NDArray[np.uint64]]
-    dates: Sequence[DateColumn] = ()  # of the columns, if the rule is for dates
-
-
-@dataclass(frozen=True, slots=True)
-class DateColumn:
-    """How the numbers of a column are dates."""
-
-    per_day: int
-    codes: Sequence[int]  # the days since 1970 that are codes
-    code_texts: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +76,6 @@ class Treatment(ABC):
     categorical: ClassVar[bool] = False
     by_risk: ClassVar[bool] = False  # whether it needs the risk of each record
     last: ClassVar[bool] = False  # whether it comes after all others
-    of_dates: ClassVar[bool] = False  # whether values are dates
 
     def __post_init__(self) -> None:
         self.check()
@@ -125,6 +109,11 @@ class Treatment(ABC):
         """Whether the treatment needs a secret."""
         return False
 
+    @property
+    def order(self) -> str | None:
+        """The order of day and month in text, "" if not given; None for no dates."""
+        return None
+
     @abstractmethod
     def check(self) -> None:
         """Refuse an argument out of its bounds."""
@@ -142,7 +131,7 @@ class Treatment(ABC):
     def parsed(cls, words: str) -> Self:
         """Return the rule of the words after its kind and the first colon."""
         argument, *options = words.split(":")
-        allowed = [*cls._flags(), *(n for n in _COLUMNS if hasattr(cls, n))]
+        allowed = [*cls._flags(), *(["within"] if hasattr(cls, "within") else [])]
         return cls(**cls.read(argument), **_options_of(options, allowed))
 
     def in_strata(self) -> str:
@@ -168,8 +157,7 @@ class Treatment(ABC):
 
     def __str__(self) -> str:
         flags = [name for name in self._flags() if getattr(self, name)]
-        option = next((name for name in _COLUMNS if hasattr(self, name)), "")
-        within = [f"{option}={'+'.join(self.strata)}"] if self.strata else []
+        within = [f"within={'+'.join(self.strata)}"] if self.strata else []
         return ":".join([self.kind, self.argument(), *flags, *within])
 
     @classmethod
@@ -258,11 +246,11 @@ def parsed_treatments(
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         treatments[names] = tuple(Treatment.of(label, rule) for rule in steps)
         _check(names, treatments[names])
-    shifts = {str(r) for rules in treatments.values() for r in rules if r.of_dates}
-    if len(shifts) > 1:
+    shifts = [x for x in treatments.values() if any(r.order is not None for r in x)]
+    if len(shifts) > 1 or any(len(rules) > 1 for rules in shifts):
         raise ValueError(
-            f"treat: {' and '.join(sorted(shifts))} would give a person two shifts; "
-            "give one rule for all dates"
+            "treat: a shift is the only rule of its columns, and one for all dates of "
+            "a person; name them together, as in BIRTH+VISIT=shift:365:within=ID"
         )
     every = [name for names in treatments for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
@@ -292,10 +280,6 @@ def joined(names: Names) -> str:
 def _check(names: Names, rules: Sequence[Treatment]) -> None:
     """Refuse rules that do not fit their columns."""
     label = joined(names)
-    if len(rules) > 1 and any(rule.of_dates for rule in rules):
-        raise ValueError(
-            f"treat {label}: a shift of dates is the only rule of a column"
-        )
     for rule in rules:
         fewest, most = rule.columns
         if not fewest <= len(names) <= most:
@@ -375,9 +359,9 @@ def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"option {word!r}: {use}")
         if name in options:
             raise ValueError(f"option {name!r} is given twice")
-        if name not in _COLUMNS and value:
+        if name != "within" and value:
             raise ValueError(f"option {name!r} takes no value")
-        options[name] = tuple(value.split("+")) if name in _COLUMNS else True
+        options[name] = tuple(value.split("+")) if name == "within" else True
     return options
 
 

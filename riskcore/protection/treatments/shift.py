@@ -11,6 +11,8 @@ import numpy as np
 
 from riskcore.common.warn import warn
 from riskcore.common.words import listed
+from riskcore.data.dates import far_days
+from riskcore.data.integers import code_integers
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -20,8 +22,8 @@ from riskcore.protection.treatments.rules import (
     whole_of,
 )
 
-# With fewer possible shifts, or a weekday with a smaller share, a shift can be guessed.
-_FEWEST, _RARE, _MANY = 20, 0.02, 100
+# Fewer days can be guessed; more are longer than a life.
+_FEWEST, _MOST = 10, 36_525
 
 
 class ShiftShows(UserWarning):
@@ -38,21 +40,14 @@ class Shift(Treatment):
     """
 
     days: int
-    by: Names = ()  # the columns that tell persons apart; without, each record is one
-    weeks: bool = False  # whole weeks: days of the week stay
     dmy: bool = False  # the order of day and month in text
     mdy: bool = False
+    within: Names = ()  # the columns that tell persons apart; else a record is one
 
     kind = "shift"
     alters = True
     random = True
     columns = (1, math.inf)
-    of_dates = True
-
-    @property
-    def strata(self) -> Names:
-        """The columns that tell persons apart."""
-        return self.by
 
     @property
     def order(self) -> str:
@@ -61,12 +56,10 @@ class Shift(Treatment):
 
     def check(self) -> None:
         """Refuse numbers of days that are too few, or more than a life."""
-        step = 7 if self.weeks else 1
-        fewest, most = _FEWEST // 2 * step, 36_525
-        if not fewest <= self.days <= most:
+        if not _FEWEST <= self.days <= _MOST:
             raise ValueError(
-                f"days={self.days}: need {fewest} to {most:,}, so that there are at "
-                f"least {_FEWEST} possible shifts; 365 hides the season, too"
+                f"days={self.days}: need {_FEWEST} to {_MOST:,}; fewer can be guessed, "
+                "365 hide the season, too"
             )
 
     @classmethod
@@ -76,45 +69,48 @@ class Shift(Treatment):
 
     def argument(self) -> str:
         """Return the most days."""
-        return f"{self.days}d"
+        return str(self.days)
 
     def describe(self, public: bool) -> str:
-        """Return "shifted by a random number of days"; the public phrase tells none."""
-        unit = "weeks" if self.weeks else "days"
-        most = "" if public else f", at most {self.days} days"
-        who = "person" if self.by else "record"
-        return f"shifted by a random number of {unit} for each {who}{most}"
+        """Return "dates shifted at random"; the public phrase has no number."""
+        most = "" if public else f" by at most {self.days} days{self.in_strata()}"
+        return f"dates shifted at random{most}"
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the shifted dates."""
-        step = 7 if self.weeks else 1
-        person = context.stratum
-        if person is None:
-            person = np.arange(len(values[0]))
-        most = self.days // step
-        draws = context.shared("shift", int(person.max()) + 1) % np.uint64(2 * most)
-        steps = draws.astype(np.int64) - most
-        shift = (step * (steps + (steps >= 0)))[person]
-        out = []
-        if texts := sorted({x for dates in context.dates for x in dates.code_texts}):
-            warn(
-                f"{context.label}: {listed(texts)} may be codes, not dates, and stay",
-                ShiftShows,
-            )
-        for old, dates in zip(values, context.dates, strict=True):
-            day = np.floor(old / dates.per_day)
-            code = np.isin(day, dates.codes)
-            self._tell_weekdays(day[~(np.isnan(day) | code)], context.label)
-            out.append(np.where(code, old, old + shift * float(dates.per_day)))
-        return out
+        person = np.arange(len(values[0]))
+        if context.stratum is not None:
+            person = code_integers(context.stratum)[1]
+        draws = context.numbers(int(person.max()) + 1) % np.uint64(2 * self.days)
+        shift = draws.astype(np.int64) - self.days
+        shift += shift >= 0
+        return [
+            np.where(_codes(old, context.label), old, old + shift[person])
+            for old in values
+        ]
 
-    def _tell_weekdays(self, day: Floats, label: str) -> None:
-        """Warn if hardly any date is on some day of the week: shifted ones tell it."""
-        shares = np.bincount(np.int64(day) % 7, minlength=7) / max(day.size, 1)
-        if not self.weeks and day.size >= _MANY and shares.min() < _RARE:
-            warn(
-                f"{label}: hardly any date is on some days of the week, so that "
-                "shifted dates tell the shift modulo 7; add :weeks, or take seven "
-                "times the days",
-                ShiftShows,
-            )
+
+def _codes(dates: Floats, label: str) -> Any:
+    """Return which dates are probably codes, and warn if the others tell shifts."""
+    distinct, inverse = np.unique(np.floor(dates), return_inverse=True)
+    present = ~np.isnan(distinct)
+    days = np.where(present, distinct, 0).astype(np.int64).astype("M8[D]")
+    far = np.zeros(len(days), bool)
+    far[present] = far_days(days[present])
+    if far.any():
+        texts = listed(map(str, days[far]))
+        warn(f"{label}: {texts} may be codes, not dates, and stay", ShiftShows)
+    rest = days[inverse.reshape(-1)][(present & ~far)[inverse.reshape(-1)]]
+    of_week = np.bincount(rest.astype(np.int64) % 7, minlength=7)
+    of_month = np.bincount((rest - rest.astype("M8[M]")).astype(np.int64), minlength=31)
+    if len(rest) >= 100 and (
+        np.sort(of_week)[0] < 0.02 * len(rest)
+        or np.sort(of_month)[-2:].sum() > 0.5 * len(rest)
+    ):
+        warn(
+            f"{label}: most dates are on some days of the week or month only, so that "
+            "shifted dates tell much of the shift; recode them to months or years "
+            "instead, or take many more days",
+            ShiftShows,
+        )
+    return far[inverse.reshape(-1)]

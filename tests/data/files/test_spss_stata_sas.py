@@ -327,7 +327,7 @@ def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
 
 FORMS = [
     # The format, the numbers, what is read, and what is said.
-    ("a.sav", "DATE11", [86_400.0, 99.0], [date(1582, 10, 15), None], "as missing: 99"),
+    ("a.sav", "DATE11", [86_400.0, 9e13], [date(1582, 10, 15), None], "missing: 90000"),
     ("a.sav", "DATE9", [13783224961.0], [date(2019, 7, 23)], "times of the day in 1 r"),
     ("a.dta", "%tdD_m_Y", [20.0, 9e7], [date(1960, 1, 21), None], "as missing: 90000"),
     ("a.dta", "%dD_m_Y", [20.0, math.nan], [date(1960, 1, 21), None], None),
