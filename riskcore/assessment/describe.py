@@ -19,7 +19,7 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
-from riskcore.data.columns import Records, household_codes
+from riskcore.data.columns import household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.files.reading import Reading
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
@@ -260,25 +260,30 @@ def describe(
     roles_by_column = roles_of(names, weight, household, roles or {})
     source.check(roles_by_column)
     say("looking at the columns")
-    profiles = profiles_of(source, source.names, household)
+    profiles = profiles_of(source, source.names, household, say)
+    say("comparing the columns with each other")
     return described(profiles, roles_by_column, _derived(source, household))
 
 
 def profiles_of(
-    source: Source, names: Iterable[Hashable], household: Hashable | None
+    source: Source,
+    names: Iterable[Hashable],
+    household: Hashable | None,
+    say: Lines = silent,
 ) -> list[ColumnProfile]:
     """Return the profiles of some columns of a source."""
     if source.engine is not None:
         return profile_on_engine(source.engine, names)
     codes = None
     if household is not None:
-        codes = household_codes(Records.of(source.data), household)
+        codes = household_codes(source.records, household)
     return profile(
-        source.data,
+        source.records,
         names,
         codes,
         decimal=source.reading.decimal,
         labels=source.labels,
+        say=say,
     )
 
 
@@ -286,7 +291,7 @@ def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Deriv
     """Return what columns are of one other column, by name; nothing on an engine."""
     if source.engine is not None:
         return {}
-    relations = derived(source.data, household)
+    relations = derived(source.records, household)
     return {relation.column: relation for relation in reversed(relations)}
 
 

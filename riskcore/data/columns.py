@@ -424,6 +424,9 @@ class _FrameColumns(Mapping[Hashable, Any]):
             raise KeyError(name)
         return _in_plain_layout(self._frame.get_column(name))
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._names)
 
@@ -609,6 +612,12 @@ def _code_dictionary(
 
 def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
     """Rank labels by type name, then value, missing as -1; also return their order."""
+    if set(map(type, labels)) <= {str}:  # distinct
+        order = np.array(sorted(range(len(labels)), key=labels.__getitem__), np.int64)
+        ordered = np.array(labels, object)[order]
+        ranks = np.empty(len(labels), np.int32)
+        ranks[order] = np.arange(len(labels))
+        return ranks, ordered
     types: dict[str, list[Any]] = {}
     for label in labels:
         if not _is_missing(label):

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import (
     CodedColumn,
     Records,
@@ -24,6 +25,7 @@ from riskcore.data.columns import (
     code_keys,
     household_codes,
 )
+from riskcore.data.determined_kernels import compare_alike
 
 Kind: TypeAlias = Literal["equal", "square", "function", "household count"]
 Codes = NDArray[np.int64]
@@ -32,6 +34,8 @@ Codes = NDArray[np.int64]
 CHANCE = 1e-6
 # Records that are looked at first: mostly they contradict.
 _FIRST = 20_000
+# Of these, so many are compared before all: those with the rarest values of a column.
+_RARE = 64
 # Two columns determine a third only if each has at most so many values.
 _MOST_OF_PAIR = 1_000
 # So many columns are paired to find hidden values: 1,770 pairs.
@@ -219,15 +223,30 @@ class _Search:
     def __init__(self, columns: list[_Column], firsts: Codes | None) -> None:
         self.columns, self.firsts = columns, firsts
         n = len(columns[0].codes) if columns else 0
-        self.sample = np.unique(np.linspace(0, n - 1, min(n, _FIRST)).astype(np.int64))
-        self.small = [column.codes[self.sample] for column in columns]
-        self.ranked = [_ranked(column) for column in self.small]
+        rows = np.arange(n) if firsts is None else firsts
+        places = np.linspace(0, len(rows) - 1, min(len(rows), _FIRST))
+        self.sample = rows[np.unique(places.astype(np.int64))]
+        self.all_compared = len(self.sample) == len(rows)
+        self.small = np.empty((len(columns), len(self.sample)), np.int32)
+        self.rare = np.empty((len(columns), min(len(self.sample), _RARE)), np.int64)
+        for j, column in enumerate(columns):
+            codes = column.codes
+            if len(self.sample) < n:
+                codes = _ranked(codes[self.sample])
+            self.small[j] = codes
+            counts = np.bincount(codes + 1)
+            counts[0] = len(codes) + 1  # missing
+            rarity = counts[codes + 1]
+            self.rare[j] = np.argpartition(rarity, self.rare.shape[1] - 1)[:_RARE]
+        self.levels = int(self.small.max(initial=0)) + 1
+        self.logs = np.log(np.maximum(np.arange(len(self.sample) + 1), 1))
 
     def single(self) -> list[Derived]:
         """Return the columns that one other determines."""
         relations: list[Derived] = []
-        numbers = range(len(self.columns))
-        by = {(i, j) for i in numbers for j in numbers if i != j and self.one(i, j)}
+        calls = [(i,) for i in range(len(self.columns))]
+        perhaps = enumerate(in_threads(usual_threads(), self._perhaps, calls))
+        by = {(i, j) for i, others in perhaps for j in others if self.one(i, j)}
         copies = {j for i, j in by if i < j and (j, i) in by}
         for i, j in sorted(by):
             x, y = self.columns[i], self.columns[j]
@@ -242,10 +261,30 @@ class _Search:
             relations.append(Derived(y.name, (x.name,), kind))
         return relations
 
+    def _perhaps(self, i: int) -> list[int]:
+        """Return the columns that i may determine, by the records looked at first."""
+        column = self.small[i]
+        order = np.argsort(column, kind="stable")[np.count_nonzero(column < 0) :]
+        group = column[order]
+        n, same = len(column), group[1:] == group[:-1]
+        least = -math.log(CHANCE) * (1 - 1e-9) if self.all_compared else 0.0
+        if np.count_nonzero(same) * self.logs[-1] < least:
+            return []
+        alike = np.full(n, -1, np.int64)
+        alike[order[1:][same]] = order[:-1][same]
+        alike[order[:-1][same]] = order[1:][same]
+        told = np.empty(len(self.columns))
+        compare_alike(
+            self.small, len(told), n, self.rare, self.rare.shape[1], alike,
+            order, group, len(order), self.logs, np.zeros(self.levels, np.int64), told,
+        )  # fmt: skip
+        told[i] = -1.0
+        return np.flatnonzero(told >= least).tolist()
+
     def one(self, i: int, j: int) -> bool:
         """Return whether column i determines column j, not by chance."""
         x, y = self.columns[i], self.columns[j]
-        if _table(self.ranked[i], self.small[j]) is None:
+        if _table(self.small[i], self.small[j]) is None:
             return False
         table = _table(x.codes, y.codes)
         return table is not None and self._beyond_chance(x.codes, y, None)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.engines.base import Engine
@@ -81,14 +82,18 @@ def profile(
     *,
     decimal: str = ".",
     labels: Any = None,
+    say: Lines = silent,
 ) -> list[ColumnProfile]:
     """Return the profiles of columns; ``decimal`` is the mark of numbers in text."""
-    records = Records.of(data)
+    records, names = Records.of(data), list(names)
     variables = {} if labels is None else labels.variables
-    asked = [
-        (records, name, household, decimal, variables.get(str(name))) for name in names
-    ]
-    return in_threads(usual_threads(), _profile, asked)
+
+    def profiled(i: int, name: Hashable) -> ColumnProfile:
+        """Return the profile of one column."""
+        say(f"looking at the columns, {i / len(names):.0%}")
+        return _profile(records, name, household, decimal, variables.get(str(name)))
+
+    return in_threads(usual_threads(), profiled, list(enumerate(names)))
 
 
 def _profile(
@@ -104,7 +109,10 @@ def _profile(
         return _without_order(name, records.n, label)
     values = column.labels.tolist()
     column_type = _type(column.labels, values, decimal)
-    smallest, largest = _extremes(column.labels, values, column_type, decimal)
+    numbers = None
+    if values and isinstance(values[0], str) and column_type != "text":
+        numbers = _read(values, column_type, decimal)
+    smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
         name=name,
         label=label,
@@ -117,7 +125,7 @@ def _profile(
         largest=largest,
         longest=max(map(len, values), default=0) if column_type == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
-        order=_order(column, values, column_type, decimal),
+        order=_order(column, numbers),
     )
 
 
@@ -174,7 +182,7 @@ def _type(labels: NDArray[Any], values: list[Any], decimal: str) -> Type:
     }
     if labels.dtype.kind in types_by_kind:
         return types_by_kind[labels.dtype.kind]
-    if all(isinstance(value, str) for value in values):
+    if all(issubclass(kind, str) for kind in set(map(type, values))):
         return _type_of_text(values, decimal)
     return _type_of_objects(values)
 
@@ -200,38 +208,36 @@ def _type_of_text(values: list[str], decimal: str) -> Type:
 
 
 def _extremes(
-    labels: NDArray[Any], values: list[Any], column_type: Type, decimal: str
+    labels: NDArray[Any], numbers: list[Any] | None, column_type: Type
 ) -> tuple[Any, Any]:
     """Return the smallest and the largest value; text of numbers as numbers."""
-    if not values or column_type == "other":
+    if not len(labels) or column_type == "other":
         return None, None
-    if isinstance(values[0], str) and column_type != "text":
-        numbers = _read(values, column_type, decimal)
+    if numbers is not None:
         return min(numbers), max(numbers)
     return plain_value(labels[0]), plain_value(labels[-1])
 
 
 def _read(values: list[str], column_type: Type, decimal: str) -> list[Any]:
     """Return text of numbers as numbers."""
-    read = int if column_type == "whole number" else float
-    return [read(value.strip().replace(decimal, ".")) for value in values]
+    if column_type == "whole number":
+        return list(map(int, values))
+    return [float(value.replace(decimal, ".")) for value in values]
 
 
-def _order(
-    column: CodedColumn, values: list[Any], column_type: Type, decimal: str
-) -> Order | None:
+def _order(column: CodedColumn, numbers: list[Any] | None) -> Order | None:
     """Return how the records are ordered by a column; text of numbers as numbers."""
-    if len(values) < 2:
+    levels = len(column.labels)
+    if levels < 2:
         return None
-    codes = column.codes[column.codes < len(values)].astype(np.int64)
-    if isinstance(values[0], str) and column_type in ("whole number", "number"):
-        numbers = np.array(_read(values, column_type, decimal), object)
-        _, rank = np.unique(numbers, return_inverse=True)
-        codes = rank.reshape(-1)[codes]
+    codes = column.codes[column.codes < levels].astype(np.int64)
+    if numbers is not None:
+        of_number = {number: rank for rank, number in enumerate(sorted(set(numbers)))}
+        codes = np.array([of_number[number] for number in numbers])[codes]
     step = np.diff(codes)
     if (step >= 0).all():
         return "ascending"
-    return "together" if np.count_nonzero(step) == len(values) - 1 else None
+    return "together" if np.count_nonzero(step) == levels - 1 else None
 
 
 def _single(column: CodedColumn, household: NDArray[np.int64] | None) -> int:

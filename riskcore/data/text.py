@@ -69,13 +69,12 @@ def _of_polars(series: Any) -> tuple[Codes, Labels]:
 
 def _of_arrow(column: Any) -> tuple[Codes, Labels]:
     """Code text of Arrow that is not a dictionary; all chunks get the same one."""
+    pyarrow = import_pyarrow()
     encoded = in_plain_layout(column).dictionary_encode()
     chunks = getattr(encoded, "chunks", [encoded])
-    codes = [
-        chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks
-    ]
+    indices = pyarrow.chunked_array([c.indices for c in chunks], pyarrow.int32())
     labels = chunks[0].dictionary if chunks else encoded.unique()
-    return np.concatenate([np.empty(0, np.int32), *codes]), labels.to_pylist
+    return indices.fill_null(-1).to_numpy(), labels.to_pylist
 
 
 def short_text_codes(series: Any) -> NDArray[np.int64] | None:

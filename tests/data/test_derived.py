@@ -214,3 +214,46 @@ def test_what_is_related_to_keys():
     }
     assert related("sex", "size", "home") == {}
     assert related("age", without=["years"]) == {"age": {"squared", "group"}}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_all_pairs_are_judged_as_one_pair_is(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(8, 120))
+    home = np.sort(rng.integers(0, max(n // 3, 1), n))
+    data = {}
+    for i in range(24):
+        column = rng.integers(0, rng.integers(2, n), n)
+        if i % 3 == 1:  # a function of an earlier column, or nearly one
+            column = data[f"c{rng.integers(0, i)}"] % rng.integers(2, 9)
+            column[rng.random(n) < 0.01 * (seed % 3)] += 1
+        if i % 4 == 3:
+            column = np.where(rng.random(n) < 0.2, -1, column)
+        data[f"c{i}"] = column
+    masked = {name: np.ma.masked_less(column, 0) for name, column in data.items()}
+    for household in (None, "home"):
+        rows = np.arange(n)
+        if household is not None:
+            rows = np.unique(home, return_index=True)[1]
+        by = {
+            (x, y)
+            for x in data
+            for y in data
+            if x != y and determines(data[x], data[y], rows)
+        }
+        place = list(data).index
+        listed = {y for x, y in by if not ((y, x) in by and place(y) < place(x))}
+        asked = masked if household is None else {"home": home, **masked}
+        found = derived(asked, household)
+        single = [one for one in found if one.kind != "household count"]
+        assert {one.column for one in single} == listed
+        assert {(one.of[0], one.column) for one in single} <= by
+
+
+def determines(x, y, rows):
+    """Return whether x determines y, by the definition."""
+    seen = {}
+    for a, b in zip(x, y, strict=True):
+        if a >= 0 and b >= 0 and seen.setdefault(a, b) != b:
+            return False
+    return log_chance(x[rows], y[rows], None) < math.log(1e-6)
