@@ -89,7 +89,13 @@ class DescribedColumn:
             said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
-        return "; ".join(filter(None, said))
+        return "; ".join(filter(None, [*said, self.doubt]))
+
+    @property
+    def doubt(self) -> str:
+        """The dates that may be codes, in words."""
+        codes = [f"{x} ({counted(n, 'record')})" for x, _, n in self.profile.codes]
+        return f"may be codes: {', '.join(codes)}" if codes else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""

@@ -52,6 +52,13 @@ def is_date(value: Any) -> bool:
     return isinstance(value, date | np.datetime64)
 
 
+def may_be_date(value: Any) -> bool:
+    """Return whether a value is a date, or text that looks like one."""
+    if not isinstance(value, str) or value.isdigit():
+        return is_date(value)
+    return any(form.fullmatch(value) for form in _FORMS.values())
+
+
 def day_text(value: Any) -> str | None:
     """Return a date, or text such as 2024-01-31, as such text; None for other values.
 
@@ -129,7 +136,7 @@ class Dates:
             for day, time in (divmod(number, 1) for number in numbers)
         ]
 
-    def at_midnight(self, text: str) -> Any:
+    def at_midnight(self, text: Any) -> Any:
         """Return the value of a day such as 2024-01-31, without a time of the day."""
         clock = self.times[0]
         zero = re.sub(r"\d", "0", clock) if isinstance(clock, str) else clock * 0
@@ -167,10 +174,10 @@ class Dates:
 
 def dates_in(column: CodedColumn) -> Dates | None:
     """Return the dates of a column of dates or text; None if not all values are."""
-    first = column.labels[0] if len(column.labels) else None
-    text = isinstance(first, str) and any(x.fullmatch(first) for x in _FORMS.values())
+    if not any(map(may_be_date, column.labels[:1])):
+        return None
     with suppress(TypeError, ValueError):
-        return Dates.of([*column.labels]) if text or is_date(first) else None
+        return Dates.of([*column.labels])
     return None
 
 
@@ -245,9 +252,9 @@ def _of_text(
     short = any(len(match[x]) == 1 for match in matches[form] for x in "dm")
 
     def write(day: Any, time: Any) -> str:
-        text = day.item().strftime(layout)
+        text: str = day.item().strftime(layout)
         text = re.sub(r"\b0", "", text) if short else text
-        return (text.upper() if first["m"].isupper() else text) + time
+        return f"{text.upper() if first['m'].isupper() else text}{time}"
 
     clocks = [match["time"] or "" for match in matches[form]]
     return np.array(days[form], "M8[D]"), clocks, write

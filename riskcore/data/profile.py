@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from riskcore.common.progress import Lines, silent
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.dates import dates_in, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.reading import is_number
@@ -37,7 +38,7 @@ class ColumnProfile:
         The label that a file of SPSS, Stata or SAS has for the column.
     type : str
         "whole number", "number", "text", "time", "true or false" or "other". Text is
-        a number if all its values are.
+        a number or a time if all its values are.
     records, missing, distinct : int
         Numbers of records, of missing values and of distinct values.
     single : int
@@ -54,6 +55,8 @@ class ColumnProfile:
         Whether no value is below the one before it, in the order of the records, or
         records with equal values stand together; missing values are left out. None if
         neither is so, and for data on an engine.
+    codes : tuple
+        Dates that may be codes: the text, None, and the number of records.
     """
 
     name: Hashable
@@ -68,6 +71,7 @@ class ColumnProfile:
     longest: int = 0
     constant: bool | None = None
     order: Order | None = None
+    codes: tuple[tuple[str, None, int], ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -112,6 +116,8 @@ def _profile(
     numbers = None
     if values and isinstance(values[0], str) and column_type != "text":
         numbers = _read(values, column_type, decimal)
+    elif column_type == "text" and (dates := dates_in(column)) is not None:
+        column_type, numbers = "time", dates.texts
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
         name=name,
@@ -126,6 +132,7 @@ def _profile(
         longest=max(map(len, values), default=0) if column_type == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
         order=_order(column, numbers),
+        codes=far_dates(column),
     )
 
 

@@ -34,7 +34,7 @@ from riskcore.data.columns import (
     plain_value,
     with_columns,
 )
-from riskcore.data.dates import PARTS, Dates, day_text, is_date
+from riskcore.data.dates import PARTS, Dates, day_text, is_date, may_be_date
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.frame_types import DataT
@@ -495,7 +495,7 @@ class Recoding:
         if not self.tails:
             return self
         numbers: list[Any]
-        if self.order or any(map(is_date, values)):
+        if self.order or any(map(may_be_date, values[:1])):
             dates = Dates.of(values, self.order)
             dates.refuse_far(dates.far)
             numbers = dates.texts
@@ -1067,7 +1067,7 @@ def _number(code: Any) -> Any:
         dates = "; dates need 2024-01-31 in the rule, or year, quarter, month"
         raise ValueError(
             f"the rules are for numbers, but code {code!r} is not a number"
-            f"{dates if day_text(text) else ''}"
+            f"{dates if may_be_date(code) else ''}"
         )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 

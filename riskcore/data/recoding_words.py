@@ -160,4 +160,4 @@ _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
 }
 # The keywords in a message.
-KINDS = ", ".join(f"{one}:" for one in _MAKERS)
+KINDS = ", ".join([*PARTS[:-1], *(f"{one}:" for one in ("age", *_MAKERS))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -34,14 +35,16 @@ def way_of(rule: str) -> str:
     >>> way_of("from:15,30"), way_of("Age.grc")
     ('cut', 'file')
     """
-    return _KINDS[rule.partition(":")[0]] if is_rule(rule) else "file"
+    if re.search(r":\d{4}-\d\d-\d\d", rule):
+        return "text"
+    return _KINDS.get(rule.partition(":")[0], "text") if is_rule(rule) else "file"
 
 
 def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
     """Return the fields in which a rule is shown, with numbers as the reader writes."""
     kind, _, words = (rule or "").partition(":")
     fields: dict[str, Any] = {**_EMPTY, "rule": rule or "", "kind": kind}
-    if not rule or not is_rule(rule):
+    if not rule or not is_rule(rule) or way_of(rule) == "text":
         return fields | {"path": rule or ""}
     if kind in ("from", "upto"):
         breaks, _, codes = words.partition("=")

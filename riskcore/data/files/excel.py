@@ -13,17 +13,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta
 from functools import cached_property, lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
-from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Header, Writing, distinct
 from riskcore.data.files.excel_writer import letters_of, write_workbook
-from riskcore.data.files.intake import DoubtfulDates, Intake
+from riskcore.data.files.intake import Intake
 
 # Sizes that no workbook of Excel has: 2^20 rows of some 200 columns, and its texts.
 _LARGEST, _LARGEST_PART, _MOST_PARTS = 1 << 32, 1 << 29, 10_000
@@ -105,8 +105,8 @@ class ExcelFile(ArrowFormat):
         names = self.header.names
         kept = [names.index(name) for name in columns]
         values: list[list[Any]] = [[] for _ in kept]
-        records, odd = 0, list[str]()
-        for row in _records(self.path, self.sheet, len(names), odd):
+        records = 0
+        for row in _records(self.path, self.sheet, len(names)):
             records += 1
             for position, cells in zip(kept, values, strict=True):
                 cells.append(row[position])
@@ -114,13 +114,6 @@ class ExcelFile(ArrowFormat):
                 progress(records, records + 1)
         if progress is not None:
             progress(records, records)
-        if odd:
-            named = ", ".join(odd[:5])
-            warn(
-                f"{self.path}: {counted(len(odd), 'cell')} with the format of a date "
-                f"but no date of Excel's calendar, read as missing: {named}",
-                DoubtfulDates,
-            )
         arrays = [column_of(cells) for cells in values]
         table = import_pyarrow().table(dict(zip(columns, arrays, strict=True)))
         return table, Intake(records=records)
@@ -248,16 +241,16 @@ def _names(path: Path, cells: list[Any]) -> list[str]:
                 f"{path}: column {letters_of(number)} has no name in the first row; "
                 "name it, or delete it"
             )
-    return [_text(_value(path, cell, [])) for cell in cells]
+    return [_text(_value(path, cell)) for cell in cells]
 
 
-def _records(path: Path, sheet: str, width: int, odd: list[str]) -> Iterator[list[Any]]:
+def _records(path: Path, sheet: str, width: int) -> Iterator[list[Any]]:
     """Yield the values of each record; refuse empty rows between records."""
     empty, first_empty = 0, 0
     for number, cells in enumerate(_rows(path, sheet), 1):
         if number == 1:
             continue
-        values = [_value(path, cell, odd) for cell in cells]
+        values = [_value(path, cell) for cell in cells]
         for cell, value in zip(cells[width:], values[width:], strict=True):
             if value is not None:
                 raise ValueError(
@@ -276,11 +269,8 @@ def _records(path: Path, sheet: str, width: int, odd: list[str]) -> Iterator[lis
         yield values[:width] + [None] * (width - len(values))
 
 
-def _value(path: Path, cell: Any, odd: list[str]) -> Any:
-    """Return the value of a cell as it is shown; refuse formulas and errors.
-
-    A cell whose date does not exist is named in ``odd``, and missing.
-    """
+def _value(path: Path, cell: Any) -> Any:
+    """Return the value of a cell as it is shown; refuse formulas and errors."""
     value, kind = cell.value, getattr(cell, "data_type", "n")
     if value is None or value == "":
         return None
@@ -294,7 +284,11 @@ def _value(path: Path, cell: Any, odd: list[str]) -> Any:
     if kind == "n" and (shows := _shows(cell.number_format)):
         moment = _moment(value, shows, cell.parent.parent.epoch)
         if moment is None:
-            odd.append(f"{cell.coordinate} ({value})")
+            raise ValueError(
+                f"{path}: cell {cell.coordinate} has the format of a date, but there "
+                f"is no day {value} in Excel's calendar; empty the cell, or give it "
+                "the format of a number"
+            )
         return moment
     if isinstance(value, int) and kind == "n" and _ZEROS.fullmatch(cell.number_format):
         return f"{value:0{len(cell.number_format)}d}"
@@ -304,10 +298,11 @@ def _value(path: Path, cell: Any, odd: list[str]) -> Any:
 @lru_cache
 def _shows(form: str) -> str:
     """Return what a format shows: "date", "time", "span", or nothing of these."""
-    from openpyxl.styles.numbers import is_date_format, is_timedelta_format
-
-    if not is_date_format(form) or is_timedelta_format(form):
-        return "span" if is_timedelta_format(form) else ""
+    numbers = import_module("openpyxl.styles.numbers")
+    if not numbers.is_date_format(form):
+        return ""
+    if numbers.is_timedelta_format(form):
+        return "span"
     return "date" if _DAYS.search(_LITERAL.sub("", form.lower())) else "time"
 
 
@@ -316,17 +311,14 @@ def _moment(serial: float, shows: str, epoch: datetime) -> Any:
 
     openpyxl takes 0 for a time, and 60, a 29 February 1900, for the day before.
     """
-    from openpyxl.utils.datetime import MAC_EPOCH, from_excel
-
-    since_1904 = epoch == MAC_EPOCH
-    if shows == "date" and serial < (0 if since_1904 else 1):
-        return None
-    if shows != "span" and 60 <= serial < 61 and not since_1904:
+    first, gap = (0, ()) if epoch.year == 1904 else (1, (60,))
+    if shows != "span" and (int(serial) in gap or (shows == "date" and serial < first)):
         return None
     if shows == "date" and serial < 1:
         return epoch + timedelta(days=serial)
     try:
-        return from_excel(serial, epoch, timedelta=shows == "span")
+        convert = import_module("openpyxl.utils.datetime").from_excel
+        return convert(serial, epoch, timedelta=shows == "span")
     except OverflowError:  # after the year 9999
         return None
 

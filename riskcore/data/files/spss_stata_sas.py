@@ -309,7 +309,7 @@ class LabelledFile(ArrowFormat):
         if timed:
             micro = np.rint(clock * (_MICRO // self.ticks)).astype(np.int64)
             moments = moments * _DAY * _MICRO + np.minimum(micro, _DAY * _MICRO - 1)
-        elif clocks := np.count_nonzero(fits & (clock != 0)):
+        elif clocks := int(np.count_nonzero(fits & (clock != 0))):
             what = f"has times of the day in {counted(clocks, 'record')}"
             self._doubt(name, form, f"{what}, which are left out")
         unit = "us" if timed else "D"

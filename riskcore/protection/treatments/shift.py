@@ -22,8 +22,7 @@ from riskcore.protection.treatments.rules import (
     whole_of,
 )
 
-# Fewer days can be guessed; more are longer than a life.
-_FEWEST, _MOST = 10, 36_525
+_FEWEST, _MOST = 10, 36_525  # fewer can be guessed, more are longer than a life
 
 
 class ShiftShows(UserWarning):
@@ -91,26 +90,26 @@ class Shift(Treatment):
 
 
 def _codes(dates: Floats, label: str) -> Any:
-    """Return which dates are probably codes, and warn if the others tell shifts."""
-    distinct, inverse = np.unique(np.floor(dates), return_inverse=True)
-    present = ~np.isnan(distinct)
-    days = np.where(present, distinct, 0).astype(np.int64).astype("M8[D]")
-    far = np.zeros(len(days), bool)
-    far[present] = far_days(days[present])
+    """Return which dates are probably codes; warn of them, and of what tells shifts."""
+    present = ~np.isnan(dates)
+    days = np.floor(dates[present]).astype(np.int64).astype("M8[D]")
+    distinct, place = np.unique(days, return_inverse=True)
+    far = far_days(distinct)
+    codes = np.zeros(len(dates), bool)
+    codes[present] = far[place]
     if far.any():
-        texts = listed(map(str, days[far]))
+        texts = listed(map(str, distinct[far]))
         warn(f"{label}: {texts} may be codes, not dates, and stay", ShiftShows)
-    rest = days[inverse.reshape(-1)][(present & ~far)[inverse.reshape(-1)]]
+    rest = days[~far[place]]
     of_week = np.bincount(rest.astype(np.int64) % 7, minlength=7)
     of_month = np.bincount((rest - rest.astype("M8[M]")).astype(np.int64), minlength=31)
     if len(rest) >= 100 and (
-        np.sort(of_week)[0] < 0.02 * len(rest)
-        or np.sort(of_month)[-2:].sum() > 0.5 * len(rest)
+        of_week.min() < 0.02 * len(rest) or np.sort(of_month)[-2:].sum() > len(rest) / 2
     ):
         warn(
             f"{label}: most dates are on some days of the week or month only, so that "
-            "shifted dates tell much of the shift; recode them to months or years "
-            "instead, or take many more days",
+            "shifted dates tell much of the shift; take many more days, or recode the "
+            "dates to months or years instead",
             ShiftShows,
         )
-    return far[inverse.reshape(-1)]
+    return codes
