@@ -122,7 +122,7 @@ def test_what_is_not_clear_is_refused(values, rule, kind, said):
     "word", ["from:01.02.2024", "age:2024-13-01", "age:x", "month:a"]
 )
 def test_rules_that_cannot_be_read_are_refused(word):
-    with pytest.raises(ValueError, match="2024-01-31|dates become"):
+    with pytest.raises(ValueError, match=r"2024-01-31|dates become"):
         recoding_of(word)
 
 
@@ -138,7 +138,7 @@ def test_far_dates_that_stay_apart_are_no_dates():
 @pytest.mark.parametrize(
     ("days", "far"),
     [
-        (["1900-01-01", "1950-05-01", "7777-07-07", "2001-01-01"], ["1900-01-01", "7777-07-07"]),
+        (["1900-01-01", "1950-05-01", "7777-07-07"], ["1900-01-01", "7777-07-07"]),
         (["1900-01-01", "1900-05-01"], []),
         (["1970-01-01", "1950-05-01", "1990-05-01"], []),
         (["1500-01-01", "1501-05-01", "1950-05-01"], []),

@@ -20,10 +20,11 @@ from typing import IO, Any
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Header, Writing, distinct
 from riskcore.data.files.excel_writer import letters_of, write_workbook
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import DoubtfulDates, Intake
 
 # Sizes that no workbook of Excel has: 2^20 rows of some 200 columns, and its texts.
 _LARGEST, _LARGEST_PART, _MOST_PARTS = 1 << 32, 1 << 29, 10_000
@@ -105,8 +106,8 @@ class ExcelFile(ArrowFormat):
         names = self.header.names
         kept = [names.index(name) for name in columns]
         values: list[list[Any]] = [[] for _ in kept]
-        records = 0
-        for row in _records(self.path, self.sheet, len(names)):
+        records, odd = 0, list[str]()  # odd: cells whose day is not in the calendar
+        for row in _records(self.path, self.sheet, len(names), odd):
             records += 1
             for position, cells in zip(kept, values, strict=True):
                 cells.append(row[position])
@@ -114,6 +115,13 @@ class ExcelFile(ArrowFormat):
                 progress(records, records + 1)
         if progress is not None:
             progress(records, records)
+        if odd:
+            what = f"{counted(len(odd), 'cell')} with the format of a date"
+            named = ", ".join(odd[:5])
+            said = (
+                f"{self.path}: {what} but no day in Excel's calendar, read as missing"
+            )
+            warn(f"{said}: {named}", DoubtfulDates)
         arrays = [column_of(cells) for cells in values]
         table = import_pyarrow().table(dict(zip(columns, arrays, strict=True)))
         return table, Intake(records=records)
@@ -241,16 +249,16 @@ def _names(path: Path, cells: list[Any]) -> list[str]:
                 f"{path}: column {letters_of(number)} has no name in the first row; "
                 "name it, or delete it"
             )
-    return [_text(_value(path, cell)) for cell in cells]
+    return [_text(_value(path, cell, [])) for cell in cells]
 
 
-def _records(path: Path, sheet: str, width: int) -> Iterator[list[Any]]:
+def _records(path: Path, sheet: str, width: int, odd: list[str]) -> Iterator[list[Any]]:
     """Yield the values of each record; refuse empty rows between records."""
     empty, first_empty = 0, 0
     for number, cells in enumerate(_rows(path, sheet), 1):
         if number == 1:
             continue
-        values = [_value(path, cell) for cell in cells]
+        values = [_value(path, cell, odd) for cell in cells]
         for cell, value in zip(cells[width:], values[width:], strict=True):
             if value is not None:
                 raise ValueError(
@@ -269,7 +277,7 @@ def _records(path: Path, sheet: str, width: int) -> Iterator[list[Any]]:
         yield values[:width] + [None] * (width - len(values))
 
 
-def _value(path: Path, cell: Any) -> Any:
+def _value(path: Path, cell: Any, odd: list[str]) -> Any:
     """Return the value of a cell as it is shown; refuse formulas and errors."""
     value, kind = cell.value, getattr(cell, "data_type", "n")
     if value is None or value == "":
@@ -284,11 +292,7 @@ def _value(path: Path, cell: Any) -> Any:
     if kind == "n" and (shows := _shows(cell.number_format)):
         moment = _moment(value, shows, cell.parent.parent.epoch)
         if moment is None:
-            raise ValueError(
-                f"{path}: cell {cell.coordinate} has the format of a date, but there "
-                f"is no day {value} in Excel's calendar; empty the cell, or give it "
-                "the format of a number"
-            )
+            odd.append(f"{cell.coordinate} ({value})")
         return moment
     if isinstance(value, int) and kind == "n" and _ZEROS.fullmatch(cell.number_format):
         return f"{value:0{len(cell.number_format)}d}"

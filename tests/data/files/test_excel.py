@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import riskcore
 from riskcore.data.files import excel_writer, formats
 from riskcore.data.files.excel import SheetsLeftOut
+from riskcore.data.files.intake import DoubtfulDates
 from riskcore.data.files.reading import Reading
 from tests.accepted import ANY_LEAK
 
@@ -438,8 +439,9 @@ def test_serial_numbers_of_dates(since_1904, serials, days):
 
 @pytest.mark.parametrize("form", ["yyyy-mm-dd", "d.m.yy h:mm", "mmm yy"])
 @pytest.mark.parametrize("serial", [0, 0.5, 60, 60.75, -1, 2958466])
-def test_days_that_there_were_not_are_refused(serial, form):
+def test_days_that_there_were_not_are_missing(serial, form):
     dated("a.xlsx", [1, serial], form=form)
-    said = f"cell A3 has the format of a date, but there is no day {serial} in"
-    with pytest.raises(ValueError, match=said):
-        formats.read("a.xlsx")
+    with pytest.warns(DoubtfulDates, match=rf"read as missing: A3 \({serial}\)"):
+        table = formats.read("a.xlsx")
+    assert table["day"].to_pylist()[1:] == [None]
+    assert table["day"].null_count == 1

@@ -308,7 +308,7 @@ def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
             "half": [0.5, 1.0],
             "zero": [-0.0, 1.0],
             "never": [math.nan, math.nan],
-            "far": [1e15, 0.0],
+            "far": [1e15, 2e15],
         }
     )
     pyreadstat.write_sav(
@@ -322,7 +322,7 @@ def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
     assert list(map(repr, read["zero"].to_pylist())) == ["-0.0", "1.0"]
     assert read["large"].to_pylist() == [2.0**53, 2.0**53 + 2]
     assert read["never"].null_count == 2
-    assert read["far"].to_pylist() == [10**15, 0]
+    assert read["far"].to_pylist() == [10**15, 2 * 10**15]
 
 
 FORMS = [
