@@ -41,10 +41,6 @@ _BEGINS = np.array(
     ["1899-12-30", "1899-12-31", "1900-01-01", "1960-01-01", "1970-01-01"], "M8[D]"
 )
 _BEGIN, _END = -719_162, 2_932_897  # the years 1 and 10,000, in days from 1970
-_AS_MISSING = (
-    "If they are codes, name them as missing: --na COLUMN=9999-12-31 (in Python: "
-    "missing_codes={'COLUMN': ['9999-12-31']} of Reading, or None in a frame)"
-)
 
 
 def is_date(value: Any) -> bool:
@@ -80,8 +76,8 @@ class Dates:
     """
 
     days: Days
-    times: list[Any]  # the different times of the day, as they stand there, sorted
-    time: NDArray[np.int64]  # the position of each value's among them
+    fractions: NDArray[np.float64]  # numbers below 1 for the times of the day
+    times: dict[float, Any]  # the time of each number, as it stands in the values
     write: Callable[[Any, Any], Any]  # returns the value of a day and such a time
 
     @classmethod
@@ -100,9 +96,11 @@ class Dates:
             days, clocks, write = _of_text(texts, order, years)
             if texts != values:
                 text, write = write, lambda day, time: int(text(day, time))
-        times = sorted({*clocks})
-        place = {clock: i for i, clock in enumerate(times)}
-        return cls(days, times, np.array([place[x] for x in clocks]), write)
+        distinct = sorted({*clocks})
+        unit = 1 << len(distinct).bit_length()  # so that sums with days are exact
+        fraction = {clock: i / unit for i, clock in enumerate(distinct)}
+        times = {number: clock for clock, number in fraction.items()}
+        return cls(days, np.array([fraction[x] for x in clocks]), times, write)
 
     @property
     def texts(self) -> list[str]:
@@ -117,23 +115,15 @@ class Dates:
     @property
     def numbers(self) -> NDArray[np.float64]:
         """Days since 1970, and a fraction that tells which time of the day it is."""
-        numbers: NDArray[np.float64] = (
-            self.days.astype(np.int64) + self.time / self._unit
-        )
-        return numbers
-
-    @property
-    def _unit(self) -> int:
-        """A power of two beyond the number of different times."""
-        return 1 << len(self.times).bit_length()
+        return self.fractions + self.days.astype(np.int64)
 
     def values(self, numbers: Sequence[float]) -> list[Any]:
         """Return numbers as dates that are written as those of the column."""
         if numbers and not _BEGIN <= min(numbers) <= max(numbers) < _END:
             raise ValueError("a date would be before the year 1 or after the year 9999")
         return [
-            self.write(np.datetime64(int(day), "D"), self.times[int(time * self._unit)])
-            for day, time in (divmod(number, 1) for number in numbers)
+            self.write(np.datetime64(int(day), "D"), self.times[fraction])
+            for day, fraction in (divmod(number, 1) for number in numbers)
         ]
 
     def at_midnight(self, text: Any) -> Any:
@@ -157,18 +147,16 @@ class Dates:
         day = part.removeprefix("age:")
         wrong = self.far | (self.days > np.datetime64(day))
         if wrong.any():
-            raise ValueError(
-                f"{part}: {_some(self.days[wrong])} cannot be a date of birth. "
-                f"{_AS_MISSING}, otherwise give a later day"
-            )
+            said = f"cannot be dates of birth on {day}"
+            raise ValueError(_refusal(self.days[wrong], said))
         return [int(day[:4]) - int(t[:4]) - (day[5:] < t[5:]) for t in texts]
 
     def refuse_far(self, mask: NDArray[np.bool_]) -> None:
         """Refuse dates that are probably codes."""
         if mask.any():
+            said = "may be codes, and would count as dates"
             raise ValueError(
-                f"{_some(self.days[mask])} may be codes, and would count as dates. "
-                f"{_AS_MISSING}, or give a band of its own to them"
+                f"{_refusal(self.days[mask], said)}, or give them a band of their own"
             )
 
 
@@ -221,6 +209,8 @@ def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], An
         value = moment if isinstance(first, np.datetime64) else moment.item()
         if moment.astype("M8[D]") != day or not is_date(value):
             raise ValueError(f"the type of the column does not hold {day}")
+        if hasattr(zone, "localize"):  # of pytz
+            return zone.localize(value)
         return value.replace(tzinfo=zone) if zone else value
 
     return days, moments - days, write
@@ -238,8 +228,8 @@ def _of_text(
     days = {name: [*map(_day, column)] for name, column in matches.items()}
     form = min(days, key=lambda name: days[name].count(None))
     if wrong := [t for t, day in zip(texts, days[form], strict=True) if day is None]:
-        like = f"2024-01-31 or in the order {order or 'dmy or mdy'}"
-        raise ValueError(f"{_some(wrong)}: not dates such as {like}. {_AS_MISSING}")
+        like = f"such as 2024-01-31 or in the order {order or 'dmy or mdy'}"
+        raise ValueError(_refusal(wrong, f"are not dates {like}"))
     unclear = form == "dmy" and not order and not years and None not in days["mdy"]
     if unclear and days["dmy"] != days["mdy"]:
         raise ValueError(
@@ -270,6 +260,15 @@ def _day(match: re.Match[str] | None) -> date | None:
         number = datetime.strptime(month, "%b").month if named else int(month)
         return date(int(year), number, int(day))
     return None
+
+
+def _refusal(values: Any, said: str) -> str:
+    """Return what is wrong with values, and what to do if they are codes."""
+    return (
+        f"{_some(values)} {said}. If they are codes, name them as missing: --na "
+        f"COLUMN={values[0]} (in Python: missing_codes={{'COLUMN': ['{values[0]}']}} "
+        "of Reading, or None in a frame)"
+    )
 
 
 def _some(values: Any) -> str:

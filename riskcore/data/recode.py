@@ -655,26 +655,24 @@ class Recoding:
         dates = Dates.of(codes, self.order, years=self.dates == "year")
         if self.dates:
             return Recoded(tuple(dates.parts(self.dates)))
-        recoded = self._of_plain(days := dates.texts)
-        pairs = [*zip(days, recoded.codes, strict=True)]
-        people = {
-            new for (_, new), far in zip(pairs, dates.far, strict=True) if not far
-        }
+        days, far = dates.texts, dates.far
+        recoded = self._of_plain(days)
+        new = recoded.codes
+        people = {code for code, other in zip(new, far, strict=True) if not other}
+        people.discard(None)
         as_dates = [
-            new is not None and (new in people or (day_text(new) or day) != day)
-            for day, new in pairs
+            code in people or day_text(code) not in (None, day)
+            for day, code in zip(days, new, strict=True)
         ]
-        dates.refuse_far(dates.far & as_dates)
-        if any(new is not None and day_text(new) is None for _, new in pairs):
+        dates.refuse_far(far & as_dates)
+        if any(code is not None and day_text(code) is None for code in new):
             return recoded
-        # They stay dates.
-        recoded_dates = [
-            dates.at_midnight(new) if new and rules else old
-            for old, (_, new), rules in zip(
-                codes, pairs, self._rules_of(days), strict=True
-            )
-        ]
-        return replace(recoded, codes=tuple(recoded_dates))
+        triples = zip(codes, new, self._rules_of(days), strict=True)
+        dated = (
+            dates.at_midnight(code) if code and rules else old
+            for old, code, rules in triples
+        )
+        return replace(recoded, codes=tuple(dated))
 
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""

@@ -116,12 +116,12 @@ class ExcelFile(ArrowFormat):
         if progress is not None:
             progress(records, records)
         if odd:
-            what = f"{counted(len(odd), 'cell')} with the format of a date"
-            named = ", ".join(odd[:5])
-            said = (
-                f"{self.path}: {what} but no day in Excel's calendar, read as missing"
+            number = counted(len(odd), "cell")
+            warn(
+                f"{self.path}: {number} with the format of a date but no day of Excel, "
+                f"read as missing: {', '.join(odd[:5])}",
+                DoubtfulDates,
             )
-            warn(f"{said}: {named}", DoubtfulDates)
         arrays = [column_of(cells) for cells in values]
         table = import_pyarrow().table(dict(zip(columns, arrays, strict=True)))
         return table, Intake(records=records)

@@ -81,7 +81,7 @@ def test_missing_persons_and_other_columns_are_refused():
             lost, ["REGION"], treat={"BIRTH": "shift:90:within=ID"}, **OPEN
         )
     data = data.with_columns(AMOUNT=pl.col("W") + 0.5)
-    with pytest.raises(ValueError, match=r"treat AMOUNT=shift:90: .*not dates"):
+    with pytest.raises(ValueError, match=r"treat AMOUNT=shift:90: .*are not dates"):
         riskcore.protect(data, ["REGION"], treat={"AMOUNT": "shift:90"}, **OPEN)
 
 
