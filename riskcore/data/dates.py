@@ -126,6 +126,10 @@ class Dates:
             for day, fraction in (divmod(number, 1) for number in numbers)
         ]
 
+    def written(self, mask: NDArray[np.bool_]) -> list[str]:
+        """Return some values as text, as they are named as missing codes."""
+        return [*map(str, self.values(self.numbers[mask].tolist()))]
+
     def at_midnight(self, text: Any) -> Any:
         """Return the value of a day such as 2024-01-31, without a time of the day."""
         clock = self.times[0]
@@ -148,16 +152,16 @@ class Dates:
         wrong = self.far | (self.days > np.datetime64(day))
         if wrong.any():
             said = f"cannot be dates of birth on {day}"
-            raise ValueError(_refusal(self.days[wrong], said))
+            raise ValueError(_refusal(self.written(wrong), said))
         return [int(day[:4]) - int(t[:4]) - (day[5:] < t[5:]) for t in texts]
 
     def refuse_far(self, mask: NDArray[np.bool_]) -> None:
         """Refuse dates that are probably codes."""
         if mask.any():
-            said = "may be codes, and would count as dates"
-            raise ValueError(
-                f"{_refusal(self.days[mask], said)}, or give them a band of their own"
+            said = _refusal(
+                self.written(mask), "may be codes, and would count as dates"
             )
+            raise ValueError(f"{said}, or give them a band of their own")
 
 
 def dates_in(column: CodedColumn) -> Dates | None:
@@ -179,9 +183,10 @@ def far_dates(
     dates = dates_in(column)
     if dates is None:
         return ()
-    counts = np.bincount(column.codes, sizes, len(column.labels) + 1).tolist()
-    values = zip(dates.texts, dates.far, counts, strict=False)
-    return tuple((text, None, int(count)) for text, far, count in values if far)
+    far = dates.far
+    counts = np.bincount(column.codes, sizes, len(far) + 1)[:-1][far].astype(np.int64)
+    texts = dates.written(far)
+    return tuple((x, None, n) for x, n in zip(texts, counts.tolist(), strict=True))
 
 
 def far_days(days: Days) -> NDArray[np.bool_]:
@@ -199,7 +204,7 @@ def far_days(days: Days) -> NDArray[np.bool_]:
 def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], Any]]:
     """Return days, times and how to write dates of a type; by the clock of a zone."""
     first = values[0]
-    zone = getattr(first, "tzinfo", None)
+    zone: Any = getattr(first, "tzinfo", None)
     plain = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
     moments = np.array([*map(np.datetime64, plain)])
     days = moments.astype("M8[D]")
