@@ -233,8 +233,8 @@ def _of_text(
     days = {name: [*map(_day, column)] for name, column in matches.items()}
     form = min(days, key=lambda name: days[name].count(None))
     if wrong := [t for t, day in zip(texts, days[form], strict=True) if day is None]:
-        like = f"such as 2024-01-31 or in the order {order or 'dmy or mdy'}"
-        raise ValueError(_refusal(wrong, f"are not dates {like}"))
+        like = f"such as 2024-01-31, or all in the order {order or 'dmy or mdy'}"
+        raise ValueError(_refusal(wrong, f"are not dates like the others, {like}"))
     unclear = form == "dmy" and not order and not years and None not in days["mdy"]
     if unclear and days["dmy"] != days["mdy"]:
         raise ValueError(

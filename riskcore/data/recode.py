@@ -669,7 +669,7 @@ class Recoding:
             return recoded
         triples = zip(codes, new, self._rules_of(days), strict=True)
         dated = (
-            dates.at_midnight(code) if code and rules else old
+            code and (dates.at_midnight(code) if rules else old)
             for old, code, rules in triples
         )
         return replace(recoded, codes=tuple(dated))

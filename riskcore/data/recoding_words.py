@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
-from riskcore.data.dates import ORDERS, PARTS, day_text
+from riskcore.data.dates import ORDERS, PARTS, day_text, may_be_date
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -113,7 +112,7 @@ def _end(text: str, side: str) -> Recoding:
 
 def _bound(text: str) -> Any:
     """Read a number, or leave a date as its text."""
-    if not re.fullmatch(r"\d{1,4}([-./])\d\d?\1\d{1,4}", text):
+    if not may_be_date(text):
         return _plain_number(text)
     if day_text(text) is None:
         raise ValueError(f"{text!r}: write a date as 2024-01-31")

@@ -294,16 +294,18 @@ class LabelledFile(ArrowFormat):
         days = numbers // per_day + self.epoch
         if word in self.periods:
             days = _first_days(numbers, self.periods[word])
+        labelled = [float(x) for x in self.labels.values.get(name, ()) if x[:1] != "."]
         fits = present & (days >= _FIRST_DAY) & (days <= _LAST_DAY)
+        fits &= ~np.isin(numbers, labelled)
         if kept or (not fits.any() and present.any()):
-            what = "has codes that stay" if kept else "has no value in the calendar"
+            what = "has codes that stay" if kept else "has no date"
             self._doubt(name, form, f"{what}, and stays a number")
             return None, 0
         codes = present & ~fits
         if codes.any():
             named = ", ".join(map(code_text, np.unique(numbers[codes])[:5].tolist()))
-            what = f"{counted(int(codes.sum()), 'value')} outside the calendar"
-            self._doubt(name, form, f"has {what}, read as missing: {named}")
+            what = f"has {counted(int(codes.sum()), 'value')} with a label or no day"
+            self._doubt(name, form, f"{what}, read as missing: {named}")
         moments = np.where(fits, days, 0).astype(np.int64)
         clock = numbers % per_day
         if timed:

@@ -316,7 +316,7 @@ def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
         tmp_path / "a.sav",
         variable_format={"far": "DATE11"},
     )
-    with pytest.warns(DoubtfulDates, match="'far', of the format DATE11, has no value"):
+    with pytest.warns(DoubtfulDates, match="'far', of the format DATE11, has no date"):
         read = formats.read(tmp_path / "a.sav")
     assert read.schema.types[:3] == [pa.float64()] * 3
     assert list(map(repr, read["zero"].to_pylist())) == ["-0.0", "1.0"]
@@ -353,6 +353,16 @@ def test_formats_of_dates(tmp_path, name, form, numbers, values, said):
         if said is not None:
             stack.enter_context(pytest.warns(DoubtfulDates, match=said))
         assert formats.read(path)["d"].to_pylist() == values
+
+
+def test_a_labelled_number_among_dates_is_a_code(tmp_path):
+    labels = {"d": {99.0: "unknown", 20.0: "a day"}}
+    frame = pd.DataFrame({"d": [20.0, 21.0, 99.0]})
+    forms = {"variable_format": {"d": "%td"}, "variable_value_labels": labels}
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", **forms)
+    with pytest.warns(DoubtfulDates, match="2 values with a label.*missing: 20, 99"):
+        read = formats.read(tmp_path / "a.dta")["d"].to_pylist()
+    assert read == [None, date(1960, 1, 22), None]
 
 
 def test_the_last_day_of_the_calendar_and_months_are_written_again(tmp_path):
