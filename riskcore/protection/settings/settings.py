@@ -390,7 +390,7 @@ class Settings:
             if shifted and self.person is not None:
                 raise ValueError(
                     "treat: without :within the records of a person would get shifts "
-                    f"of their own, whose mean tells the date; add :within={self.person}"
+                    f"of their own; their mean tells the date: add :within={self.person}"
                 )
         for name in self.treated:
             for what, columns in parts.items():

@@ -76,7 +76,7 @@ def test_two_shifts_of_a_person_are_refused():
 def test_the_waves_of_a_person_have_one_shift():
     data = persons().with_columns(WAVE=pl.int_range(N) % 4)
     panel = {**OPEN, "person": "ID", "wave": "WAVE"}
-    with pytest.raises(ValueError, match="mean tells the date; add :within=ID"):
+    with pytest.raises(ValueError, match="mean tells the date: add :within=ID"):
         riskcore.protect(data, ["REGION"], treat={"BIRTH": "shift:90"}, **panel)
 
 
