@@ -98,7 +98,7 @@ class DescribedColumn:
 
     @property
     def doubt(self) -> str:
-        """The numbers that may be codes, and what is missing by design, in words."""
+        """The values that may be codes, and what is missing by design, in words."""
         codes = self.profile.codes
         may_be = f"may be codes: {in_words(codes)}" if codes else ""
         return "; ".join(filter(None, [may_be, self.by_design]))

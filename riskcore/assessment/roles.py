@@ -80,7 +80,8 @@ _KEY = _words(
     "education educ school occupation profession job industry employment ethnic "
     "ethnicity etni race language urban rural urbrur size relation religion hhsize "
     "hsize relat relate nation degree cluster clust psu nace isco isced nuts "
-    "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier"
+    "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier "
+    "dob birthday birthdate"
 )
 _SENSITIVE = _words(
     "health disease illness diagnosis disability hiv drug alcohol crime conviction "
@@ -88,6 +89,7 @@ _SENSITIVE = _words(
     "maladie"
 )
 _OF_ANOTHER_MARK = re.compile(r"\s*[+-]?[0-9]+[.,][0-9]+\s*")
+_DAY_OR_MONTH = re.compile(r"\d\d?([-./])\d\d?\1(\d\d|\d{4})( .*)?")
 _BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\bID)(?=[a-z])|[\W\d_]+")
 
 
@@ -130,9 +132,12 @@ def own_values(column: ColumnProfile, group: str = "household") -> str:
 def propose(column: ColumnProfile) -> Proposal:
     """Return the role that a column seems to have, and why."""
     words = words_of(column)
-    if _looks_like_numbers(column):
+    if _looks_like(_OF_ANOTHER_MARK, column):
         reason = "text like numbers: was the right decimal mark given for the file?"
         return Proposal(None, reason)
+    if _looks_like(_DAY_OR_MONTH, column):
+        reason = "text like dates: is the day first or the month? say so, as month:dmy"
+        return Proposal("key" if words & _KEY else None, reason)
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     if named and column.is_number and column.distinct and _positive(column):
         return Proposal("weight", "its name")
@@ -156,12 +161,11 @@ def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     return Proposal(None, own_values(column) if singles_out(column) else "")
 
 
-def _looks_like_numbers(column: ColumnProfile) -> bool:
-    """Return whether the first and the last text are numbers with another mark."""
+def _looks_like(form: re.Pattern[str], column: ColumnProfile) -> bool:
+    """Return whether the first and the last text have a form."""
     extremes = column.smallest, column.largest
     return column.type == "text" and all(
-        isinstance(extreme, str) and _OF_ANOTHER_MARK.fullmatch(extreme)
-        for extreme in extremes
+        isinstance(extreme, str) and form.fullmatch(extreme) for extreme in extremes
     )
 
 

@@ -90,6 +90,9 @@ Each is given as VARIABLE=RULE:
   AGE=bottom:16            16 and less become 16; both: AGE=top:85,bottom:16
   INCOME=top:99%           the same from a quantile of FILE (unweighted); bottom:1%
   INCOME=round:1000        the nearest multiple of 1000
+  BIRTH=year               dates: year, quarter, month, age:2024-12-31 (on that day),
+                           top:2005-01-01, from:1950-01-01,1980-01-01; in text such as
+                           01.02.2024, say what is first: month:dmy or month:mdy
   REGION=truncate:2        remove the last two characters
   MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay (map:3=2,*=9: become 9)
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
@@ -103,13 +106,15 @@ Each is given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
   A+B=microaggregate:5     the mean of groups of at least 5 similar records
   INCOME=swap:5%           the value of a record at most 5 % of the ranks away
   INCOME=noise:10%         noise of 10 % of the standard deviation is added
+  A+B=shift:365:within=ID  the dates of a person move by one secret number of days
   JOB=pram:0.8             kept with probability 0.8, otherwise drawn from all jobs
   REGION=swap-areas:2%     2 % of the households exchange their regions
   WEIGHT=share-weights:20  the mean of 20 classes of weights
   WEIGHT=round-weights:10  multiples of 10, with the same sum
   WEIGHT=rake:totals.csv   known totals, from lines column,category,total; comes last
-microaggregate, swap, noise, pram, swap-areas and the rules of weights alter values: the
-verdict says so. :within=COLUMN at the end of a rule keeps to groups of records.
+microaggregate, swap, noise, shift, pram, swap-areas and the rules of weights alter
+values: the verdict says so. :within=COLUMN at the end of a rule keeps to groups of
+records.
 """
 _FILES = """\
 The safe file has the format of FILE, or the format that its suffix names: .csv,

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from riskcore.common.progress import Lines, silent
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.dates import dates_in, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.labels import Labels
@@ -39,7 +40,7 @@ class ColumnProfile:
         The label that a file of SPSS, Stata or SAS has for the column.
     type : str
         "whole number", "number", "text", "time", "true or false" or "other". Text is
-        a number if all its values are.
+        a number or a time if all its values are.
     records, missing, distinct : int
         Numbers of records, of missing values and of distinct values.
     single : int
@@ -57,7 +58,7 @@ class ColumnProfile:
         records with equal values stand together; missing values are left out. None if
         neither is so, and for data on an engine.
     codes : tuple of LikelyCode
-        Numbers that may be codes for a missing value.
+        Numbers and dates that may be codes for a missing value.
     """
 
     name: Hashable
@@ -118,6 +119,8 @@ def _profile(
     numbers = None
     if values and isinstance(values[0], str) and column_type != "text":
         numbers = _read(values, column_type, decimal)
+    elif column_type == "text" and (dates := dates_in(column)) is not None:
+        column_type, numbers = "time", dates.texts
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
         name=name,
@@ -134,7 +137,7 @@ def _profile(
         order=_order(column, numbers),
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
-        else (),
+        else far_dates(column),
     )
 
 

@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 from operator import methodcaller
@@ -33,6 +34,7 @@ from riskcore.data.columns import (
     code_column,
     plain_value,
 )
+from riskcore.data.dates import PARTS, Dates, day_text, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.likely_codes import refuse_codes
@@ -151,8 +153,8 @@ class Recoded:
 class Recoding:
     """The recoding of one variable: rules, or how to cut or round its codes.
 
-    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding` or
-    `riskcore.read_recoding`.
+    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding`, a part of
+    ``dates`` or `riskcore.read_recoding`. Rules compare dates as "2024-01-31".
 
     Attributes
     ----------
@@ -170,6 +172,10 @@ class Recoding:
         Top and bottom coding by quantiles, until `resolved` puts rules in their place.
     words : str or None
         The quantiles that the rules were found from, such as "top:99%".
+    dates : str
+        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31".
+    order : str
+        The order of day and month in text that is a date, "dmy" or "mdy", if given.
     padded : bool
         Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
     missing_codes : tuple of str
@@ -207,6 +213,8 @@ class Recoding:
     base: int | float = 0
     tails: tuple[Tail, ...] = ()
     words: str | None = None
+    dates: str = ""
+    order: str = ""
     padded: bool = False
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
@@ -226,10 +234,17 @@ class Recoding:
         _check_code(self.base)
         if not arguments.number("base", self.base) >= 0:
             raise ValueError(f"base={self.base!r}: need a number above 0")
-        kinds = [self.rules or self.tails, self.drop, self.base]
+        part, _, day = self.dates.partition(":")
+        age = part == "age" and day_text(day) is not None
+        if not (age or self.dates in ("", *PARTS[:-1])):
+            raise ValueError(
+                f"{self.dates!r}: dates become year, quarter, month, or the age on a "
+                "day, such as age:2024-12-31"
+            )
+        kinds = [self.rules or self.tails, self.drop, self.base, self.dates]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
-                "rules, truncation and rounding do not go together: give one"
+                "rules, truncation, rounding and dates do not go together: give one"
             )
         if not any(kinds) and self.missing is None and self.rest is None:
             raise ValueError("a recoding without rules: give at least one")
@@ -283,13 +298,13 @@ class Recoding:
         *,
         closed: Literal["right", "left"] = "right",
     ) -> Recoding:
-        """Recode numbers by the interval they lie in.
+        """Recode numbers or dates by the interval they lie in.
 
         Parameters
         ----------
-        breaks : iterable of float
-            Ends of the intervals, increasing. The first and last interval are open, so
-            k breaks make k + 1 intervals.
+        breaks : iterable of float, or of dates
+            Ends of the intervals, increasing; a date may be text, "2024-01-31". The
+            first and last interval are open, so k breaks make k + 1 intervals.
         labels : iterable, optional
             New code of each interval; by default the interval as text.
         closed : {"right", "left"}
@@ -315,9 +330,9 @@ class Recoding:
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
-        ends = [plain_value(value) for value in breaks]
-        if any(isinstance(end, str) or end is None for end in ends):
-            raise TypeError(f"breaks are numbers, not {ends}")
+        ends = _ends(breaks)
+        if any(end is None for end in ends):
+            raise TypeError(f"breaks are numbers or dates, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
         if closed not in ("right", "left"):
@@ -338,16 +353,16 @@ class Recoding:
     def top_bottom(
         cls,
         *,
-        bottom: float | str | None = None,
-        top: float | str | None = None,
+        bottom: float | str | date | None = None,
+        top: float | str | date | None = None,
         bottom_label: Code | None = None,
         top_label: Code | None = None,
     ) -> Recoding:
-        """Recode the lowest and highest numbers: top and bottom coding.
+        """Recode the lowest and highest numbers or dates: top and bottom coding.
 
         Parameters
         ----------
-        bottom, top : float or str, optional
+        bottom, top : float, date or str, optional
             Codes up to ``bottom`` and from ``top`` on are recoded, codes between them
             stay. At least one is needed. Text such as "99%" is a quantile of the data
             that are recoded, each record counting once whatever its weight: at most 1 %
@@ -380,11 +395,7 @@ class Recoding:
         bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
         if any(str(bound).endswith("%") for bound, _ in bounds.values()):
             return cls(tails=_tails(bounds))
-        low, high = plain_value(bottom), plain_value(top)
-        if isinstance(low, str) or isinstance(high, str):
-            raise TypeError(
-                f"bottom={low!r}, top={high!r}: need numbers or quantiles such as '99%'"
-            )
+        low, high = _ends([bottom, top])
         if low is None and high is None:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
@@ -484,7 +495,13 @@ class Recoding:
         """
         if not self.tails:
             return self
-        numbers = [_number(plain_value(value)) for value in values]
+        numbers: list[Any]
+        if self.order or any(map(may_be_date, values[:1])):
+            dates = Dates.of(values, self.order)
+            dates.refuse_far(dates.far)
+            numbers = dates.texts
+        else:
+            numbers = [_number(plain_value(value)) for value in values]
         bounds: dict[str, Any] = {}
         for tail in self.tails:
             bounds[tail.side] = tail.bound(numbers, counts)
@@ -552,8 +569,8 @@ class Recoding:
 
         Parameters
         ----------
-        codes : iterable of str, int or float
-            Distinct codes, not missing, all text or all numbers.
+        codes : iterable of str, int, float or dates
+            Distinct codes, not missing, all text, all numbers or all dates.
 
         Returns
         -------
@@ -577,18 +594,24 @@ class Recoding:
         (84, 85, 85)
         """
         codes = [plain_value(code) for code in codes]
+        if self.tails:
+            words = ",".join(tail.words for tail in self.tails)
+            raise ValueError(f"{words}: a quantile of data; use recode or protect")
+        if codes and (self._compares_dates or is_date(codes[0])):
+            return self._of_dates(codes)
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
                 raise TypeError(
-                    f"codes of type {type(code).__name__}: only text and numbers can "
-                    "be recoded; turn them into text first"
+                    f"codes of type {type(code).__name__}: only text, numbers and "
+                    "dates can be recoded; turn them into text first"
                 )
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
             raise TypeError("some codes are text, others numbers")
-        if self.tails:
-            words = ",".join(tail.words for tail in self.tails)
-            raise ValueError(f"{words}: a quantile of data; use recode or protect")
+        return self._of_plain(codes)
+
+    def _of_plain(self, codes: Sequence[Any]) -> Recoded:
+        """Recode codes that are all text or all numbers."""
         if self.drop:
             return Recoded(_truncated(codes, self.drop))
         if self.base:
@@ -620,6 +643,37 @@ class Recoding:
                 if len(rules) > 1
             ),
         )
+
+    @property
+    def _compares_dates(self) -> bool:
+        """Whether text or numbers, too, have to be dates."""
+        ends = [rule.low or rule.high for rule in self.rules if not rule.single]
+        plain = not self.padded and any(map(day_text, ends))
+        return bool(self.dates or self.order or plain)
+
+    def _of_dates(self, codes: Sequence[Any]) -> Recoded:
+        """Recode dates; rules compare the text of their days."""
+        dates = Dates.of(codes, self.order, years=self.dates == "year")
+        if self.dates:
+            return Recoded(tuple(dates.parts(self.dates)))
+        days, far = dates.texts, dates.far
+        recoded = self._of_plain(days)
+        new = recoded.codes
+        people = {code for code, other in zip(new, far, strict=True) if not other}
+        people.discard(None)
+        as_dates = [
+            code in people or day_text(code) not in (None, day)
+            for day, code in zip(days, new, strict=True)
+        ]
+        dates.refuse_far(far & as_dates)
+        if any(code is not None and day_text(code) is None for code in new):
+            return recoded
+        triples = zip(codes, new, self._rules_of(days), strict=True)
+        dated = (
+            code and (dates.at_midnight(code) if rules else old)
+            for old, code, rules in triples
+        )
+        return replace(recoded, codes=tuple(dated))
 
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
@@ -686,6 +740,8 @@ class Recoding:
         lines += [tail.words for tail in self.tails]
         if self.words is not None:
             lines.append(self.words)
+        if self.dates:
+            lines.append(f"dates -> {self.dates}")
         if self.base:
             lines.append(f"to the nearest multiple of {self.base}")
         if self.drop:
@@ -732,7 +788,10 @@ def _recoded(
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
         if recoding.as_written:
             codes = _as_numbers(codes, column.labels)
-        table = _of_one_type(codes, column.labels)
+        table = codes
+        if not any(map(is_date, codes)):
+            of_dates = any(map(is_date, column.labels[:1]))
+            table = _of_one_type(codes, column.labels[: 0 if of_dates else None])
         return column_like(records, name, table, column, container)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
@@ -798,11 +857,11 @@ def _with_bounds(
     refuse_codes(column, labels, keep, sizes=sizes)
     levels = len(column.labels)
     counts = np.bincount(column.codes, sizes, levels + 1)[:levels]
-    return recoding.resolved(column.labels.tolist(), list(map(int, counts)))
+    return recoding.resolved(list(column.labels), list(map(int, counts)))
 
 
 def _tails(
-    bounds: Mapping[Any, tuple[float | str | None, Code | None]],
+    bounds: Mapping[Any, tuple[float | str | date | None, Code | None]],
 ) -> tuple[Tail, ...]:
     """Return the tails of top and bottom coding by quantiles."""
     present = {side: pair for side, pair in bounds.items() if pair[0] is not None}
@@ -873,8 +932,8 @@ def _as_decimal(code: Any) -> Decimal:
 def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     """Return the recoded column as an array like the original."""
     missing = np.array([code is None for code in table], bool)[column.codes]
-    if original.dtype == object:
-        values = np.array(table, object)[column.codes]
+    if original.dtype == object or any(map(is_date, table)):
+        values = np.array(table, original.dtype)[column.codes]
     else:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
@@ -909,6 +968,10 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     present = [code for code in table if code is not None]
     text = any(isinstance(code, str) for code in (*present, *column.labels))
     kind: Any = nw.String if text else None if present else nw.Float64()
+    if any(map(is_date, present)):
+        kind = original.dtype
+        if column.labels.dtype != object:
+            table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)
     holder = original.implementation
     if whole and present and not holder.is_pandas_like():
@@ -935,6 +998,19 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     native = series[column.codes.astype(np.int64)].to_native()
     native.index = before.index
     return native
+
+
+def _ends(ends: Iterable[Any]) -> list[Any]:
+    """Return the ends of ranges, numbers or dates as text."""
+    plain = [*map(plain_value, ends)]
+    texts = [end for end in plain if isinstance(end, str) or is_date(end)]
+    days = [*map(day_text, plain)]
+    if texts and days.count(None) > plain.count(None):
+        raise TypeError(
+            f"{_some(texts)}: need numbers, dates such as '2024-01-31', or quantiles "
+            "such as '99%'"
+        )
+    return days if texts else plain
 
 
 def _check_code(code: Any) -> None:
@@ -966,8 +1042,10 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
+        dates = "; dates need 2024-01-31 in the rule, or year, quarter, month"
         raise ValueError(
             f"the rules are for numbers, but code {code!r} is not a number"
+            f"{dates if may_be_date(code) else ''}"
         )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 

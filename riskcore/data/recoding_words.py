@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
+from riskcore.data.dates import ORDERS, PARTS, day_text, may_be_date
 from riskcore.data.files.labels import code_number
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def is_rule(text: str) -> bool:
     (True, False)
     """
     kind, colon, _ = text.partition(":")
-    return bool(colon) and kind in _MAKERS
+    return (kind in PARTS and text != "age") or (bool(colon) and kind in _MAKERS)
 
 
 def recoding_of(
@@ -45,8 +47,11 @@ def recoding_of(
                 f"{rule} is neither a file nor a rule; rules are {KINDS}"
             )
         return read_recoding(Path(rule), variable)
+    before, _, order = rule.rpartition(":")
+    if order in ORDERS and is_rule(before):
+        return replace(recoding_of(before), order=order)
     kind, _, words = rule.partition(":")
-    return _MAKERS[kind](words)
+    return Recoding(dates=rule) if kind in PARTS else _MAKERS[kind](words)
 
 
 def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
@@ -113,7 +118,7 @@ def _intervals(text: str, closed: Any) -> Recoding:
     from riskcore.data.recode import Recoding
 
     breaks, equals, labels = text.partition("=")
-    numbers = [_plain_number(point) for point in breaks.split(",")]
+    numbers = [_bound(point) for point in breaks.split(",")]
     names = [*map(_code, labels.split(","))] if equals else None
     return Recoding.intervals(numbers, names, closed=closed)
 
@@ -128,7 +133,7 @@ def _ends(text: str) -> Recoding:
         if side in chosen:
             raise ValueError(f"{side}: appears twice")
         bound, equals, label = words.partition("=")
-        chosen[side] = bound if bound.endswith("%") else _plain_number(bound)
+        chosen[side] = bound if bound.endswith("%") else _bound(bound)
         if equals:
             chosen[f"{side}_label"] = _code(label)
     return Recoding.top_bottom(**chosen)
@@ -138,6 +143,15 @@ def _code(text: str) -> Any:
     """Return a new code, a number if the text writes one: text stays text anyway."""
     number = code_number(text)
     return text if number is None else number
+
+
+def _bound(text: str) -> Any:
+    """Read a number, or leave a date as its text."""
+    if not may_be_date(text):
+        return _plain_number(text)
+    if day_text(text) is None:
+        raise ValueError(f"{text!r}: write a date as 2024-01-31")
+    return text
 
 
 def _plain_number(text: str) -> int | float:
@@ -190,4 +204,4 @@ _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "map": _mapping,
 }
 # The keywords in a message.
-KINDS = ", ".join(f"{one}:" for one in _MAKERS)
+KINDS = ", ".join([*PARTS[:-1], *(f"{one}:" for one in ("age", *_MAKERS))])

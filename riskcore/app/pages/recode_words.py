@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -35,9 +36,10 @@ def way_of(rule: str) -> str:
     ('cut', 'file')
     """
     kind, _, words = rule.partition(":")
-    if kind in ("top", "bottom") and ":" in words:
-        return "text"  # both ends
-    return _KINDS[kind] if is_rule(rule) else "file"
+    both_ends = kind in ("top", "bottom") and ":" in words
+    if both_ends or re.search(r":\d{4}-\d\d-\d\d", rule):
+        return "text"
+    return _KINDS.get(kind, "text") if is_rule(rule) else "file"
 
 
 def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:

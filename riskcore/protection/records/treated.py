@@ -18,9 +18,11 @@ from riskcore.data.columns import (
     Records,
     code_column,
     exact_numbers,
+    household_codes,
     is_text_column,
     plain_value,
 )
+from riskcore.data.dates import Dates
 from riskcore.data.likely_codes import refuse_codes
 from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
@@ -98,7 +100,7 @@ class Treated:
         after = {
             str(name): values
             for name, values in self.after.items()
-            if name not in self.categorical
+            if name not in self.categorical and not self.file.dates.get(name)
         }
         outcome = effects(before, after, self.weights)
         if self.weight in self.after:  # weights are not weighted by themselves
@@ -123,8 +125,12 @@ class Treated:
         return coded
 
 
-def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of the rows as numbers, nan for missing."""
+def numbers_of(
+    source: Source, rows: Records, name: Hashable, rules: Rules | None = None
+) -> NDArray[np.float64]:
+    """Return a column of the rows as numbers, nan for missing; dates by their rule."""
+    if (dates := _dates_of(rows, name, rules or {})) is not None:
+        return np.append(dates.numbers, np.nan)[code_column(rows, name).codes]
     numbers = source.numbers(name)
     return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
 
@@ -195,6 +201,7 @@ class _File:
     before: dict[Any, Floats]
     categorical: frozenset[Hashable]
     decimal: str
+    dates: dict[Hashable, Dates | None]  # of columns with a rule for dates
 
     @classmethod
     def of(cls, source: Source, records: Records, rules: Rules) -> _File:
@@ -215,10 +222,12 @@ class _File:
         before = {
             name: _codes(column)
             if name in categorical
-            else numbers_of(source, records, name)
+            else numbers_of(source, records, name, rules)
             for name, column in coded.items()
         }
-        return cls(records, coded, before, categorical, source.reading.decimal)
+        dates = {name: _dates_of(records, name, rules) for name in coded}
+        decimal = source.reading.decimal
+        return cls(records, coded, before, categorical, decimal, dates)
 
     def refuse_codes(self, source: Source, settings: Settings) -> None:
         """Refuse columns of numbers that may be codes, unless a rule says otherwise."""
@@ -264,6 +273,8 @@ class _File:
         """Return the codes of the strata of some rules, or some rows of them."""
         return {
             name: code_column(self.records, name).codes[rows]
+            if rule.order is None
+            else household_codes(self.records, name, "within")[rows]
             for treatments in rules.values()
             for rule in treatments
             for name in rule.strata
@@ -282,6 +293,8 @@ class _File:
         if name in self.categorical:
             labels = self.coded[name].labels[np.array(numbers, np.int64)]
             return list(labels.tolist())
+        if (dates := self.dates[name]) is not None:
+            return dates.values(numbers)
         return _numbers(numbers, self.coded[name], self.decimal)
 
     def like(self, name: Hashable, values: list[Any], codes: Codes) -> Any:
@@ -294,6 +307,17 @@ class _File:
     def is_text(self, name: Hashable) -> bool:
         """Return whether a column is text."""
         return is_text_column(self.records.column(name))
+
+
+def _dates_of(records: Records, name: Hashable, rules: Rules) -> Dates | None:
+    """Return the dates of a column with a rule for dates; refuse other values."""
+    rule = next((steps[0] for names, steps in rules.items() if name in names), None)
+    if rule is None or rule.order is None:
+        return None
+    try:
+        return Dates.of([*code_column(records, name).labels], rule.order)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"treat {name}={rule}: {error}") from None
 
 
 def _codes(column: CodedColumn) -> Floats:

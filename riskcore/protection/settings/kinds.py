@@ -55,6 +55,8 @@ _OF_RECODING: Mapping[str, Shape] = {
     "base": NUMBER,
     "tails": {"enum": [], "title": "no quantiles: a record holds bounds"},
     "words": _NAME,
+    "dates": TEXT,
+    "order": TEXT,
     "padded": BOOLEAN,
     "missing_codes": NAMES,
     "codelist": _NAME,

@@ -386,6 +386,12 @@ class Settings:
                     f"treat: {self.weight!r} is the weight, not a category; use "
                     "share-weights or round-weights"
                 )
+            shifted = any(rule.order is not None and not rule.strata for rule in rules)
+            if shifted and self.person is not None:
+                raise ValueError(
+                    "treat: without :within the records of a person would get shifts "
+                    f"of their own; their mean tells the date: add :within={self.person}"
+                )
         for name in self.treated:
             for what, columns in parts.items():
                 if name in columns:

@@ -40,6 +40,7 @@ _MODULES = (
     "raking",
     "rank_swap",
     "rounding",
+    "shift",
     "swap_areas",
     "tails",
     "weights",
@@ -110,6 +111,11 @@ class Treatment(ABC):
     def random(self) -> bool:
         """Whether the treatment needs a secret."""
         return False
+
+    @property
+    def order(self) -> str | None:
+        """The order of day and month in text, "" if not given; None for no dates."""
+        return None
 
     @abstractmethod
     def check(self) -> None:
@@ -245,6 +251,12 @@ def parsed_treatments(
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         treatments[names] = tuple(Treatment.of(label, rule) for rule in steps)
         _check(names, treatments[names])
+    shifts = [x for x in treatments.values() if any(r.order is not None for r in x)]
+    if len(shifts) > 1 or any(len(rules) > 1 for rules in shifts):
+        raise ValueError(
+            "treat: a shift is the only rule of its columns, and one for all dates of "
+            "a person; name them together, as in BIRTH+VISIT=shift:365:within=ID"
+        )
     every = [name for names in treatments for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:

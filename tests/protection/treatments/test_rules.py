@@ -24,7 +24,7 @@ RULES = [
     "pram:0.8", "pram:0:invariant", "pram:0.25:invariant:within=AREA+SEX",
     "swap-areas:2%", "swap-areas:0.5%:within=SIZE+AGE", "round-weights:10",
     "round-weights:0.5:within=A+B", "share-weights:5", "share-weights:1:within=A",
-    "rake:sex,f,510;sex,m,490.5",
+    "shift:365", "shift:90:dmy:within=A+B", "rake:sex,f,510;sex,m,490.5",
 ]  # fmt: skip
 
 
@@ -127,6 +127,7 @@ def test_what_may_be_false_and_what_is_random():
         words
         for words in RULES
         if words.startswith(("microaggregate", "swap", "noise", "pram", "round-"))
+        or words.startswith("shift")
         or "unbiased" in words
     }
     assert {words for words, rule in kinds.items() if rule.random} == {
