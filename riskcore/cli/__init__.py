@@ -131,14 +131,18 @@ def _said(error: BaseException) -> str:
 # The number of letters of an option that are compared, and of options in a hint.
 _LONGEST_OPTION = 80
 _CLOSE = 5
+_COMMAND = "command"
+# How the names of options end whose values may be percentages.
+_SHARES = ("threshold", "rate", "risk", "fraction")
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     parser = build_parser()
     if "_ARGCOMPLETE" in os.environ:  # the shell asks
         completion.complete(parser, _Once)
-    parsed = parser.parse_args(arguments)
-    parsed.words = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser.parse_args(_as_meant(words, parser))
+    parsed.words = words
     if parsed.run is None:
         parser.print_usage(sys.stderr)
         tell("error: give a COMMAND; riskcore --help lists them")
@@ -149,6 +153,27 @@ def _run(arguments: Sequence[str] | None) -> int:
         warnings.showwarning = show_warning
         status: int | None = parsed.run(parsed)
     return status or 0
+
+
+def _as_meant(words: list[str], parser: argparse.ArgumentParser) -> list[str]:
+    """Return ``help COMMAND`` as an option, and ``0.5 %`` in one word."""
+    (commands,) = (a.choices for a in parser._actions if a.dest == _COMMAND)
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help", *words[2:]]
+    if words and not words[0].startswith("-") and words[0] not in commands:
+        close = difflib.get_close_matches(words[0][:_LONGEST_OPTION], commands)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        listed = ", ".join(commands)
+        parser.error(f"no command {words[0]!r}.{hint} The commands are {listed}")
+    joined: list[str] = []
+    option = ""
+    for word in words:
+        option = word if word.startswith("--") else option
+        if word == "%" and option.endswith(_SHARES) and joined[-1] != option:
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
 
 
 class _Once(argparse.Action):
@@ -227,7 +252,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__)
     parser.set_defaults(run=None, quiet=False)
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", parser_class=_Command
+        title="commands", metavar="COMMAND", parser_class=_Command, dest=_COMMAND
     )
     describe.add(commands)
     assess.add(commands)

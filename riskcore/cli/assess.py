@@ -101,6 +101,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "of the file: 0.001 or 0.1%%",
     )
     parser.add_argument(
+        "--household-rate",
+        type=fraction,
+        metavar="RATE",
+        help="the same for households, if their rate is not that of --rate",
+    )
+    parser.add_argument(
         "--unsafe",
         type=whole,
         metavar="RECORDS",
@@ -160,6 +166,8 @@ def run(options: argparse.Namespace) -> None:
         if options.report_public is not None:
             lacking = ": --report-public never lists combinations of key values"
         raise ValueError(f"--report-top needs --report{lacking}")
+    if options.household_rate is not None and options.household is None:
+        raise ValueError("--household-rate needs --household")
     check_reports(options)
     reports = [report for report in (options.report, options.report_public) if report]
     if reports:
@@ -188,6 +196,7 @@ def run(options: argparse.Namespace) -> None:
         assessment,
         thresholds=options.threshold,
         rate=options.rate,
+        household_rate=options.household_rate,
         unsafe=options.unsafe,
         top=options.top,
     )

@@ -22,6 +22,7 @@ def summary(
     *,
     thresholds: Sequence[float] = (),
     rate: float | None = None,
+    household_rate: float | None = None,
     unsafe: int | None = None,
     top: int = 10,
 ) -> dict[str, Any]:
@@ -40,7 +41,11 @@ def summary(
     if households is not None:
         figures["households"] = {
             **households,
-            **_household_goals(assessment, thresholds or THRESHOLDS, rate),
+            **_household_goals(
+                assessment,
+                thresholds or THRESHOLDS,
+                rate if household_rate is None else household_rate,
+            ),
         }
     if assessment.numeric is not None:
         figures["numeric"] = assessment.numeric.to_dict()

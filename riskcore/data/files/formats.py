@@ -286,7 +286,11 @@ def _format_read(path: Path, reading: Reading) -> type[FileFormat]:
     suffixes = ", ".join(
         suffix for file_format in FORMATS for suffix in file_format.suffixes
     )
-    raise ValueError(
-        f"{path}: unknown kind of file; save it as a known one, or read it into a data "
-        f"frame in Python; known are {suffixes}"
-    )
+    how = "save it as a known one, or read it into a data frame in Python"
+    if path.suffix.lower() in (".rds", ".rda", ".rdata"):
+        how = (
+            "only R reads it: save it there by "
+            "arrow::write_parquet(x, 'x.parquet') or, with labels, by "
+            "haven::write_sav(x, 'x.sav')"
+        )
+    raise ValueError(f"{path}: unknown kind of file; {how}; known are {suffixes}")
