@@ -154,6 +154,7 @@ def treat_records(
             strata=file.strata_of(of_households, first),
             secret=secret,
             tell=told.__setitem__,
+            column=file.as_now,
         )
         after = {name: values[household] for name, values in once.items()}
     if of_persons:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +35,9 @@ from riskcore.protection.settings.shapes import refuse_faults
 COSTS = ("fewest", "equal", "entropy")
 # In place of related columns: those that are found.
 DERIVED = "derived"
-RAKE = "rake:"
+# A treatment whose words are the name of a file: of totals, or of a matrix.
+_NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?(:|$)"
+_OF_FILE = re.compile(rf"\s*(rake:|pram:(?!{_NUMBER}))([^,]*)$")
 _HARMLESS: Shape = {
     "type": "string",
     "pattern": "^harmless:.",
@@ -70,7 +73,11 @@ _OF_RULE: Mapping[str, Shape] = {
 }
 # Rules of treatments; the totals of raking stand in them, not in a file.
 _WORDS = array(
-    {"type": "string", "pattern": rf"^(?!\s*{RAKE}[^,]*$)", "title": "a rule in words"},
+    {
+        "type": "string",
+        "pattern": f"^(?!{_OF_FILE.pattern})",
+        "title": "a rule in words",
+    },
     "a list of rules",
 )
 _NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
@@ -254,8 +261,18 @@ class Treatments(ListsByColumn):
 
 def _treatment(rule: str, folder: Path) -> str:
     """Return a treatment in words, whose file of totals is found."""
-    file = rule.removeprefix(RAKE)
-    return rule if file == rule else f"{RAKE}{folder / file}"
+    file = treatment_file(rule)
+    return rule if file is None else f"{rule.partition(':')[0]}:{folder / file}"
+
+
+def treatment_file(rule: str) -> str | None:
+    """Return the file that a treatment in words names.
+
+    >>> treatment_file("rake:t.csv"), treatment_file("pram:0.8")
+    ('t.csv', None)
+    """
+    match = _OF_FILE.match(rule)
+    return None if match is None else match[5]
 
 
 class Costs(ByColumn):

@@ -61,6 +61,7 @@ def treated_columns(
             weights,
             combined(codes, len(values[0])) if codes else None,
             label,
+            names,
             partial(treatment_numbers, secret or "", stream),
             household,
             risk,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from io import StringIO
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.data.files.labels import code_text
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (
@@ -18,6 +23,7 @@ from riskcore.protection.treatments.rules import (
     Treatment,
     enter,
     number_of,
+    rows_of_file,
     shown_number,
 )
 
@@ -26,6 +32,8 @@ Matrix = NDArray[np.float64]  # row i: the probabilities of what category i beco
 
 # A matrix has a row and a column for each category.
 MOST_CATEGORIES = 2000
+# Largest distance of the sum of a row from 1.
+TOLERANCE = 1e-9
 
 
 @enter
@@ -33,9 +41,13 @@ MOST_CATEGORIES = 2000
 class PostRandomization(Treatment):
     """Categories change at random, by a `transition_matrix`."""
 
-    keep: float  # probability that a record keeps its category in the first step
+    # Probability that a record keeps its category in the first step.
+    keep: float = 0.0
     invariant: bool = False  # whether a second step restores expected frequencies
     within: Names = ()  # the columns of the strata, which have matrices of their own
+    # A matrix of one's own: its categories, and the row of each.
+    categories: Names = ()
+    rows: tuple[tuple[float, ...], ...] = ()
 
     kind = "pram"
     alters = True
@@ -43,23 +55,74 @@ class PostRandomization(Treatment):
     categorical = True
 
     def check(self) -> None:
-        """Refuse what is not a probability below 1."""
+        """Refuse what is not a probability below 1, or not a matrix of them."""
+        for name, row in zip(self.categories, self.rows, strict=True):
+            if not all(0.0 <= number <= 1.0 for number in row):
+                raise ValueError(f"matrix: row {name!r} has numbers outside [0, 1]")
+            if abs(math.fsum(row) - 1.0) > TOLERANCE:
+                raise ValueError(
+                    f"matrix: row {name!r} adds to {math.fsum(row):.12g}, not to 1"
+                )
         if not 0.0 <= self.keep < 1.0:
             raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
 
     @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of all the words of a matrix, whose names may have colons."""
+        if "," not in words and not Path(words).is_file():
+            return super(PostRandomization, cls).parsed(words)
+        return cls(**cls.read(words))
+
+    @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
-        """Return the probability of ``0.8``."""
-        return {"keep": number_of(argument, "a probability such as 0.8")}
+        """Return the probability of ``0.8``, or the matrix of a CSV file or its text.
+
+        The first line has a name and the categories, each other line a category and the
+        probabilities of what it becomes.
+        """
+        if "," in argument:
+            header, *rows = csv.reader(argument.split(";"))
+        elif Path(argument).is_file():
+            header, *rows = rows_of_file(Path(argument), "a line for each category")
+        else:
+            what = "a probability such as 0.8, nor a file with a matrix"
+            return {"keep": number_of(argument, what)}
+        names = header[1:]
+        for row in rows:
+            if len(row) != len(header) or ";" in "".join(row):
+                raise ValueError(
+                    f"matrix: row {row[0]!r} has {len(row) - 1} numbers of "
+                    f"{len(names)} categories, which have no semicolon"
+                )
+        own = [row[0] for row in rows]
+        if sorted(own) != sorted(names) or len({*own}) < len(own):
+            raise ValueError("matrix: need one row and one column for each category")
+        numbers = {
+            name: tuple(number_of(text, f"a probability of {name!r}") for text in texts)
+            for name, *texts in rows
+        }
+        table = tuple(numbers[name] for name in names)
+        return {"categories": tuple(names), "rows": table}
 
     def argument(self) -> str:
-        """Return the probability."""
-        return shown_number(self.keep)
+        """Return the probability, or the matrix as text."""
+        if not self.rows:
+            return shown_number(self.keep)
+        lines = StringIO()
+        table = zip(self.categories, self.rows, strict=True)
+        rows = [(name, *map(shown_number, row)) for name, row in table]
+        writer = csv.writer(lines, lineterminator=";")
+        writer.writerows([("", *self.categories), *rows])
+        return lines.getvalue()[:-1]
 
     def describe(self, public: bool) -> str:
         """Return "post-randomized"; the public phrase tells nothing of the matrix."""
         if public:
             return "post-randomized"
+        if self.rows:
+            stays = [row[i] for i, row in enumerate(self.rows)]
+            ends = f"{shown_number(min(stays))} to {shown_number(max(stays))}"
+            return f"post-randomized by a matrix of one's own, kept with {ends}"
         kind = " in two steps" if self.invariant else ""
         kept = f"kept with {shown_number(self.keep)}"
         return f"post-randomized{kind}, {kept}{self.in_strata()}"
@@ -81,9 +144,34 @@ class PostRandomization(Treatment):
             keep=self.keep,
             invariant=self.invariant,
             strata=stratum,
+            matrix=self._own_matrix(context) if self.rows else None,
         )
         context.tell({"categories": labels.tolist(), **effects})
         return [np.append(labels, np.nan)[np.minimum(new, len(labels))]]
+
+    def _own_matrix(self, context: Given) -> Matrix:
+        """Return the matrix of the categories of a column, or refuse others."""
+        _, labels = context.column(str(context.names[0]))
+        texts = [code_text(label) for label in labels.tolist() if label is not None]
+        place = {name: i for i, name in enumerate(self.categories)}
+        lacking = [text for text in texts if text not in place]
+        if lacking:
+            raise ValueError(
+                f"{context.label[:80]}: the matrix has no row for "
+                f"{', '.join(map(repr, lacking[:5]))}; add it, with 1 on the diagonal "
+                "if it stays"
+            )
+        at = [place[text] for text in texts]
+        table = np.array(self.rows)[at]
+        gone = sorted(
+            {self.categories[j] for j in np.flatnonzero(table.any(axis=0))} - {*texts}
+        )
+        if gone:
+            raise ValueError(
+                f"{context.label[:80]}: nobody has {', '.join(map(repr, gone[:5]))}: "
+                "give it the probability 0"
+            )
+        return table[:, at]
 
 
 def post_randomize(
@@ -94,6 +182,7 @@ def post_randomize(
     keep: float,
     invariant: bool = False,
     strata: NDArray[Any] | None = None,
+    matrix: Matrix | None = None,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return codes of categories changed at random, and what changed.
 
@@ -109,7 +198,10 @@ def post_randomize(
     strata = np.zeros(len(codes), np.int64) if strata is None else strata
     present = np.flatnonzero((codes >= 0) & (codes < levels))
     counts = _counts(codes[present], strata[present], levels)
-    matrices = [transition_matrix(row, keep, invariant=invariant) for row in counts]
+    matrices = [
+        transition_matrix(row, keep, invariant=invariant) if matrix is None else matrix
+        for row in counts
+    ]
     new = codes.copy()
     cells = strata[present].astype(np.int64) * levels + codes[present]
     order = present[stable_order(cells, counts.size)]

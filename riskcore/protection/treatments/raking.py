@@ -23,12 +23,15 @@ from riskcore.protection.treatments.rules import (
     Treatment,
     enter,
     number_of,
+    rows_of_file,
     shown_number,
 )
 
 # Largest relative error of a total that counts as reached, and rounds of raking.
 TOLERANCE = 1e-9
 MOST_ROUNDS = 1000
+
+_NEED = "a header, such as column,category,total, and a line for each category"
 
 
 class Margin(NamedTuple):
@@ -167,7 +170,7 @@ class Raking(Treatment):
         if "," in argument:
             rows = [*csv.reader(argument.split(";"))]
         else:
-            rows = _rows_of_file(Path(argument))
+            rows = rows_of_file(Path(argument), _NEED)[1:]
         for row in rows:
             if len(row) != 3:
                 raise ValueError(
@@ -215,18 +218,3 @@ class Raking(Treatment):
             )
         context.tell(effects)
         return [raked]
-
-
-def _rows_of_file(path: Path) -> list[list[str]]:
-    """Return the lines of a file of totals, without its header."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [[text.strip() for text in row] for row in csv.reader(file) if row]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a CSV file in UTF-8") from None
-    if len(rows) < 2:
-        raise ValueError(
-            f"{path}: need a header, such as column,category,total, and a line for "
-            "each category"
-        )
-    return rows[1:]

@@ -7,6 +7,7 @@ kind of treatment is a class in a module of its own, entered in `KINDS`.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from abc import ABC, abstractmethod
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from importlib import import_module
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -58,6 +60,7 @@ class Given:
     weights: Floats | None
     stratum: Integers | None  # of each record, if the rule has ``within``
     label: str  # the column and its rule, for messages
+    names: Names  # the columns
     numbers: Callable[[int], NDArray[np.uint64]]  # secret ones, equal at each call
     household: Integers | None
     risk: Floats | None  # records with the largest are treated first
@@ -295,6 +298,18 @@ def whole_of(text: str, what: str) -> int:
     if not re.fullmatch(r"\d{1,15}", text, re.ASCII):
         raise ValueError(f"{text!r} is not {what}")
     return int(text)
+
+
+def rows_of_file(path: Path, need: str) -> list[list[str]]:
+    """Return the lines of a CSV file that a rule names, with their header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [[text.strip() for text in row] for row in csv.reader(file) if row]
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a CSV file in UTF-8") from None
+    if len(rows) < 2:
+        raise ValueError(f"{path}: need {need}")
+    return rows
 
 
 def percent_of(text: str) -> float:
