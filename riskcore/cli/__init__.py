@@ -132,8 +132,6 @@ def _said(error: BaseException) -> str:
 _LONGEST_OPTION = 80
 _CLOSE = 5
 _COMMAND = "command"
-# How the names of options end whose values may be percentages.
-_SHARES = ("threshold", "rate", "risk", "fraction")
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -157,19 +155,17 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _as_meant(words: list[str], parser: argparse.ArgumentParser) -> list[str]:
     """Return ``help COMMAND`` as an option, and ``0.5 %`` in one word."""
-    (commands,) = (a.choices for a in parser._actions if a.dest == _COMMAND)
+    (action,) = (a for a in parser._actions if a.dest == _COMMAND)
+    commands = list(action.choices or ())
     if words[:1] == ["help"]:
         words = [*words[1:2], "--help", *words[2:]]
     if words and not words[0].startswith("-") and words[0] not in commands:
         close = difflib.get_close_matches(words[0][:_LONGEST_OPTION], commands)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
-        listed = ", ".join(commands)
-        parser.error(f"no command {words[0]!r}.{hint} The commands are {listed}")
+        parser.error(f"no command {words[0]!r}.{hint} riskcore --help lists them")
     joined: list[str] = []
-    option = ""
     for word in words:
-        option = word if word.startswith("--") else option
-        if word == "%" and option.endswith(_SHARES) and joined[-1] != option:
+        if word == "%" and joined and joined[-1][-1:].isdigit():
             joined[-1] += word
         else:
             joined.append(word)

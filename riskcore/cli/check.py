@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ do. Each goal is checked separately for each set of keys. The result shows the l
 the value found, and how many records and cells fail. The file is not changed; "riskcore
 protect" makes a file that passes. With --original, whoever fits a record of FILE is
 counted among the people of ORIGINAL; beside --record or --rules, FILE is then examined
-as "riskcore protect" examines a file that it writes.
+as "riskcore protect" examines a file that it writes. The file of its households is
+found beside FILE, and --household-file is that of ORIGINAL.
 """
 
 _CHECK_EXAMPLES = """\
@@ -294,8 +296,11 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     else:
         return sources
     how = reading_over(options, recorded)
-    if how == recorded:
+    if replace(how, household_file=recorded.household_file) == recorded:
         sources["file"] = released_source(options.file, recorded)
+    if release is None:  # a record names no file to open
+        asked = reading(options).household_file
+        how = replace(how, household_file=asked)
     return {**sources, **Source.several(beside, how)}
 
 

@@ -335,11 +335,14 @@ def _accepted_in_vain(
 
 def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]:
     """Yield lines on the files written, and on how they were written."""
+    from riskcore.data.files.reading import beside_persons
     from riskcore.protection.release.record import other_releases
 
     output, private = record["output"], made.private_record
     assert private is not None
     yield f"The safe file is in {made.file}."
+    if made.file is not None and output["household_sha256"] is not None:
+        yield f"The safe file of its households is {beside_persons(made.file)}."
     yield "It was read back and checked: every value and every risk agrees."
     if output["renumbered"]:
         yield f"New ids in random order in {', '.join(output['renumbered'])}."

@@ -184,6 +184,11 @@ class Source:
         return None if self.path is None else self.header.household_id
 
     @property
+    def of_households(self) -> tuple[str, ...]:
+        """The columns of a file of households beside this file of persons."""
+        return () if self.path is None else self.header.of_households
+
+    @property
     def variables(self) -> dict[Hashable, Variable]:
         """The variables that mu-Argus metadata declare, by name."""
         metadata = None if self.format is None else self.format.metadata
@@ -306,9 +311,7 @@ class Source:
         columns = [str(name) for name in self.names]
         if self.path is None:
             return {"file": None, "reading": {}, "columns": columns}
-        reading = self.reading.to_dict()
-        if metadata := reading["metadata"]:
-            reading["metadata"] = Path(metadata).name
+        reading = self.reading.with_files(lambda path: Path(path.name)).to_dict()
         return {"file": self.path.name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:

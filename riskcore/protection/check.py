@@ -40,7 +40,7 @@ from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, beside_persons
 from riskcore.data.source import Source
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
@@ -169,7 +169,8 @@ def check(
         With ``original``: an earlier release of the same records, see `audit`.
     reading, original_reading : Reading, optional
         How to read the files, if they are paths. By default as the record says, or the
-        original as the file.
+        original as the file; the record of two files is of a ``household_file``, here
+        that beside the safe file, and ``original_reading`` names the original one.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -220,7 +221,8 @@ def check(
         if reading is None:
             data = released_source(data, how)
         if any(isinstance(value, str | os.PathLike) for value in files.values()):
-            original_reading = original_reading or how
+            alone = replace(how, household_file=None)
+            original_reading = original_reading or alone
         request = Request.of_settings(
             protection_record.settings,
             {**role_arguments, **settings},
@@ -257,6 +259,11 @@ def checked(
         if source.path is not None:
             columns = Records.of(source.data).columns
             original = original.holding(original.numbers_beside(columns))
+        if source.of_households and original.path and not original.of_households:
+            raise ValueError(
+                f"{original.path}: a file of persons without that of its households; "
+                "give the file of the original households as household_file"
+            )
         against = AgainstOriginal.of(
             original,
             request.settings_for(original),
@@ -270,7 +277,7 @@ def checked(
     path = source.path
     same = None
     if path is not None and request.record is not None and path.is_file():
-        same = digest(path) == request.record.sha256
+        same = [*map(digest, source.files)] == request.record.digests
     if path is not None:
         say(f"reading {path}")
     judged = _Judged(source, request, against, say, same=bool(same))
@@ -325,6 +332,7 @@ def released_source(data: Any, reading: Reading) -> Source:
     if not isinstance(data, str | os.PathLike):
         return Source.of(data)
     how = replace(reading, missing_codes={}, metadata=None)
+    how = how.with_files(lambda _: beside_persons(Path(data)))
     return Source.of(data, formats.opened(Path(data), how).fitting())
 
 

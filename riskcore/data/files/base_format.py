@@ -40,6 +40,7 @@ class Header:
     # The columns that a mu-Argus file declares as such.
     weight: str | None = None
     household_id: str | None = None
+    of_households: tuple[str, ...] = ()  # the columns of a household file
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Format:
     # Whether CSV files get an apostrophe before text that a spreadsheet would take for
     # a formula: see `riskcore.data.files.formulas`.
     guard_formulas: bool = False
+    households: Households | None = None  # of a file of persons
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -73,6 +75,15 @@ class Format:
         """Return the delimiter of a CSV file at a path, and whether it is gzipped."""
         suffix, gzipped = suffix_of(path)
         return "\t" if suffix == ".tsv" else self.delimiter, gzipped
+
+
+class Households(NamedTuple):
+    """How the file of households beside a file of persons is written."""
+
+    format: Format
+    of_persons: tuple[str, ...]  # the columns of persons
+    columns: tuple[str, ...]  # those of households, without the id
+    ids: tuple[str, str]  # of the household in the files of persons and of households
 
 
 @dataclass(frozen=True, slots=True, eq=False)

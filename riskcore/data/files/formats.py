@@ -25,9 +25,15 @@ from riskcore.data.files.csv import CsvFile, LineBreaksInFields
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
+from riskcore.data.files.joined import JoinedFile, split
 from riskcore.data.files.parquet import ParquetFile
 from riskcore.data.files.parquet_set import ParquetSet
-from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.files.reading import (
+    DoubtfulCodes,
+    Reading,
+    beside_persons,
+    file_and_ids,
+)
 from riskcore.data.files.replace import (
     Create,
     refuse_existing,
@@ -125,16 +131,17 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
 def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
     """Return how to read several files by options, each as far as it can have them.
 
-    What no file can have is left to the first, which refuses it. It has the metadata.
+    What no file can have is left to the first, which refuses it. It has the metadata
+    and the household file; another has those beside it.
     """
-    others = replace(reading, metadata=None)
     readings = [
-        opened(x, others if i else reading).fitting() for i, x in enumerate(paths)
+        opened(x, _with_files_beside(x, reading) if i else reading).fitting()
+        for i, x in enumerate(paths)
     ]
     lost = {
         name: asked
         for name, asked in vars(reading).items()
-        if name not in ("metadata", "missing_codes")
+        if name not in ("metadata", "missing_codes", "household_file")
         and all(getattr(file_reading, name) != asked for file_reading in readings)
     }
     if not {name for file_reading in readings for name in file_reading.columns} >= {
@@ -142,6 +149,14 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
     }:
         lost["missing_codes"] = reading.missing_codes
     return [replace(readings[0], **lost), *readings[1:]]
+
+
+def _with_files_beside(path: Path, reading: Reading) -> Reading:
+    """Return how to read another file, perhaps with a household file beside it."""
+    how, beside = replace(reading, metadata=None), beside_persons(path)
+    if beside.is_file():
+        return how.with_files(lambda _: beside)
+    return replace(how, household_file=None)
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:
@@ -189,6 +204,11 @@ def write(
     ['individual_risk', '0.1', '']
     """
     path = check_writable(path, overwrite=overwrite, like=like)
+    if like is not None and like.households is not None:
+        more: dict[str, Any] = {"create": create, "progress": progress}
+        for target, part, part_like in split(path, columns, like):
+            write(target, part, overwrite=overwrite, like=part_like, **more)
+        return path
     sources = () if like is None else like.paths
     with (
         nullcontext(create) if create else replacing_all(overwrite, sources)
@@ -227,7 +247,9 @@ def refuse_within(targets: Iterable[Path], source: Path) -> None:
 def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
     """Return the files that `write` makes: one at the path, or two for mu-Argus."""
     path = Path(path)
-    return written_as(path, like).files_written(path)
+    files = written_as(path, like).files_written(path)
+    both = like is not None and like.households is not None
+    return (*files, beside_persons(path)) if both else files
 
 
 def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]:
@@ -254,6 +276,12 @@ def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]
 def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
     """Return a file of the class of its format, to be read."""
     path, reading = Path(path), reading or Reading()
+    if reading.household_file is not None:
+        file, ids = file_and_ids(reading.household_file)
+        alone = replace(reading, household_file=None)
+        how = shared(alone, [path, file])
+        persons, households = map(opened, [path, file], how)
+        return JoinedFile(persons, households, [x for x in ids.split("=") if x])
     for file_format in FORMATS:
         if file_format.is_many(path) and reading.metadata is None:
             return file_format(path, reading)
@@ -288,9 +316,5 @@ def _format_read(path: Path, reading: Reading) -> type[FileFormat]:
     )
     how = "save it as a known one, or read it into a data frame in Python"
     if path.suffix.lower() in (".rds", ".rda", ".rdata"):
-        how = (
-            "only R reads it: save it there by "
-            "arrow::write_parquet(x, 'x.parquet') or, with labels, by "
-            "haven::write_sav(x, 'x.sav')"
-        )
+        how = "in R, save it with labels by haven::write_sav(x, 'x.sav')"
     raise ValueError(f"{path}: unknown kind of file; {how}; known are {suffixes}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 # A code, or the codes from the first to the last.
@@ -43,6 +43,10 @@ class Labels:
         label = self.values.get(str(column), {}).get(code_text(code))
         return code if label is None else f"{code_text(code)} ({label})"
 
+    def beside(self, other: Labels) -> Labels:
+        """Return these labels, and those of other columns."""
+        return Labels(*({**getattr(other, x), **getattr(self, x)} for x in _PARTS))
+
     def without_codes_of(self, columns: Collection[str]) -> Labels:
         """Return the labels, leaving out the code labels of some columns."""
 
@@ -76,6 +80,9 @@ class Labels:
         return {
             n: entry for n, entry in named.items() if entry["label"] or entry["values"]
         }
+
+
+_PARTS = tuple(part.name for part in fields(Labels))
 
 
 def labels_of_plain(plain: Mapping[str, Mapping[str, Any]] | None) -> Labels:

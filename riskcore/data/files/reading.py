@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,11 @@ class Reading:
         The metadata of a mu-Argus file; with them a file of any suffix is mu-Argus.
     sheet : str, optional
         The sheet of an Excel file, by default the first.
+    household_file : path, optional
+        The file of the households of a file of persons, such as EU-SILC's D beside R.
+        The two are joined by the only column that both have, or by the id that
+        ``"d.csv:HID"`` or ``"d.csv:RX030=DB030"`` (of persons, of households) names.
+        They are assessed and protected as one table and written as two files.
 
     Raises
     ------
@@ -78,6 +83,7 @@ class Reading:
     metadata: Metadata | str | Path | None = None
     user_missing: str = "missing"
     sheet: str | None = None
+    household_file: str | Path | None = None
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -107,6 +113,8 @@ class Reading:
             )
         if not isinstance(self.sheet, str | None):
             raise TypeError(f"sheet={self.sheet!r}: give the name of a sheet as text")
+        if not isinstance(self.household_file, str | Path | None):
+            raise TypeError("household_file: give a path; join data in memory before")
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):
@@ -180,7 +188,38 @@ class Reading:
             "metadata": None if metadata is None else str(metadata),
             "user_missing": self.user_missing,
             "sheet": self.sheet,
+            "household_file": self.household_file and str(self.household_file),
         }
+
+    def with_files(self, move: Callable[[Path], Path]) -> Reading:
+        """Return the reading with other paths of the files that it names."""
+        how = self
+        if isinstance(self.metadata, str | Path):
+            how = replace(how, metadata=move(Path(self.metadata)))
+        if self.household_file is None:
+            return how
+        file, ids = file_and_ids(self.household_file)
+        words = f"{move(file)}:{ids}" if ids else str(move(file))
+        return replace(how, household_file=words)
+
+
+def file_and_ids(words: str | Path) -> tuple[Path, str]:
+    """Return the file and the ids of ``d.csv:RX030=DB030``.
+
+    >>> file_and_ids("d.csv:RX030=DB030")[1]
+    'RX030=DB030'
+    """
+    file, _, ids = str(words).rpartition(":")
+    if len(file) < 2 or Path(words).exists():  # C:\d.csv
+        return Path(words), ""
+    return Path(file), ids
+
+
+def beside_persons(path: Path) -> Path:
+    """Return the path of the safe file of households beside that of persons."""
+    packed = path.suffix.lower() == ".gz"
+    ending = "".join(path.suffixes[-2:] if packed else path.suffixes[-1:])
+    return path.with_name(f"{path.name.removesuffix(ending)}-households{ending}")
 
 
 def numbers_among(codes: Iterable[str]) -> list[float]:

@@ -136,13 +136,15 @@ def treat_records(
     """Return the treated columns of recoded rows.
 
     In a pass over households, rules that alter values apply once for each household
-    where its members agree; other rules give equal values for equal values anyway.
+    where its members agree; other rules give equal values for equal values anyway. So
+    do rules for the columns of a household file.
     """
     weights, household = coded.weights, coded.households
     file = _File.of(source, rows, settings.treat)
+    own = source.names if settings.level == "household" else source.of_households
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
-        settings.treat, household if settings.level == "household" else None
+        settings.treat, household if own else None, own
     )
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
@@ -212,7 +214,10 @@ class _File:
         return cls(records, coded, before, categorical, source.reading.decimal)
 
     def by_unit(
-        self, rules: Rules, household: NDArray[np.int64] | None
+        self,
+        rules: Rules,
+        household: NDArray[np.int64] | None,
+        own: Sequence[Hashable],
     ) -> tuple[Rules, Rules]:
         """Return the rules for persons, and those for households."""
         if household is None:
@@ -221,7 +226,8 @@ class _File:
         shared = {
             names: treatments
             for names, treatments in rules.items()
-            if any(rule.alters for rule in treatments)
+            if {*own}.issuperset(names)
+            and any(rule.alters for rule in treatments)
             and not any(rule.by_risk or rule.last for rule in treatments)
             and all(
                 np.array_equal(values, values[first][household], equal_nan=True)

@@ -21,7 +21,7 @@ from riskcore.protection.records.on_engine import unchecked
 from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.release import record
 from riskcore.protection.release.goals import goal_of_k, goals_of_risk
-from riskcore.protection.suppression.key_sets import KeySet, small_strata
+from riskcore.protection.suppression.key_sets import KeySet
 
 # A key blanked in more than this share of the records is named with the verdict.
 _MUCH = 0.5
@@ -220,9 +220,7 @@ def _unsafe(result: ProtectedRecords, key_set: KeySet) -> str:
     stuck = cells.count_of(unsafe & ~may_go)
     why = []
     if stuck:
-        small = small_strata(key_set.recoded.cells, key_set.aim)[:1]
-        of_strata = f" (stratum {small[0]}, k={key_set.aim.k})" if small else ""
-        why.append(f"{stuck:,} because no key is left to blank{of_strata}")
+        why.append(f"{stuck:,} because no key is left to blank")
     if count > stuck:
         why.append(
             f"{count - stuck:,} would stay unsafe even with all keys blanked, so "

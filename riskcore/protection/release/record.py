@@ -134,6 +134,7 @@ def public(
         "format": _PUBLIC_FORMAT,
         "versions": versions(),
         "sha256": output["sha256"],
+        "household_sha256": output["household_sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
         "safe": figures["safe"],
@@ -214,6 +215,12 @@ class Record:
     versions: Mapping[str, Any]  # of the software that wrote it
     figures: Mapping[tuple[str, ...], Mapping[str, Any]]  # by set of keys
     given: str | None = None  # the kind of a population that no record can hold
+    household_sha256: str | None = None  # of the safe file of households, if any
+
+    @property
+    def digests(self) -> list[str]:
+        """The digests of the safe file and of that of its households."""
+        return [x for x in (self.sha256, self.household_sha256) if x is not None]
 
 
 def read_record(path: str | Path) -> Record:
@@ -314,6 +321,7 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         versions=member(content, "versions", dict),
         figures=_figures(content),
         given=population,
+        household_sha256=hex_digits(output, "household_sha256", "output"),
     )
     needed = record.settings.ties == "secret" or record.settings.is_random
     if secret is None and (record.shuffled or record.renumbered or needed):

@@ -552,6 +552,15 @@ class Settings:
         )
         names = list(dict.fromkeys(key for entry in goals.keys for key in entry))
         declared = source.variables
+        if source.of_households:
+            household = source.household if household is None else household
+            if household != source.household or asked["person"] is not None:
+                raise ValueError(
+                    f"household: the household file is joined by {source.household!r}, "
+                    "which is the household; leave out another one, and person"
+                )
+            own = [name for name in names if name in source.of_households]
+            household_keys = [*dict.fromkeys([*(household_keys or ()), *own])]
         if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:

@@ -21,7 +21,6 @@ from riskcore.data.columns import Records, code_column, plain_value
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Aim, Mask
 
-_NAMED = 5  # strata in a message
 # The figures of the cells that are compared before and after.
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
 
@@ -210,34 +209,29 @@ class StratumBelowK(UserWarning):
     """A stratum has fewer than k records, so that blanks cannot make them safe."""
 
 
-def small_strata(cells: Cells, aim: Aim) -> list[str]:
-    """Return the strata with fewer than k records, in words."""
+def warn_of_small_strata(cells: Cells, aim: Aim) -> None:
+    """Warn of strata that lose all their keys and stay unsafe."""
     if not aim.strata or aim.k is None:
-        return []
+        return
     columns = [cells.keys.index(name) for name in aim.strata]
     codes = np.stack([cells.codes[i].astype(np.int64) for i in columns])
     strata, of = np.unique(codes, axis=1, return_inverse=True)
-    records = np.bincount(of.reshape(-1), cells.records).astype(np.int64)
-    return [
-        ", ".join(
-            f"{cells.keys[i]}={plain_value(cells.categories[i][code])}"
-            for i, code in zip(columns, strata[:, at], strict=True)
-        )
-        + f" has {counted(int(records[at]), 'record')}"
-        for at in np.flatnonzero(records < aim.k)
+    records = np.bincount(of.reshape(-1), cells.records)
+    missing = np.array([[len(cells.categories[i])] for i in columns])
+    small = np.flatnonzero((records < aim.k) & (strata < missing).all(axis=0))
+    if not small.size:
+        return
+    values = [
+        f"{cells.keys[i]}={plain_value(cells.categories[i][code])}"
+        for i, code in zip(columns, strata[:, small[0]], strict=True)
     ]
-
-
-def warn_of_small_strata(cells: Cells, aim: Aim) -> None:
-    """Warn of strata that lose all their keys and stay unsafe."""
-    if small := small_strata(cells, aim):
-        more = f", and {len(small) - _NAMED:,} more" if len(small) > _NAMED else ""
-        warn(
-            f"strata: {'; '.join(small[:_NAMED])}{more}: fewer than k={aim.k}; these "
-            "records lose all keys and stay unsafe; join the stratum with another by "
-            "recodings, lower k, or leave the records out",
-            StratumBelowK,
-        )
+    warn(
+        f"strata: {counted(small.size, 'stratum', 'strata')} of fewer than k={aim.k} "
+        f"records, such as {', '.join(values)} ({records[small[0]]:.0f}): they lose all"
+        " keys and stay unsafe; join them with others by recodings, lower k, or leave "
+        "them out",
+        StratumBelowK,
+    )
 
 
 def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:

@@ -601,7 +601,7 @@ def test_members_that_lack(record):
         "versions", "file", "columns", "age", "metadata", "encoding",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
-        "user_missing", "born", "*", "words", "base", "tails",
+        "user_missing", "household_file", "born", "*", "words", "base", "tails",
     }  # fmt: skip
 
 
