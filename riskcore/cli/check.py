@@ -290,17 +290,15 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     beside = _beside(options)
     sources = Source.several({"file": options.file, **beside}, reading(options))
     if options.of_record is not None:
-        recorded = reading_of(read_record(options.of_record))
+        record = read_record(options.of_record)
+        recorded, of_file = reading_of(record), reading_of(record, released=True)
     elif release is not None:
-        recorded = release._reading()
+        recorded = of_file = release._reading()
     else:
         return sources
     how = reading_over(options, recorded)
     if replace(how, household_file=recorded.household_file) == recorded:
-        sources["file"] = released_source(options.file, recorded)
-    if release is None:  # a record names no file to open
-        asked = reading(options).household_file
-        how = replace(how, household_file=asked)
+        sources["file"] = released_source(options.file, of_file)
     return {**sources, **Source.several(beside, how)}
 
 

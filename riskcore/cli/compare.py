@@ -204,12 +204,11 @@ def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
 
     if before is None:
         return reading(options)
-    for name, what in (("metadata", "metadata"), ("household_file", "household")):
-        if before.reading.get(name) is not None and getattr(options, name) is None:
-            raise ValueError(
-                f"{before.path}: input.reading.{name}: the file was read with a "
-                f"separate {what} file; give it with --{name.replace('_', '-')}"
-            )
+    if before.reading.get("metadata") is not None and options.metadata is None:
+        raise ValueError(
+            f"{before.path}: input.reading.metadata: the file was read with a "
+            "separate metadata file; give it with --metadata"
+        )
     return reading_over(options, reading_of(before))
 
 

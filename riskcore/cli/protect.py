@@ -104,6 +104,7 @@ Each is given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
   INCOME=swap:5%           the value of a record at most 5 % of the ranks away
   INCOME=noise:10%         noise of 10 % of the standard deviation is added
   JOB=pram:0.8             kept with probability 0.8, otherwise drawn from all jobs
+  JOB=pram:matrix.csv      drawn by a matrix: a header of jobs, and a line for each
   REGION=swap-areas:2%     2 % of the households exchange their regions
   WEIGHT=share-weights:20  the mean of 20 classes of weights
   WEIGHT=round-weights:10  multiples of 10, with the same sum

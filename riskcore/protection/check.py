@@ -217,12 +217,10 @@ def check(
         role_arguments = {
             name: value for name, value in roles.items() if value is not None
         }
-        how = reading_of(protection_record)
         if reading is None:
-            data = released_source(data, how)
+            data = released_source(data, reading_of(protection_record, released=True))
         if any(isinstance(value, str | os.PathLike) for value in files.values()):
-            alone = replace(how, household_file=None)
-            original_reading = original_reading or alone
+            original_reading = original_reading or reading_of(protection_record)
         request = Request.of_settings(
             protection_record.settings,
             {**role_arguments, **settings},

@@ -61,7 +61,7 @@ class Format:
     # Whether CSV files get an apostrophe before text that a spreadsheet would take for
     # a formula: see `riskcore.data.files.formulas`.
     guard_formulas: bool = False
-    households: Households | None = None  # of a file of persons
+    joined: Any = None  # the `riskcore.data.files.joined.JoinedFile`, if it is one
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -75,15 +75,6 @@ class Format:
         """Return the delimiter of a CSV file at a path, and whether it is gzipped."""
         suffix, gzipped = suffix_of(path)
         return "\t" if suffix == ".tsv" else self.delimiter, gzipped
-
-
-class Households(NamedTuple):
-    """How the file of households beside a file of persons is written."""
-
-    format: Format
-    of_persons: tuple[str, ...]  # the columns of persons
-    columns: tuple[str, ...]  # those of households, without the id
-    ids: tuple[str, str]  # of the household in the files of persons and of households
 
 
 @dataclass(frozen=True, slots=True, eq=False)

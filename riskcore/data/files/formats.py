@@ -25,7 +25,7 @@ from riskcore.data.files.csv import CsvFile, LineBreaksInFields
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
-from riskcore.data.files.joined import JoinedFile, split
+from riskcore.data.files.joined import JoinedFile
 from riskcore.data.files.parquet import ParquetFile
 from riskcore.data.files.parquet_set import ParquetSet
 from riskcore.data.files.reading import (
@@ -131,12 +131,11 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
 def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
     """Return how to read several files by options, each as far as it can have them.
 
-    What no file can have is left to the first, which refuses it. It has the metadata
-    and the household file; another has those beside it.
+    What no file can have is left to the first, which refuses it. It has the metadata.
     """
+    others = replace(reading, metadata=None, household_file=None)
     readings = [
-        opened(x, _with_files_beside(x, reading) if i else reading).fitting()
-        for i, x in enumerate(paths)
+        opened(x, others if i else reading).fitting() for i, x in enumerate(paths)
     ]
     lost = {
         name: asked
@@ -149,14 +148,6 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
     }:
         lost["missing_codes"] = reading.missing_codes
     return [replace(readings[0], **lost), *readings[1:]]
-
-
-def _with_files_beside(path: Path, reading: Reading) -> Reading:
-    """Return how to read another file, perhaps with a household file beside it."""
-    how, beside = replace(reading, metadata=None), beside_persons(path)
-    if beside.is_file():
-        return how.with_files(lambda _: beside)
-    return replace(how, household_file=None)
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:
@@ -204,10 +195,9 @@ def write(
     ['individual_risk', '0.1', '']
     """
     path = check_writable(path, overwrite=overwrite, like=like)
-    if like is not None and like.households is not None:
-        more: dict[str, Any] = {"create": create, "progress": progress}
-        for target, part, part_like in split(path, columns, like):
-            write(target, part, overwrite=overwrite, like=part_like, **more)
+    if like is not None and like.joined is not None:
+        for target, part, own in like.joined.split(path, columns, like):
+            write(target, part, overwrite=overwrite, like=own, create=create)
         return path
     sources = () if like is None else like.paths
     with (
@@ -248,8 +238,7 @@ def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, .
     """Return the files that `write` makes: one at the path, or two for mu-Argus."""
     path = Path(path)
     files = written_as(path, like).files_written(path)
-    both = like is not None and like.households is not None
-    return (*files, beside_persons(path)) if both else files
+    return (*files, beside_persons(path)) if like and like.joined else files
 
 
 def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]:
@@ -277,11 +266,11 @@ def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
     """Return a file of the class of its format, to be read."""
     path, reading = Path(path), reading or Reading()
     if reading.household_file is not None:
-        file, ids = file_and_ids(reading.household_file)
-        alone = replace(reading, household_file=None)
-        how = shared(alone, [path, file])
-        persons, households = map(opened, [path, file], how)
-        return JoinedFile(persons, households, [x for x in ids.split("=") if x])
+        words = str(reading.household_file)
+        files = [path, file_and_ids(words)[0]]
+        how = shared(replace(reading, household_file=None), files)
+        persons, households = map(opened, files, how)
+        return JoinedFile(persons, households, words)
     for file_format in FORMATS:
         if file_format.is_many(path) and reading.metadata is None:
             return file_format(path, reading)

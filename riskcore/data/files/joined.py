@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +15,10 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.common.words import counted, listed
 from riskcore.data.files.arrow import ArrowFormat, decoded, import_pyarrow, table_of
-from riskcore.data.files.base_format import FileFormat, Format, Header, Households
+from riskcore.data.files.base_format import FileFormat, Format, Header
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels, code_text
-from riskcore.data.files.reading import Reading, beside_persons
-
-_NAMED = 3
+from riskcore.data.files.reading import Reading, beside_persons, file_and_ids
 
 
 class HouseholdsWithoutPersons(UserWarning):
@@ -30,19 +28,16 @@ class HouseholdsWithoutPersons(UserWarning):
 class JoinedFile(ArrowFormat):
     """A file of persons, each with the columns of its household in another file."""
 
-    def __init__(
-        self, persons: FileFormat, households: FileFormat, ids: Sequence[str]
-    ) -> None:
+    def __init__(self, persons: FileFormat, households: FileFormat, words: str) -> None:
         decimal = min(persons.reading.decimal, households.reading.decimal)
         super().__init__(persons.path, Reading(decimal=decimal, missing_codes={}))
-        self.persons, self.households, self.asked = persons, households, ids
+        self.persons, self.households, self.words = persons, households, words
         if "argus" in (persons.kind, households.kind):
             raise ValueError(f"{self.path}: household_file is not for mu-Argus files")
 
     def fitting(self) -> Reading:
         """Return how both files are read."""
-        words = ":".join([str(self.households.path), "=".join(self.asked)])
-        return replace(self.persons.fitting(), household_file=words.rstrip(":"))
+        return replace(self.persons.fitting(), household_file=self.words)
 
     def check_reading(self) -> None:
         """Leave the options to the two files."""
@@ -50,20 +45,19 @@ class JoinedFile(ArrowFormat):
     @cached_property
     def ids(self) -> tuple[str, str]:
         """The household id in the file of persons, and in that of households."""
-        files = self.persons, self.households
-        persons, households = (file.header.names for file in files)
+        persons, households = self.persons.header.names, self.households.header.names
         both = [name for name in persons if name in households]
-        ids = self.asked or both
-        if len(ids) > 1 + (ids is self.asked) or not (
-            ids and ids[0] in persons and ids[-1] in households
-        ):
+        asked = file_and_ids(self.words)[1] or (both[0] if len(both) == 1 else "")
+        own, _, other = asked.partition("=")
+        if own not in persons or (other or own) not in households:
+            file = self.households.path
             raise ValueError(
-                f"household_file: {self.path} and {self.households.path} have "
+                f"household_file: {self.path} and {file} have "
                 f"{', '.join(both) or 'no column'} in common; name the household id as "
-                f"in {self.households.path}:HID, or that of persons and of households "
-                f"as in {self.households.path}:RX030=DB030"
+                f"in {file}:HID, or those of persons and of households as in "
+                f"{file}:RX030=DB030"
             )
-        return ids[0], ids[-1]
+        return own, other or own
 
     def read_header(self) -> Header:
         """Return the columns of both files."""
@@ -74,16 +68,11 @@ class JoinedFile(ArrowFormat):
 
     def format(self) -> Format:
         """Return how both files are written."""
-        persons, beside = self.persons.format(), self.households.format()
-        labels = (persons.labels or Labels()).beside(beside.labels or Labels())
-        return replace(
-            persons,
-            files=(*persons.paths, *beside.paths),
-            labels=labels if persons.labels or beside.labels else None,
-            households=Households(
-                beside, self.persons.header.names, self.header.of_households, self.ids
-            ),
-        )
+        persons, households = self.persons.format(), self.households.format()
+        files, labels = (*persons.paths, *households.paths), persons.labels
+        if households.labels is not None:
+            labels = (labels or Labels()).beside(households.labels)
+        return replace(persons, files=files, labels=labels, joined=self)
 
     def read_table(
         self, columns: list[str], progress: Parts | None
@@ -94,9 +83,8 @@ class JoinedFile(ArrowFormat):
         table, intake = self.persons.read(list(of_persons), progress=progress)
         beside = [name for name in columns if name in self.header.of_households]
         if beside:
-            households, more = self.households.read([*beside, other])
-            labels = (intake.labels or Labels()).beside(more.labels or Labels())
-            intake = replace(intake, labels=labels)
+            households, _ = self.households.read([*beside, other])
+            intake = replace(intake, labels=self.format().labels)
             at = self._rows(table.column(own), households.column(other))
             households = households.select(beside).take(at)
             for name, column in zip(beside, households.columns, strict=True):
@@ -111,60 +99,59 @@ class JoinedFile(ArrowFormat):
 
     def _rows(self, persons: Any, households: Any) -> NDArray[np.int64]:
         """Return the row of each person's household, or refuse ids that do not fit."""
-        files = self.persons.path, self.households.path
         texts, codes = _coded(persons)
         rows, of_row = _coded(households)
         place: dict[str | None, int] = {t: i for i, t in enumerate(rows) if t}
         twice = [rows[i] for i in np.flatnonzero(np.bincount(of_row) > 1)]
         alone = [text for text in texts if text not in place]
+        file = self.households.path
         if odd := twice or alone:
-            what = "in several records of {1}, but a household is one"
-            if not twice:
-                what = "of {0} not in {1}; leave these persons out"
-            named = listed(map(repr, odd[:_NAMED]))
+            what = f"of {self.path} not in {file}; leave these persons out"
+            if twice:
+                what = f"in several records of {file}, but a household is one"
             raise ValueError(
-                f"household_file: {counted(len(odd), 'household id')}, such as {named},"
-                f" {what.format(*files)}"
+                f"household_file: {counted(len(odd), 'household id')}, such as "
+                f"{listed(map(repr, odd[:3]))}, {what}"
             )
         if absent := len(rows) - len(texts):
             warn(
-                f"{files[1]}: {absent:,} of {counted(len(rows), 'household')} without "
+                f"{file}: {absent:,} of {counted(len(rows), 'household')} without "
                 "persons; they are left out",
                 HouseholdsWithoutPersons,
             )
         return np.array([place[text] for text in texts], np.int64)[codes]
 
+    def split(
+        self, path: Path, columns: Any, like: Format
+    ) -> Iterator[tuple[Path, Any, Format]]:
+        """Yield the files made of this one: path, table, and how they are written.
 
-def split(path: Path, columns: Any, like: Format) -> Iterator[tuple[Path, Any, Format]]:
-    """Yield the files of persons and of households: path, table, and how written.
-
-    The households are in the order in which the persons first name them.
-    """
-    assert like.households is not None
-    beside, of_persons, of_households, (own, other) = like.households
-    table = table_of(columns, plain=False)
-    if own not in table.column_names:
-        raise ValueError(
-            f"drop: {own!r} joins the persons and households of {path}: keep it, or "
-            "protect the file of persons alone"
-        )
-    codes = _coded(table.column(own))[1]
-    first = np.unique(codes, return_index=True)[1]
-    held = [name for name in of_households if name in table.column_names]
-    households = table.select(held).take(first)
-    members = households.take(codes)
-    if differ := [x for x in held if not _equal(table.column(x), members.column(x))]:
-        raise ValueError(
-            f"members of a household would have different values in "
-            f"{', '.join(map(repr, differ))}, which the household file has once; "
-            "blank, recode or treat it with columns of households only"
-        )
-    ids = table.column(own).take(first)
-    households = households.add_column(0, other, ids)
-    how = replace(beside, labels=like.labels, guard_formulas=like.guard_formulas)
-    mine = [name for name in table.column_names if name in of_persons]
-    yield path, table.select(mine), replace(like, households=None)
-    yield beside_persons(path), households, how
+        The households are in the order in which the persons first name them.
+        """
+        table, (own, other) = table_of(columns, plain=False), self.ids
+        if own not in table.column_names:
+            raise ValueError(
+                f"drop: {own!r} joins the persons and households of {path}: keep it, or"
+                " protect the file of persons alone"
+            )
+        codes = _coded(table.column(own))[1]
+        first = np.unique(codes, return_index=True)[1]
+        held = [x for x in self.header.of_households if x in table.column_names]
+        households = table.select(held).take(first)
+        members = households.take(codes)
+        for name in held:
+            if not _equal(table.column(name), members.column(name)):
+                raise ValueError(
+                    f"{name!r} would differ among members of a household, but the "
+                    "household file has it once; blank, recode or treat it with other "
+                    "columns of that file only"
+                )
+        households = households.add_column(0, other, table.column(own).take(first))
+        mine = [x for x in table.column_names if x in self.persons.header.names]
+        yield path, table.select(mine), replace(like, joined=None)
+        how, guarded = self.households.format(), like.guard_formulas
+        how = replace(how, labels=like.labels, guard_formulas=guarded)
+        yield beside_persons(path), households, how
 
 
 def _coded(column: Any) -> tuple[list[str | None], NDArray[np.int64]]:

@@ -197,7 +197,7 @@ class _File:
             name
             for names, treatments in rules.items()
             for name in names
-            if not all(rule.categorical for rule in treatments)
+            if not all(rule.is_categorical(name) for rule in treatments)
         }
         categorical = frozenset(
             name for names in rules for name in names if name not in numeric

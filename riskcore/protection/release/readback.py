@@ -122,10 +122,11 @@ def _opened(
 ) -> formats.FileFormat:
     """Return the written file, whose parts have other names, to be read."""
     kind = formats.written_as(path, like)
-    if (beside := like.households) is not None:
-        persons = _opened(path, parts[:1], replace(like, households=None))
-        households = _opened(beside_persons(path), parts[1:], beside.format)
-        return JoinedFile(persons, households, beside.ids)
+    if like.joined is not None:
+        persons = _opened(path, parts[:1], replace(like, joined=None))
+        beside, own = beside_persons(path), like.joined.households.format()
+        words = f"{beside}:{'='.join(like.joined.ids)}"
+        return JoinedFile(persons, _opened(beside, parts[1:], own), words)
     if issubclass(kind, CsvFile):
         delimiter, packed = like.csv_at(path)
         encoding, codes = like.encoding, like.missing_codes

@@ -244,10 +244,15 @@ def read_with_population(path: str | Path) -> Record:
     return record
 
 
-def reading_of(record: Record) -> Reading:
-    """Return how the original of a record was read; its metadata are beside it."""
-    options = {x: v for x, v in record.reading.items() if v is not None}
-    options.pop("metadata", None)
+def reading_of(record: Record, *, released: bool = False) -> Reading:
+    """Return how the original of a record was read; its metadata are beside it.
+
+    A file of households beside the released file has the name that it should have.
+    """
+    gone = ("metadata",) if released else ("metadata", "household_file")
+    options = {
+        x: v for x, v in record.reading.items() if v is not None and x not in gone
+    }
     try:
         return Reading(**options)
     except (TypeError, ValueError) as error:

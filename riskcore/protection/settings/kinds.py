@@ -36,8 +36,7 @@ COSTS = ("fewest", "equal", "entropy")
 # In place of related columns: those that are found.
 DERIVED = "derived"
 # A treatment whose words are the name of a file: of totals, or of a matrix.
-_NUMBER = r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?(:|$)"
-_OF_FILE = re.compile(rf"\s*(rake:|pram:(?!{_NUMBER}))([^,]*)$")
+_OF_FILE = r"\s*(?:rake:|pram:(?=[^,]*\.csv$))([^,]*)$"
 _HARMLESS: Shape = {
     "type": "string",
     "pattern": "^harmless:.",
@@ -75,7 +74,7 @@ _OF_RULE: Mapping[str, Shape] = {
 _WORDS = array(
     {
         "type": "string",
-        "pattern": f"^(?!{_OF_FILE.pattern})",
+        "pattern": f"^(?!{_OF_FILE})",
         "title": "a rule in words",
     },
     "a list of rules",
@@ -271,8 +270,8 @@ def treatment_file(rule: str) -> str | None:
     >>> treatment_file("rake:t.csv"), treatment_file("pram:0.8")
     ('t.csv', None)
     """
-    match = _OF_FILE.match(rule)
-    return None if match is None else match[5]
+    match = re.match(_OF_FILE, rule)
+    return None if match is None else match[1]
 
 
 class Costs(ByColumn):

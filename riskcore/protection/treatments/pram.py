@@ -45,9 +45,8 @@ class PostRandomization(Treatment):
     keep: float = 0.0
     invariant: bool = False  # whether a second step restores expected frequencies
     within: Names = ()  # the columns of the strata, which have matrices of their own
-    # A matrix of one's own: its categories, and the row of each.
-    categories: Names = ()
-    rows: tuple[tuple[float, ...], ...] = ()
+    # A matrix of one's own as text: a header, and a row for each category.
+    table: tuple[Names, ...] = ()
 
     kind = "pram"
     alters = True
@@ -56,73 +55,59 @@ class PostRandomization(Treatment):
 
     def check(self) -> None:
         """Refuse what is not a probability below 1, or not a matrix of them."""
-        for name, row in zip(self.categories, self.rows, strict=True):
+        if not 0.0 <= self.keep < 1.0:
+            raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
+        (_, *names), *rows = self.table or [("",)]
+        if any(len(row) != len(names) + 1 for row in rows) or (
+            sorted(row[0] for row in rows) != sorted({*names})
+        ):
+            raise ValueError("matrix: need one row and one column for each category")
+        for name, row in self._rows().items():
             if not all(0.0 <= number <= 1.0 for number in row):
                 raise ValueError(f"matrix: row {name!r} has numbers outside [0, 1]")
             if abs(math.fsum(row) - 1.0) > TOLERANCE:
                 raise ValueError(
                     f"matrix: row {name!r} adds to {math.fsum(row):.12g}, not to 1"
                 )
-        if not 0.0 <= self.keep < 1.0:
-            raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
+
+    def _rows(self) -> dict[str, list[float]]:
+        """Return the rows of the matrix by category."""
+        return {
+            name: [number_of(text, f"a probability of {name!r}") for text in texts]
+            for name, *texts in self.table[1:]
+        }
 
     @classmethod
     def parsed(cls, words: str) -> Self:
-        """Return the rule of all the words of a matrix, whose names may have colons."""
-        if "," not in words and not Path(words).is_file():
+        """Return the rule of a probability, or of a matrix: a CSV file or its text."""
+        if words.endswith(".csv"):
+            rows = rows_of_file(Path(words), "a header, and a row for each category")
+        elif "," in words:
+            rows = [*csv.reader(words.split(";"))]
+        else:
             return super(PostRandomization, cls).parsed(words)
-        return cls(**cls.read(words))
+        return cls(table=tuple(map(tuple, rows)))
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
-        """Return the probability of ``0.8``, or the matrix of a CSV file or its text.
-
-        The first line has a name and the categories, each other line a category and the
-        probabilities of what it becomes.
-        """
-        if "," in argument:
-            header, *rows = csv.reader(argument.split(";"))
-        elif Path(argument).is_file():
-            header, *rows = rows_of_file(Path(argument), "a line for each category")
-        else:
-            what = "a probability such as 0.8, nor a file with a matrix"
-            return {"keep": number_of(argument, what)}
-        names = header[1:]
-        for row in rows:
-            if len(row) != len(header) or ";" in "".join(row):
-                raise ValueError(
-                    f"matrix: row {row[0]!r} has {len(row) - 1} numbers of "
-                    f"{len(names)} categories, which have no semicolon"
-                )
-        own = [row[0] for row in rows]
-        if sorted(own) != sorted(names) or len({*own}) < len(own):
-            raise ValueError("matrix: need one row and one column for each category")
-        numbers = {
-            name: tuple(number_of(text, f"a probability of {name!r}") for text in texts)
-            for name, *texts in rows
-        }
-        table = tuple(numbers[name] for name in names)
-        return {"categories": tuple(names), "rows": table}
+        """Return the probability of ``0.8``."""
+        what = "a probability such as 0.8, nor a file such as matrix.csv"
+        return {"keep": number_of(argument, what)}
 
     def argument(self) -> str:
         """Return the probability, or the matrix as text."""
-        if not self.rows:
+        if not self.table:
             return shown_number(self.keep)
         lines = StringIO()
-        table = zip(self.categories, self.rows, strict=True)
-        rows = [(name, *map(shown_number, row)) for name, row in table]
-        writer = csv.writer(lines, lineterminator=";")
-        writer.writerows([("", *self.categories), *rows])
+        csv.writer(lines, lineterminator=";").writerows(self.table)
         return lines.getvalue()[:-1]
 
     def describe(self, public: bool) -> str:
         """Return "post-randomized"; the public phrase tells nothing of the matrix."""
         if public:
             return "post-randomized"
-        if self.rows:
-            stays = [row[i] for i, row in enumerate(self.rows)]
-            ends = f"{shown_number(min(stays))} to {shown_number(max(stays))}"
-            return f"post-randomized by a matrix of one's own, kept with {ends}"
+        if self.table:
+            return "post-randomized by a matrix of one's own"
         kind = " in two steps" if self.invariant else ""
         kept = f"kept with {shown_number(self.keep)}"
         return f"post-randomized{kind}, {kept}{self.in_strata()}"
@@ -144,34 +129,29 @@ class PostRandomization(Treatment):
             keep=self.keep,
             invariant=self.invariant,
             strata=stratum,
-            matrix=self._own_matrix(context) if self.rows else None,
+            matrix=self._own_matrix(context) if self.table else None,
         )
         context.tell({"categories": labels.tolist(), **effects})
         return [np.append(labels, np.nan)[np.minimum(new, len(labels))]]
 
     def _own_matrix(self, context: Given) -> Matrix:
         """Return the matrix of the categories of a column, or refuse others."""
-        _, labels = context.column(str(context.names[0]))
-        texts = [code_text(label) for label in labels.tolist() if label is not None]
-        place = {name: i for i, name in enumerate(self.categories)}
-        lacking = [text for text in texts if text not in place]
-        if lacking:
+        _, labels = context.column(context.names[0])
+        texts = [*map(code_text, labels.tolist())]
+        names, rows = self.table[0][1:], self._rows()
+        if lacking := [text for text in texts if text not in rows]:
             raise ValueError(
-                f"{context.label[:80]}: the matrix has no row for "
-                f"{', '.join(map(repr, lacking[:5]))}; add it, with 1 on the diagonal "
-                "if it stays"
+                f"treat {context.names[0]}: the matrix has no row for {lacking[0]!r}; "
+                "add it, with 1 on the diagonal if it stays"
             )
-        at = [place[text] for text in texts]
-        table = np.array(self.rows)[at]
-        gone = sorted(
-            {self.categories[j] for j in np.flatnonzero(table.any(axis=0))} - {*texts}
-        )
-        if gone:
-            raise ValueError(
-                f"{context.label[:80]}: nobody has {', '.join(map(repr, gone[:5]))}: "
-                "give it the probability 0"
-            )
-        return table[:, at]
+        table = np.array([rows[text] for text in texts])
+        for name, most in zip(names, table.max(axis=0), strict=True):
+            if most > 0.0 and name not in texts:
+                raise ValueError(
+                    f"treat {context.names[0]}: nobody has {name!r}, which the matrix "
+                    "gives: write 0 there"
+                )
+        return table[:, [names.index(text) for text in texts]]
 
 
 def post_randomize(

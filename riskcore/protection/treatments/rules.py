@@ -11,7 +11,7 @@ import csv
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from importlib import import_module
@@ -50,6 +50,8 @@ _MODULES = (
 # A mean of fewer values tells too much of each.
 FEWEST = 3
 
+# Options that name columns.
+_LISTS = ("categories", "within")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 
 
@@ -96,6 +98,10 @@ class Treatment(ABC):
         """The columns within whose combinations it works."""
         return getattr(self, "within", ())
 
+    def is_categorical(self, name: Hashable) -> bool:
+        """Return whether a column of the rule is of categories."""
+        return self.categorical
+
     @property
     def needs(self) -> Names:
         """Other columns that it uses: its strata."""
@@ -128,8 +134,10 @@ class Treatment(ABC):
     def parsed(cls, words: str) -> Self:
         """Return the rule of the words after its kind and the first colon."""
         argument, *options = words.split(":")
-        allowed = [*cls._flags(), *(["within"] if hasattr(cls, "within") else [])]
-        return cls(**cls.read(argument), **_options_of(options, allowed))
+        lists = [name for name in _LISTS if hasattr(cls, name)]
+        return cls(
+            **cls.read(argument), **_options_of(options, [*cls._flags(), *lists])
+        )
 
     def in_strata(self) -> str:
         """Return " within REGION, SEX", or nothing without strata."""
@@ -154,8 +162,9 @@ class Treatment(ABC):
 
     def __str__(self) -> str:
         flags = [name for name in self._flags() if getattr(self, name)]
-        within = [f"within={'+'.join(self.strata)}"] if self.strata else []
-        return ":".join([self.kind, self.argument(), *flags, *within])
+        lists = {name: getattr(self, name, ()) for name in _LISTS}
+        named = [f"{name}={'+'.join(words)}" for name, words in lists.items() if words]
+        return ":".join([self.kind, self.argument(), *flags, *named])
 
     @classmethod
     def of(cls, column: str, rule: str | Treatment) -> Treatment:
@@ -362,9 +371,9 @@ def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"option {word!r}: {use}")
         if name in options:
             raise ValueError(f"option {name!r} is given twice")
-        if name != "within" and value:
+        if name not in _LISTS and value:
             raise ValueError(f"option {name!r} takes no value")
-        options[name] = tuple(value.split("+")) if name == "within" else True
+        options[name] = tuple(value.split("+")) if name in _LISTS else True
     return options
 
 
