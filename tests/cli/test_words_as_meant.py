@@ -2,7 +2,9 @@
 
 import pytest
 
+import riskcore
 from riskcore import cli
+from riskcore.data.files.reading import DoubtfulCodes
 
 
 @pytest.fixture
@@ -64,3 +66,28 @@ def test_a_stratum_below_k_is_named(survey, tmp_path, capsys):
     assert cli.main([*asked.split(), "--role", "*=harmless:test"]) == 1
     streams = capsys.readouterr()
     assert "fewer than --k 3 records, such as ST=small (2)" in streams.err
+
+
+def test_a_role_close_to_a_wrong_argument_is_named():
+    with pytest.raises(TypeError, match="did you mean 'weight'"):
+        riskcore.assess({"A": [1, 2]}, ["A"], weights="W")
+
+
+@pytest.mark.parametrize(
+    ("values", "role"),
+    [
+        ("Ana Juan Pedro", "identifier"),
+        ("male female", "key"),
+        ("Ohio Texas Utah", "key"),
+        ("nurse farmer Teacher", "key"),
+        ("yes no", None),
+    ],
+)
+def test_values_tell_a_role(values, role):
+    column = riskcore.describe({"q17": values.split() * 30}).columns[0]
+    assert column.proposed.role == role
+
+
+def test_a_star_may_be_missing():
+    with pytest.warns(DoubtfulCodes, match=r"'\*' \(1 record\)"):
+        riskcore.assess({"A": ["a", "a", "*"]}, ["A"])
