@@ -147,7 +147,7 @@ def test_the_order_does_not_link_the_files(files):
     [
         (lambda d: pandas.concat([d, d[:2]]), "in several records"),
         (lambda d: d[d["DB030"] > 110], "of r.csv not in x.csv"),
-        (lambda d: d.assign(SEX=1), "other values in 'SEX'"),
+        (lambda d: d.assign(SEX=1), "'SEX' differs"),
         (
             lambda d: d.assign(DB030=d["DB030"].where(d["REG"] > 1)),
             "such as None, in several",

@@ -97,13 +97,6 @@ def read(
 
     Columns of a CSV file are text, except for ``numeric`` ones; with ``text`` so are
     all of a mu-Argus file, also those declared numeric: "118.30" stays "118.30".
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.csv"
-    ...     _ = path.write_text("region,weight\n01,12.5\n,8\n")
-    ...     read(path, numeric=["weight"]).to_pydict()
-    {'region': ['01', None], 'weight': [12.5, 8.0]}
     """
     file = opened(path, reading)
     return file.read(columns, numeric=numeric, text=text, progress=progress)[0]
@@ -151,17 +144,7 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:
-    r"""Return how a file is written, so that `write` can write another like it.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.csv"
-    ...     _ = path.write_text("sex;w\n1;12.50\n", encoding="utf-8-sig")
-    ...     like = format_of(path)
-    ...     safe = write(Path(folder) / "safe.csv", read(path), like=like)
-    ...     safe.read_bytes() == path.read_bytes()
-    True
-    """
+    r"""Return how a file is written, so that `write` can write another like it."""
     return opened(path, reading).format()
 
 
@@ -187,12 +170,6 @@ def write(
     the missing codes of all columns, which are quoted where they are values; or the
     mu-Argus file that the columns come from. Some of its variables may have recodings
     or new ids (``renumbered``).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write(Path(folder) / "risk.csv", {"individual_risk": [0.1, None]})
-    ...     path.read_text().splitlines()
-    ['individual_risk', '0.1', '']
     """
     path = check_writable(path, overwrite=overwrite, like=like)
     if like is not None and like.joined is not None:

@@ -92,8 +92,8 @@ class JoinedFile(ArrowFormat):
                     table = table.append_column(name, column)
                 elif not _equal(table.column(name), column):
                     raise ValueError(
-                        f"{self.path} and {self.households.path} have other values in "
-                        f"{name!r}: rename or remove it in one of the files"
+                        f"{self.path}, {self.households.path}: {name!r} differs; "
+                        "rename or remove it in one of the files"
                     )
         return table.select(columns), intake
 
@@ -124,10 +124,7 @@ class JoinedFile(ArrowFormat):
     def split(
         self, path: Path, columns: Any, like: Format
     ) -> Iterator[tuple[Path, Any, Format]]:
-        """Yield the files made of this one: path, table, and how they are written.
-
-        The households are in the order in which the persons first name them.
-        """
+        """Yield the files made of this one: path, table, and how it is written."""
         table, (own, other) = table_of(columns, plain=False), self.ids
         if own not in table.column_names:
             raise ValueError(
@@ -135,18 +132,17 @@ class JoinedFile(ArrowFormat):
                 " protect the file of persons alone"
             )
         codes = _coded(table.column(own))[1]
-        first = np.unique(codes, return_index=True)[1]
+        first = np.unique(codes, return_index=True)[1]  # as the persons name them
         held = [x for x in self.header.of_households if x in table.column_names]
-        households = table.select(held).take(first)
-        members = households.take(codes)
+        households = table.select([own, *held]).take(first)
         for name in held:
-            if not _equal(table.column(name), members.column(name)):
+            if not _equal(table.column(name), households.column(name).take(codes)):
                 raise ValueError(
                     f"{name!r} would differ among members of a household, but the "
                     "household file has it once; blank, recode or treat it with other "
                     "columns of that file only"
                 )
-        households = households.add_column(0, other, table.column(own).take(first))
+        households = households.rename_columns([other, *held])
         mine = [x for x in table.column_names if x in self.persons.header.names]
         yield path, table.select(mine), replace(like, joined=None)
         how, guarded = self.households.format(), like.guard_formulas

@@ -45,7 +45,8 @@ class Labels:
 
     def beside(self, other: Labels) -> Labels:
         """Return these labels, and those of other columns."""
-        return Labels(*({**getattr(other, x), **getattr(self, x)} for x in _PARTS))
+        names = (part.name for part in fields(self))
+        return Labels(*({**getattr(other, x), **getattr(self, x)} for x in names))
 
     def without_codes_of(self, columns: Collection[str]) -> Labels:
         """Return the labels, leaving out the code labels of some columns."""
@@ -80,9 +81,6 @@ class Labels:
         return {
             n: entry for n, entry in named.items() if entry["label"] or entry["values"]
         }
-
-
-_PARTS = tuple(part.name for part in fields(Labels))
 
 
 def labels_of_plain(plain: Mapping[str, Mapping[str, Any]] | None) -> Labels:

@@ -204,11 +204,7 @@ class Reading:
 
 
 def file_and_ids(words: str | Path) -> tuple[Path, str]:
-    """Return the file and the ids of ``d.csv:RX030=DB030``.
-
-    >>> file_and_ids("d.csv:RX030=DB030")[1]
-    'RX030=DB030'
-    """
+    """Return the file and the ids of ``d.csv:RX030=DB030``."""
     file, _, ids = str(words).rpartition(":")
     if len(file) < 2 or Path(words).exists():  # C:\d.csv
         return Path(words), ""

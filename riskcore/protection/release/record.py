@@ -163,11 +163,7 @@ def public(
 
 
 def cost_in_public(cost: Any) -> Any:
-    """Return costs without the codes of categories: one may be blanked everywhere.
-
-    >>> cost_in_public({"SEX": 3.0, "JOB": {"pope": 1.0}})
-    {'SEX': 3.0, 'JOB': 'by category'}
-    """
+    """Return costs without the codes of categories: one may be blanked everywhere."""
     if not isinstance(cost, Mapping):
         return cost
     return {

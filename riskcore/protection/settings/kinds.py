@@ -72,11 +72,7 @@ _OF_RULE: Mapping[str, Shape] = {
 }
 # Rules of treatments; the totals of raking stand in them, not in a file.
 _WORDS = array(
-    {
-        "type": "string",
-        "pattern": f"^(?!{_OF_FILE})",
-        "title": "a rule in words",
-    },
+    {"type": "string", "pattern": f"^(?!{_OF_FILE})", "title": "a rule in words"},
     "a list of rules",
 )
 _NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
@@ -265,11 +261,7 @@ def _treatment(rule: str, folder: Path) -> str:
 
 
 def treatment_file(rule: str) -> str | None:
-    """Return the file that a treatment in words names.
-
-    >>> treatment_file("rake:t.csv"), treatment_file("pram:0.8")
-    ('t.csv', None)
-    """
+    """Return the file that a treatment in words names, or None."""
     match = re.match(_OF_FILE, rule)
     return None if match is None else match[1]
 

@@ -9,7 +9,7 @@ Domingo-Ferrer and Torra 2005); with categories by the distance of Gower (1971).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from riskcore.protection.treatments.microaggregation_kernels import (
     mdav_steps,
     optimal_groups,
 )
-from riskcore.protection.treatments.precision import rounded_as
+from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -75,10 +75,6 @@ class Microaggregation(Treatment):
         """Refuse groups of single records."""
         refuse_fewer("k", self.k, 2)
 
-    def is_categorical(self, name: Hashable) -> bool:
-        """Return whether a column of the rule is of categories."""
-        return name in self.categories
-
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the size of the smallest group."""
@@ -96,11 +92,6 @@ class Microaggregation(Treatment):
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the means of the groups."""
-        if lacking := {*self.categories} - {*context.names}:
-            raise ValueError(
-                f"{context.label}: {sorted(lacking)[0]!r} is not treated here; join it "
-                "to the columns before the rule"
-            )
         codes = [name in self.categories for name in context.names]
         x = np.stack(values, axis=1)
         present: Mask = ~np.isnan(x)
@@ -120,14 +111,15 @@ class Microaggregation(Treatment):
         if self.decimals:
             return list(out.T.copy())
         rounded = [rounded_as(column.copy(), x[:, j]) for j, column in enumerate(out.T)]
-        for name, new, old in zip(context.names, rounded, out.T, strict=True):
-            whole = np.array_equal(new, np.round(new), equal_nan=True)
-            if whole and not np.array_equal(new, old, equal_nan=True):
-                warn(
-                    f"{context.label}: {name} has whole numbers, so those of groups are"
-                    " rounded; add :decimals to the rule to keep their decimals",
-                    MeansRounded,
-                )
+        if any(
+            decimals_of(new) == 0 and not np.array_equal(new, old, equal_nan=True)
+            for new, old in zip(rounded, out.T, strict=True)
+        ):
+            warn(
+                f"{context.label}: numbers of groups are rounded, as the column has "
+                "whole numbers; add :decimals to the rule to keep decimals",
+                MeansRounded,
+            )
         return rounded
 
 
@@ -146,11 +138,10 @@ def groups_of(x: Floats, k: int, codes: Sequence[bool] = ()) -> Integers:
     if x.shape[1] == 1:
         group[complete] = univariate_groups(points[:, 0], k)
         return group
-    center, deviation = np.zeros(x.shape[1]), np.ones(x.shape[1])
-    if not any(codes):
-        center, deviation = np.array([_standard(column) for column in points.T]).T
-    points = (points - center) / deviation
     city = int(any(codes))
+    scale = [(0.0, 1.0) if city else _standard(column) for column in points.T]
+    center, deviation = np.array(scale).T
+    points = (points - center) / deviation
     group[complete] = mdav(points, k, city)
     if not complete.all():
         own = np.ascontiguousarray((x[~complete] - center) / deviation)
@@ -239,10 +230,7 @@ def _means(
     weights: Floats | None,
     of: Sequence[Callable[[Integers, Floats, Floats], Floats]],
 ) -> Floats:
-    """Return the mean of each record's group, of the values that are present.
-
-    ``of`` are the functions of the columns, if it is not the mean.
-    """
+    """Return what ``of`` gives for each record's group, of the values present."""
     out = x.copy()
     for j, column in enumerate(x.T):
         present: Any = ~np.isnan(column)

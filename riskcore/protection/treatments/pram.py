@@ -6,7 +6,6 @@ import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,6 +24,7 @@ from riskcore.protection.treatments.rules import (
     number_of,
     rows_of_file,
     shown_number,
+    text_of_rows,
 )
 
 Counts = NDArray[np.int64]
@@ -96,11 +96,7 @@ class PostRandomization(Treatment):
 
     def argument(self) -> str:
         """Return the probability, or the matrix as text."""
-        if not self.table:
-            return shown_number(self.keep)
-        lines = StringIO()
-        csv.writer(lines, lineterminator=";").writerows(self.table)
-        return lines.getvalue()[:-1]
+        return text_of_rows(self.table) if self.table else shown_number(self.keep)
 
     def describe(self, public: bool) -> str:
         """Return "post-randomized"; the public phrase tells nothing of the matrix."""
@@ -144,14 +140,15 @@ class PostRandomization(Treatment):
                 f"treat {context.names[0]}: the matrix has no row for {lacking[0]!r}; "
                 "add it, with 1 on the diagonal if it stays"
             )
-        table = np.array([rows[text] for text in texts])
-        for name, most in zip(names, table.max(axis=0), strict=True):
-            if most > 0.0 and name not in texts:
+        places = [names.index(text) for text in texts]
+        table = np.array([rows[text] for text in texts])[:, places]
+        for text, total in zip(texts, table.sum(axis=1), strict=True):
+            if total < 1.0 - TOLERANCE:
                 raise ValueError(
-                    f"treat {context.names[0]}: nobody has {name!r}, which the matrix "
-                    "gives: write 0 there"
+                    f"treat {context.names[0]}: row {text!r} of the matrix has "
+                    "categories that nobody has: write 0 there"
                 )
-        return table[:, [names.index(text) for text in texts]]
+        return table
 
 
 def post_randomize(
@@ -212,11 +209,6 @@ def transition_matrix(counts: ArrayLike, keep: float, *, invariant: bool) -> Mat
     They differ in rare categories: by the first, a record of a category keeps it with
     probability ``keep`` or more, however rare it is; by the second, most records of a
     rare category leave it.
-
-    >>> transition_matrix([90, 10], 0.8, invariant=False).round(3).tolist()
-    [[0.98, 0.02], [0.18, 0.82]]
-    >>> transition_matrix([90, 10], 0.8, invariant=True).round(3).tolist()
-    [[0.917, 0.083], [0.748, 0.252]]
     """
     records = np.asarray(counts, np.float64)
     matrix = np.eye(len(records))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -25,6 +24,7 @@ from riskcore.protection.treatments.rules import (
     number_of,
     rows_of_file,
     shown_number,
+    text_of_rows,
 )
 
 # Largest relative error of a total that counts as reached, and rounds of raking.
@@ -176,8 +176,6 @@ class Raking(Treatment):
                 raise ValueError(
                     f"{','.join(row)!r}: need a column, a category and its total"
                 )
-            if ";" in "".join(row):
-                raise ValueError(f"{','.join(row)!r}: recode a category with ';'")
         return {
             "totals": tuple(
                 (column, category, number_of(total, f"a total of {column}"))
@@ -187,10 +185,7 @@ class Raking(Treatment):
 
     def argument(self) -> str:
         """Return the totals, in quotes where a name has a comma."""
-        lines = StringIO()
-        rows = ((*names, shown_number(total)) for *names, total in self.totals)
-        csv.writer(lines, lineterminator=";").writerows(rows)
-        return lines.getvalue()[:-1]
+        return text_of_rows((*names, shown_number(x)) for *names, x in self.totals)
 
     def describe(self, public: bool) -> str:
         """Return "raked to known totals of REGION, SEX"."""

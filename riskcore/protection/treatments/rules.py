@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -100,7 +101,7 @@ class Treatment(ABC):
 
     def is_categorical(self, name: Hashable) -> bool:
         """Return whether a column of the rule is of categories."""
-        return self.categorical
+        return self.categorical or name in getattr(self, "categories", ())
 
     @property
     def needs(self) -> Names:
@@ -134,10 +135,8 @@ class Treatment(ABC):
     def parsed(cls, words: str) -> Self:
         """Return the rule of the words after its kind and the first colon."""
         argument, *options = words.split(":")
-        lists = [name for name in _LISTS if hasattr(cls, name)]
-        return cls(
-            **cls.read(argument), **_options_of(options, [*cls._flags(), *lists])
-        )
+        allowed = [*cls._flags(), *(name for name in _LISTS if hasattr(cls, name))]
+        return cls(**cls.read(argument), **_options_of(options, allowed))
 
     def in_strata(self) -> str:
         """Return " within REGION, SEX", or nothing without strata."""
@@ -233,9 +232,6 @@ def parsed_treatments(
 
     ``treat`` maps a column, several joined as in ``"income+savings"`` or a tuple of
     columns to a rule or a list of rules, which apply one after the other.
-
-    >>> list(parsed_treatments({"a+b": "microaggregate:3"}, ["a", "b"]))
-    [('a', 'b')]
     """
     if not isinstance(treat, Mapping):
         raise TypeError(
@@ -285,6 +281,9 @@ def _check(names: Names, rules: Sequence[Treatment]) -> None:
         if not fewest <= len(names) <= most:
             need = "one column" if most == 1 else f"at least {fewest} columns"
             raise ValueError(f"treat {label}={rule}: this rule takes {need}")
+        odd = {*getattr(rule, "categories", ())} - {*names}
+        if odd:
+            raise ValueError(f"treat {label}={rule}: {min(odd)!r} is not treated here")
         own = [name for name in names if name in rule.strata]
         if own:
             raise ValueError(
@@ -318,7 +317,16 @@ def rows_of_file(path: Path, need: str) -> list[list[str]]:
         raise ValueError(f"{path}: not a CSV file in UTF-8") from None
     if len(rows) < 2:
         raise ValueError(f"{path}: need {need}")
+    if odd := [text for row in rows for text in row if ";" in text]:
+        raise ValueError(f"{path}: {odd[0]!r}: recode a category with ';'")
     return rows
+
+
+def text_of_rows(rows: Iterable[Sequence[str]]) -> str:
+    """Return the lines of a CSV file in one, with quotes where a name has a comma."""
+    lines = StringIO()
+    csv.writer(lines, lineterminator=";").writerows(rows)
+    return lines.getvalue()[:-1]
 
 
 def percent_of(text: str) -> float:

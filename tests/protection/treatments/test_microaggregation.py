@@ -273,7 +273,7 @@ def test_medians_are_those_of_the_groups(k):
 
 def test_means_of_whole_numbers_are_rounded_with_a_word():
     x = [20.0, 21.0, 21.0]
-    with pytest.warns(MeansRounded, match="a has whole numbers"):
+    with pytest.warns(MeansRounded, match="the column has whole numbers"):
         assert list(treated("microaggregate:3", x)[0]) == [21.0] * 3
     assert list(treated("microaggregate:3:decimals", x)[0]) == [62 / 3] * 3
     data = pyarrow.table({"K": [1] * 3, "X": [20, 21, 21]})

@@ -224,7 +224,7 @@ def test_a_matrix_of_ones_own_makes_its_moves_only(kind, tmp_path):
         (",3\n", ",4\n", "one row and one column for each category"),
         ("V,1,2,3\n1,.8,.2,0\n", "V,7,2,3\n7,.8,.2,0\n", "no row for '1'"),
         (MATRIX, "V,1,2,3,4\n1,1,0,0,0\n2,0,1,0,0\n3,0,0,.5,.5\n4,0,0,0,1\n",
-         "nobody has '4'"),
+         "row '3' of the matrix has categories that nobody"),
     ],
 )  # fmt: skip
 def test_a_matrix_that_does_not_fit_is_refused(old, new, told, tmp_path):
