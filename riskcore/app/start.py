@@ -65,7 +65,7 @@ def _release(file: Path, reading: Reading | None) -> Release:
         raise FileNotFoundError(f"{file}: the file does not exist")
     data: dict[str, object] = {"file": file.name}
     if reading is not None and not usual:
-        how = reading.with_files(lambda path: Path(relpath(path, file.parent)))
+        how = reading._with_files(lambda path: Path(relpath(path, file.parent)))
         rules = Release.of(file.name, ["x"], k=FIRST_K, reading=how)
         data = dict(rules.tables["data"])
     tables = {"format": 1, "data": data, "safe": {"k": FIRST_K}}

@@ -311,7 +311,7 @@ class Source:
         columns = [str(name) for name in self.names]
         if self.path is None:
             return {"file": None, "reading": {}, "columns": columns}
-        reading = self.reading.with_files(lambda path: Path(path.name)).to_dict()
+        reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         return {"file": self.path.name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:

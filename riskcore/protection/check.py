@@ -330,7 +330,7 @@ def released_source(data: Any, reading: Reading) -> Source:
     if not isinstance(data, str | os.PathLike):
         return Source.of(data)
     how = replace(reading, missing_codes={}, metadata=None)
-    how = how.with_files(lambda _: beside_persons(Path(data)))
+    how = how._with_files(lambda _: beside_persons(Path(data)))
     return Source.of(data, formats.opened(Path(data), how).fitting())
 
 

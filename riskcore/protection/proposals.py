@@ -45,7 +45,7 @@ def proposed_rules(source: Source, description: Description, path: Path) -> str:
         households[0] if households else None,
         k=_K,
         roles={name: roles[name] for name in map(str, source.names) if name in roles},
-        reading=source.reading.with_files(lambda x: Path(os.path.relpath(x, folder))),
+        reading=source.reading._with_files(lambda x: Path(os.path.relpath(x, folder))),
     )
     left = {*weights[1:], *households[1:]}
     said = "".join(f"# {line}\n" for line in _lines(description, left))

@@ -191,16 +191,17 @@ class Reading:
             "household_file": self.household_file and str(self.household_file),
         }
 
-    def with_files(self, move: Callable[[Path], Path]) -> Reading:
+    def _with_files(self, move: Callable[[Path], Path]) -> Reading:
         """Return the reading with other paths of the files that it names."""
-        how = self
-        if isinstance(self.metadata, str | Path):
-            how = replace(how, metadata=move(Path(self.metadata)))
-        if self.household_file is None:
-            return how
-        file, ids = file_and_ids(self.household_file)
-        words = f"{move(file)}:{ids}" if ids else str(move(file))
-        return replace(how, household_file=words)
+        metadata, household_file = self.metadata, self.household_file
+        if isinstance(metadata, Metadata):
+            metadata = metadata.path
+        if metadata is not None:
+            metadata = move(Path(metadata))
+        if household_file is not None:
+            file, ids = file_and_ids(household_file)
+            household_file = f"{move(file)}:{ids}" if ids else move(file)
+        return replace(self, metadata=metadata, household_file=household_file)
 
 
 def file_and_ids(words: str | Path) -> tuple[Path, str]:

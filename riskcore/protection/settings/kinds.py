@@ -36,7 +36,7 @@ COSTS = ("fewest", "equal", "entropy")
 # In place of related columns: those that are found.
 DERIVED = "derived"
 # A treatment whose words are the name of a file: of totals, or of a matrix.
-_OF_FILE = r"\s*(?:rake:|pram:(?=[^,]*\.csv$))([^,]*)$"
+_OF_FILE = r"\s*(?:rake:|pram:(?=[^,]*\.csv\s*$))([^,]*)$"
 _HARMLESS: Shape = {
     "type": "string",
     "pattern": "^harmless:.",

@@ -214,11 +214,11 @@ def warn_of_small_strata(cells: Cells, aim: Aim) -> None:
     if not aim.strata or aim.k is None:
         return
     columns = [cells.keys.index(name) for name in aim.strata]
-    codes = np.stack([cells.codes[i] for i in columns]).astype(np.int64)
+    there = np.logical_and.reduce([*map(cells.present, columns)])
+    codes = np.stack([cells.codes[i][there] for i in columns]).astype(np.int64)
     strata, of = np.unique(codes, axis=1, return_inverse=True)
-    records = np.bincount(of.reshape(-1), cells.records)
-    missing = np.array([[len(cells.categories[i])] for i in columns])
-    small = np.flatnonzero((records < aim.k) & (strata < missing).all(axis=0))
+    records = np.bincount(of.reshape(-1), cells.records[there])
+    small = np.flatnonzero(records < aim.k)
     if not small.size:
         return
     values = [

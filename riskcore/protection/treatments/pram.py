@@ -80,10 +80,10 @@ class PostRandomization(Treatment):
     @classmethod
     def parsed(cls, words: str) -> Self:
         """Return the rule of a probability, or of a matrix: a CSV file or its text."""
-        if words.endswith(".csv"):
-            rows = rows_of_file(Path(words), "a header, and a row for each category")
-        elif "," in words:
+        if "," in words:
             rows = [*csv.reader(words.split(";"))]
+        elif words.endswith(".csv"):
+            rows = rows_of_file(Path(words), "a header, and a row for each category")
         else:
             return super(PostRandomization, cls).parsed(words)
         return cls(table=tuple(map(tuple, rows)))
@@ -91,7 +91,7 @@ class PostRandomization(Treatment):
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the probability of ``0.8``."""
-        what = "a probability such as 0.8, nor a file such as matrix.csv"
+        what = "a probability such as 0.8; a matrix, as m.csv, has no options"
         return {"keep": number_of(argument, what)}
 
     def argument(self) -> str:
