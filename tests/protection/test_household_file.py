@@ -121,6 +121,7 @@ def test_both_files_are_written_and_checked(persons, households, safe):
         {"related": {"REG": ["ROOMS"]}, "cost": CHEAP},
         {"suppression": "argus", "k": None, "threshold": 0.4},
         {"level": "household", "keys": ["REG"]},
+        {"level": "household", "keys": ["REG", "ROOMS"], "household": "HID"},
     ],
 )
 def test_a_household_keeps_one_value_for_all_members(settings):

@@ -86,7 +86,7 @@ class JoinedFile(ArrowFormat):
             households, _ = self.households.read([*beside, other])
             intake = replace(intake, labels=self.format().labels)
             at = self._rows(table.column(own), households.column(other))
-            households = households.select(beside).take(at)
+            households = households.select(beside).combine_chunks().take(at)
             for name, column in zip(beside, households.columns, strict=True):
                 if name not in of_persons:
                     table = table.append_column(name, column)

@@ -560,7 +560,8 @@ class Settings:
                     "which is the household; leave out another one, and person"
                 )
             own = [name for name in names if name in source.of_households]
-            household_keys = [*dict.fromkeys([*(household_keys or ()), *own])]
+            if own and asked["level"] != "household":
+                household_keys = [*dict.fromkeys([*(household_keys or ()), *own])]
         if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:
