@@ -59,7 +59,7 @@ _IDENTIFIER = _words(
     "identifier ident name names surname firstname lastname forename address street "
     "phone telephone mobile email mail ssn nino passport iban licence license plate "
     "serial latitude longitude lat lon gps coordinates vorname nachname anschrift "
-    "adresse strasse telefon persnr nom prenom rue courriel"
+    "adresse strasse telefon persnr nom prenom rue courriel nombre apellido telefono"
 )
 # Other names that end with "ID" are identifiers, but not these.
 _NO_IDENTIFIER = _words(
@@ -87,6 +87,18 @@ _SENSITIVE = _words(
     "health disease illness diagnosis disability hiv drug alcohol crime conviction "
     "abortion violence vote party union sexual suicide gesundheit krankheit sante "
     "maladie"
+)
+# Values that tell what a column without a telling name holds.
+_FIRST_NAMES = _words(
+    "aaron abdul ahmed ali ana anna anne carlos chen david emma eva fatima ivan james "
+    "jan jean john jose juan julia luis maria mary mohammed olga omar pedro peter sara "
+    "sarah sofia thomas wei william yusuf zoe"
+)
+_TRAITS = _words(
+    "male female man woman men women boy girl other mann frau homme femme hombre mujer "
+    "accountant baker carpenter clerk cook doctor driver engineer farmer lawyer nurse "
+    "physician police student teacher technician alabama arizona california florida "
+    "georgia illinois maine ohio oregon texas utah virginia washington wyoming"
 )
 _OF_ANOTHER_MARK = re.compile(r"\s*[+-]?[0-9]+[.,][0-9]+\s*")
 _DAY_OR_MONTH = re.compile(r"\d\d?([-./])\d\d?\1(\d\d|\d{4})( .*)?")
@@ -158,6 +170,9 @@ def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
         return Proposal("numeric", f"{column.distinct:,} different numbers")
     if words & _SENSITIVE:
         return Proposal("sensitive", "its name")
+    ends = {str(end).strip().lower() for end in (column.smallest, column.largest)}
+    if ends <= _FIRST_NAMES or ends <= _TRAITS:
+        return Proposal("key" if ends <= _TRAITS else "identifier", "its values")
     return Proposal(None, own_values(column) if singles_out(column) else "")
 
 

@@ -101,6 +101,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "of the file: 0.001 or 0.1%%",
     )
     parser.add_argument(
+        "--household-rate",
+        type=fraction,
+        metavar="RATE",
+        help="the same for households, if their rate is not that of --rate",
+    )
+    parser.add_argument(
         "--unsafe",
         type=whole,
         metavar="RECORDS",
@@ -177,8 +183,12 @@ def run(options: argparse.Namespace) -> None:
     if asked["person"] is not None:
         _run_panel(source, weight, asked, options, progress)
         return
-    others = (*options.keys, weight, options.cluster, *(options.strata or ()))
-    options.household = source.household_of(options.household, others)
+    options.household = source.household_of(
+        options.household,
+        (*options.keys, weight, options.cluster, *(options.strata or ())),
+    )
+    if options.household_rate is not None and options.household is None:
+        raise ValueError("--household-rate needs --household")
     assessment = assess(
         Source.like(
             _in_batches(source, weight, asked, options) or source, source.reading
@@ -193,6 +203,7 @@ def run(options: argparse.Namespace) -> None:
         assessment,
         thresholds=options.threshold,
         rate=options.rate,
+        household_rate=options.household_rate,
         unsafe=options.unsafe,
         top=options.top,
     )
@@ -208,8 +219,7 @@ def run(options: argparse.Namespace) -> None:
         options.report: lambda: _report(assessment, weight, options, figures),
         options.report_public: lambda: _public_report(assessment, options),
     }
-    public = [options.report_public]
-    write_files(options, inputs(options, source), files, public)
+    write_files(options, inputs(options, source), files, [options.report_public])
     progress.done()
     _print(figures, options)
 

@@ -108,6 +108,7 @@ Each is given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
   INCOME=noise:10%         noise of 10 % of the standard deviation is added
   A+B=shift:365:within=ID  the dates of a person move by one secret number of days
   JOB=pram:0.8             kept with probability 0.8, otherwise drawn from all jobs
+  JOB=pram:matrix.csv      drawn by a matrix: a header of jobs, and a line for each
   REGION=swap-areas:2%     2 % of the households exchange their regions
   WEIGHT=share-weights:20  the mean of 20 classes of weights
   WEIGHT=round-weights:10  multiples of 10, with the same sum
@@ -340,11 +341,14 @@ def _accepted_in_vain(
 
 def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]:
     """Yield lines on the files written, and on how they were written."""
+    from riskcore.data.files.reading import beside_persons
     from riskcore.protection.release.record import other_releases
 
     output, private = record["output"], made.private_record
     assert private is not None
     yield f"The safe file is in {made.file}."
+    if made.file is not None and output["household_sha256"] is not None:
+        yield f"The safe file of its households is {beside_persons(made.file)}."
     yield "It was read back and checked: every value and every risk agrees."
     if output["renumbered"]:
         yield f"New ids in random order in {', '.join(output['renumbered'])}."

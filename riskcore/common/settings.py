@@ -422,8 +422,12 @@ def complete(table: type[Table], options: Table) -> Table:
     return all_settings  # type: ignore[return-value]
 
 
+# Arguments of functions beside their settings.
+_ROLES = ("keys", "weight", "household", "reading")
+
+
 def _unexpected(name: str, known_names: Iterable[str]) -> str:
-    close = get_close_matches(name, known_names, 1)
+    close = get_close_matches(name, [*known_names, *_ROLES], 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     hint = f"; {FOLDED[name]}" if name in FOLDED else hint
     return f"unexpected keyword argument {name!r}{hint}"

@@ -36,7 +36,7 @@ Mask = NDArray[np.bool_]
 Sizes: TypeAlias = NDArray[np.int64] | None
 # What programs write for a missing value, in lower case.
 _LIKE_MISSING = {
-    "", ".", "?", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null",
+    "", ".", "?", "*", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null",
 }  # fmt: skip
 _SHOWN = 5
 

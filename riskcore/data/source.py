@@ -221,6 +221,11 @@ class Source:
         return household
 
     @property
+    def of_households(self) -> tuple[str, ...]:
+        """The columns of a file of households beside this file of persons."""
+        return () if self.path is None else self.header.of_households
+
+    @property
     def variables(self) -> dict[Hashable, Variable]:
         """The variables that mu-Argus metadata declare, by name."""
         metadata = None if self.format is None else self.format.metadata
@@ -354,12 +359,10 @@ class Source:
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
         columns = [str(name) for name in self.names]
-        reading = self.reading.to_dict()
+        reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         if self.path is None:
             reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
             return {"file": None, "reading": reading, "columns": columns}
-        if metadata := reading["metadata"]:
-            reading["metadata"] = Path(metadata).name
         return {"file": self.path.name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:

@@ -40,7 +40,7 @@ from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, beside_persons
 from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
@@ -169,7 +169,8 @@ def check(
         With ``original``: an earlier release of the same records, see `audit`.
     reading, original_reading : Reading, optional
         How to read the files, if they are paths. By default as the record says, or the
-        original as the file.
+        original as the file; the record of two files is of a ``household_file``, here
+        that beside the safe file, and ``original_reading`` names the original one.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -216,10 +217,10 @@ def check(
         role_arguments = {
             name: value for name, value in roles.items() if value is not None
         }
-        how = reading_of(protection_record)
         if reading is None:
-            data = released_source(data, how)
+            data = released_source(data, reading_of(protection_record, released=True))
         paths = any(isinstance(value, str | os.PathLike) for value in files.values())
+        how = reading_of(protection_record)
         original_reading = original_reading or (how if paths else as_in_memory(how))
         request = Request.of_settings(
             protection_record.settings,
@@ -256,6 +257,11 @@ def checked(
         if source.path is not None:
             columns = Records.of(source.data).columns
             original = original.holding(original.numbers_beside(columns))
+        if source.of_households and original.path and not original.of_households:
+            raise ValueError(
+                f"{original.path}: a file of persons without that of its households; "
+                "give the file of the original households as household_file"
+            )
         against = AgainstOriginal.of(
             original,
             request.settings_for(original),
@@ -269,7 +275,7 @@ def checked(
     path = source.path
     same = None
     if path is not None and request.record is not None and path.is_file():
-        same = digest(path) == request.record.sha256
+        same = [*map(digest, source.files)] == request.record.digests
     if path is not None:
         say(f"reading {path}")
     judged = _Judged(source, request, against, say, same=bool(same))
@@ -324,6 +330,7 @@ def released_source(data: Any, reading: Reading) -> Source:
     looked_at = reading.weight_scale or 1.0
     how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
     if isinstance(data, str | os.PathLike):
+        how = how._with_files(lambda _: beside_persons(Path(data)))
         how = formats.opened(Path(data), how).fitting()
     return Source.like(data, how)
 

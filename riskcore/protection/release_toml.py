@@ -37,7 +37,7 @@ from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect, protected_by
 from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
-from riskcore.protection.settings.kinds import RAKE
+from riskcore.protection.settings.kinds import treatment_file
 from riskcore.protection.settings.rules_table import (
     CONFIRMED,
     FORMAT,
@@ -635,8 +635,7 @@ class Release:
         files = [*map(rule_file, self.tables.get("recodings", {}).values())]
         for treatments in self.tables.get("treat", {}).values():
             rules = [treatments] if isinstance(treatments, str) else treatments
-            raked = (rule for rule in rules if rule.startswith(RAKE))
-            files += [Path(rule.removeprefix(RAKE)) for rule in raked]
+            files += map(Path, filter(None, map(treatment_file, rules)))
         return [self._folder / file for file in files if file is not None]
 
     def source(self, data: Any = None) -> Source:

@@ -21,6 +21,7 @@ def summary(
     *,
     thresholds: Sequence[float] = (),
     rate: float | None = None,
+    household_rate: float | None = None,
     unsafe: int | None = None,
     top: int = 10,
 ) -> dict[str, Any]:
@@ -36,10 +37,11 @@ def summary(
     figures["sampling_fraction"] = assessment.sampling_fraction
     figures["weight_remarks"] = remarks_of(assessment)
     figures |= at_targets(assessment, thresholds, rate, unsafe)
+    household_rate = rate if household_rate is None else household_rate
     if households is not None:
         figures["households"] = {
             **households,
-            **_household_goals(assessment, thresholds or THRESHOLDS, rate),
+            **_household_goals(assessment, thresholds or THRESHOLDS, household_rate),
         }
     if assessment.numeric is not None:
         figures["numeric"] = assessment.numeric.to_dict()

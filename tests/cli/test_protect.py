@@ -317,6 +317,7 @@ def test_a_record_knows_how_the_file_was_read(run):
         "delimiter": None,
         "decimal": ".",
         "sheet": None,
+        "household_file": None,
         "user_missing": "missing",
         "missing_codes": {"": ["NA", ""]},
         "weight_scale": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +51,11 @@ class Labels:
         """Return a code followed by its label; a code without a label as given."""
         label = self.values.get(str(column), {}).get(code_text(code))
         return code if label is None else f"{code_text(code)} ({label})"
+
+    def beside(self, other: Labels) -> Labels:
+        """Return these labels, and those of other columns."""
+        names = (part.name for part in fields(self))
+        return Labels(*({**getattr(other, x), **getattr(self, x)} for x in names))
 
     def without_codes_of(self, columns: Collection[str]) -> Labels:
         """Return the labels, leaving out the code labels of some columns."""

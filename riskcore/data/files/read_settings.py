@@ -128,3 +128,12 @@ class ReadSettings(TypedDict, total=False):
             "Weights that look so are refused without it; 1 says that they are right",
         ),
     ]
+    household_file: Annotated[
+        str | Path | None,
+        File(
+            metavar="FILE[:ID[=ID]]",
+            help="file of the households of the persons in the survey file, joined by "
+            "the column that both have, by d.csv:HID or, if the ids of persons and of "
+            "households differ, by d.csv:RX030=DB030; the safe file is two files then",
+        ),
+    ]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 import re
 import shlex
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +75,11 @@ class Reading:
         What the sampling weights are multiplied by, such as 1e-6 if they have six
         implied decimals. Without it, weights that look so are refused; 1 says that they
         are right. This alone is for data in memory, too.
+    household_file : path, optional
+        The file of the households of a file of persons, such as EU-SILC's D beside R.
+        The two are joined by the only column that both have, or by the id that
+        ``"d.csv:HID"`` or ``"d.csv:RX030=DB030"`` (of persons, of households) names.
+        They are assessed and protected as one table and written as two files.
 
     Raises
     ------
@@ -99,6 +104,7 @@ class Reading:
     user_missing: str = "missing"
     sheet: str | None = None
     weight_scale: float | None = None
+    household_file: str | Path | None = None
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -131,6 +137,8 @@ class Reading:
         scale = self.weight_scale
         if scale is not None:
             arguments.number_in("weight_scale", scale, "(0, inf)", "a factor")
+        if not isinstance(self.household_file, str | Path | None):
+            raise TypeError("household_file: give a path; join data in memory before")
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):
@@ -205,7 +213,35 @@ class Reading:
             "user_missing": self.user_missing,
             "sheet": self.sheet,
             "weight_scale": self.weight_scale,
+            "household_file": self.household_file and str(self.household_file),
         }
+
+    def _with_files(self, move: Callable[[Path], Path]) -> Reading:
+        """Return the reading with other paths of the files that it names."""
+        metadata, household_file = self.metadata, self.household_file
+        if isinstance(metadata, Metadata):
+            metadata = metadata.path
+        if metadata is not None:
+            metadata = move(Path(metadata))
+        if household_file is not None:
+            file, ids = file_and_ids(household_file)
+            household_file = f"{move(file)}:{ids}" if ids else move(file)
+        return replace(self, metadata=metadata, household_file=household_file)
+
+
+def file_and_ids(words: str | Path) -> tuple[Path, str]:
+    """Return the file and the ids of ``d.csv:RX030=DB030``."""
+    file, _, ids = str(words).rpartition(":")
+    if len(file) < 2 or Path(words).exists():  # C:\d.csv
+        return Path(words), ""
+    return Path(file), ids
+
+
+def beside_persons(path: Path) -> Path:
+    """Return the path of the safe file of households beside that of persons."""
+    packed = path.suffix.lower() == ".gz"
+    ending = "".join(path.suffixes[-2:] if packed else path.suffixes[-1:])
+    return path.with_name(f"{path.name.removesuffix(ending)}-households{ending}")
 
 
 def numbers_among(codes: Iterable[str]) -> list[float]:

@@ -238,7 +238,7 @@ def _treated(
         name
         for columns, rules in settings.treat.items()
         for name in columns
-        if any(rule.categorical for rule in rules)
+        if any(rule.is_categorical(name) for rule in rules)
     }
     before, after = {}, {}
     for name in names:

@@ -146,7 +146,8 @@ def treat_records(
     """Return the treated columns of recoded rows.
 
     In a pass over households, rules that alter values apply once for each household
-    where its members agree; other rules give equal values for equal values anyway.
+    where its members agree; other rules give equal values for equal values anyway. So
+    do rules for the columns of a household file.
     """
     if settings.weight in settings.treated and (source.scale or 1.0) != 1.0:
         raise ValueError(
@@ -156,9 +157,10 @@ def treat_records(
     weights, household = coded.weights, coded.households
     file = _File.of(source, rows, settings.treat)
     file.refuse_codes(source, settings)
+    own = source.names if settings.level == "household" else source.of_households
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
-        settings.treat, household if settings.level == "household" else None
+        settings.treat, household if own else None, own
     )
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
@@ -170,6 +172,7 @@ def treat_records(
             strata=file.strata_of(of_households, first),
             secret=secret,
             tell=told.__setitem__,
+            column=file.as_now,
         )
         after = {name: values[household] for name, values in once.items()}
     if of_persons:
@@ -211,7 +214,7 @@ class _File:
             name
             for names, treatments in rules.items()
             for name in names
-            if not all(rule.categorical for rule in treatments)
+            if not all(rule.is_categorical(name) for rule in treatments)
         }
         categorical = frozenset(
             name for names in rules for name in names if name not in numeric
@@ -242,7 +245,10 @@ class _File:
                     refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
-        self, rules: Rules, household: NDArray[np.int64] | None
+        self,
+        rules: Rules,
+        household: NDArray[np.int64] | None,
+        own: Sequence[Hashable],
     ) -> tuple[Rules, Rules]:
         """Return the rules for persons, and those for households."""
         if household is None:
@@ -251,7 +257,8 @@ class _File:
         shared = {
             names: treatments
             for names, treatments in rules.items()
-            if any(rule.alters for rule in treatments)
+            if {*own}.issuperset(names)
+            and any(rule.alters for rule in treatments)
             and not any(rule.by_risk or rule.last for rule in treatments)
             and all(
                 np.array_equal(values, values[first][household], equal_nan=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +34,8 @@ from riskcore.protection.settings.shapes import refuse_faults
 COSTS = ("fewest", "equal", "entropy")
 # In place of related columns: those that are found.
 DERIVED = "derived"
-RAKE = "rake:"
+# A treatment whose words are the name of a file: of totals, or of a matrix.
+_OF_FILE = r"\s*(?:rake:|pram:(?=[^,]*\.csv\s*$))([^,]*)$"
 _HARMLESS: Shape = {
     "type": "string",
     "pattern": "^harmless:.",
@@ -72,7 +74,7 @@ _OF_RULE: Mapping[str, Shape] = {
 }
 # Rules of treatments; the totals of raking stand in them, not in a file.
 _WORDS = array(
-    {"type": "string", "pattern": rf"^(?!\s*{RAKE}[^,]*$)", "title": "a rule in words"},
+    {"type": "string", "pattern": f"^(?!{_OF_FILE})", "title": "a rule in words"},
     "a list of rules",
 )
 _NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
@@ -256,8 +258,14 @@ class Treatments(ListsByColumn):
 
 def _treatment(rule: str, folder: Path) -> str:
     """Return a treatment in words, whose file of totals is found."""
-    file = rule.removeprefix(RAKE)
-    return rule if file == rule else f"{RAKE}{folder / file}"
+    file = treatment_file(rule)
+    return rule if file is None else f"{rule.partition(':')[0]}:{folder / file}"
+
+
+def treatment_file(rule: str) -> str | None:
+    """Return the file that a treatment in words names, or None."""
+    match = re.match(_OF_FILE, rule)
+    return None if match is None else match[1]
 
 
 class Costs(ByColumn):

@@ -390,7 +390,8 @@ class Settings:
             if shifted and self.person is not None:
                 raise ValueError(
                     "treat: without :within the records of a person would get shifts "
-                    f"of their own; their mean tells the date: add :within={self.person}"
+                    "of their own, whose mean tells the date: add "
+                    f":within={self.person}"
                 )
         for name in self.treated:
             for what, columns in parts.items():
@@ -563,6 +564,16 @@ class Settings:
         if isinstance(asked["related"], Mapping):
             taken.update(*asked["related"].values())
         household = source.household_of(household, taken, asked["person"])
+        if source.of_households:
+            household = source.household if household is None else household
+            if household != source.household or asked["person"] is not None:
+                raise ValueError(
+                    f"household: the household file is joined by {source.household!r}, "
+                    "which is the household; leave out another one, and person"
+                )
+            own = [name for name in names if name in source.of_households]
+            if own and asked["level"] != "household":
+                household_keys = [*dict.fromkeys([*(household_keys or ()), *own])]
         if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:

@@ -601,7 +601,8 @@ def test_members_that_lack(record):
         "versions", "file", "columns", "age", "metadata", "encoding", "rest",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
-        "user_missing", "born", "*", "words", "base", "tails", "weight_scale",
+        "user_missing", "household_file", "born", "*", "words", "base", "tails",
+        "weight_scale",
     }  # fmt: skip
 
 
