@@ -132,8 +132,10 @@ def look_alike(code: Any) -> Hashable:
     >>> len({look_alike(code) for code in ("34", "034", "34.0", 34.0)})
     1
     """
-    text = unicodedata.normalize("NFKC", _UNSEEN.sub("", code_text(code))).casefold()
-    text = " ".join(text.split())
+    text = code_text(code)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+    text = " ".join(text.casefold().split())
     return Decimal(text) if _DIGITS.fullmatch(text) else text
 
 
