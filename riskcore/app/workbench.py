@@ -48,7 +48,7 @@ _FILES = "files"  # beside the tables of rules: the files that they name
 _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
 FIRST_K = 3
-_HOW_MISSING = "--na (in Python: riskcore.Reading(missing_codes=...))"
+_HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
 NO_KEYS = "no column is a key variable yet"
 

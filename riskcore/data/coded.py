@@ -275,8 +275,7 @@ def doubtful_codes(
                 taken = "are taken as categories"
             lines.append(
                 f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
-                "meant, declare missing codes: --na (in Python: "
-                "riskcore.Reading(missing_codes=...))"
+                "meant, declare missing codes by riskcore.Reading(missing_codes=...)"
             )
         alike = _alike(text)
         if alike:
