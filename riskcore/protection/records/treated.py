@@ -216,8 +216,7 @@ class _File:
             for name, column in coded.items()
         }
         dates = {name: _dates_of(records, name, rules) for name in coded}
-        decimal = source.reading.decimal
-        return cls(records, coded, before, categorical, decimal, dates)
+        return cls(records, coded, before, categorical, source.reading.decimal, dates)
 
     def by_unit(
         self, rules: Rules, household: NDArray[np.int64] | None
