@@ -109,11 +109,6 @@ class Dates:
         return [*map(str, self.days)]
 
     @property
-    def far(self) -> NDArray[np.bool_]:
-        """Which values are probably codes."""
-        return far_days(self.days)
-
-    @property
     def numbers(self) -> NDArray[np.float64]:
         """Days since 1970, and a fraction that tells which time of the day it is."""
         return self.fractions + self.days.astype(np.int64)
@@ -150,7 +145,7 @@ class Dates:
         if part == "quarter":
             return [f"{t[:-6]}-Q{(int(t[-5:-3]) + 2) // 3}" for t in texts]
         day = part.removeprefix("age:")
-        wrong = self.far | (self.days > np.datetime64(day))
+        wrong = far_days(self.days) | (self.days > np.datetime64(day))
         if wrong.any():
             said = f"cannot be dates of birth on {day}"
             raise ValueError(_refusal(self.written(wrong), said))
@@ -184,7 +179,7 @@ def far_dates(
     dates = dates_in(column)
     if dates is None:
         return ()
-    far = dates.far
+    far = far_days(dates.days)
     counts = np.bincount(column.codes, sizes, len(far) + 1)[:-1][far].astype(np.int64)
     texts = dates.written(far)
     return tuple(
@@ -242,8 +237,8 @@ def _of_text(
     unclear = form == "dmy" and not order and not years and None not in days["mdy"]
     if unclear and days["dmy"] != days["mdy"]:
         raise ValueError(
-            f"{_some(texts)}: is the day first or the month? Add :dmy or :mdy to the "
-            "rule, as in month:dmy, from:2024-01-31:dmy or shift:90:dmy"
+            f"{listed(texts[:2])}: is the day first or the month? Add :dmy or :mdy to "
+            "the rule, as in month:dmy, from:2024-01-31:dmy or shift:90:dmy"
         )
     first, mark = matches[form][0], matches[form][0]["mark"]
     name = "%b" if first["m"].isalpha() else "%m"
@@ -271,16 +266,11 @@ def _day(match: re.Match[str] | None) -> date | None:
     return None
 
 
-def _refusal(values: Any, said: str) -> str:
+def _refusal(values: list[str], said: str) -> str:
     """Return what is wrong with values, and what to do if they are codes."""
+    named = listed(values[:3]) + (", ..." if len(values) > 3 else "")
     return (
-        f"{_some(values)} {said}. If they are codes, name them as missing: --na "
+        f"{named} {said}. If they are codes, name them as missing: --na "
         f"COLUMN={values[0]} (in Python: missing_codes={{'COLUMN': ['{values[0]}']}} "
         "of Reading, or None in a frame)"
     )
-
-
-def _some(values: Any) -> str:
-    """Return the first values, for a message."""
-    more = f" and {len(values) - 3} more" if len(values) > 3 else ""
-    return listed([str(value) for value in values[:3]]) + more

@@ -34,7 +34,7 @@ from riskcore.data.columns import (
     code_column,
     plain_value,
 )
-from riskcore.data.dates import PARTS, Dates, day_text, is_date, may_be_date
+from riskcore.data.dates import PARTS, Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.likely_codes import refuse_codes
@@ -498,7 +498,7 @@ class Recoding:
         numbers: list[Any]
         if self.order or any(map(may_be_date, values[:1])):
             dates = Dates.of(values, self.order)
-            dates.refuse_far(dates.far)
+            dates.refuse_far(far_days(dates.days))
             numbers = dates.texts
         else:
             numbers = [_number(plain_value(value)) for value in values]
@@ -656,7 +656,7 @@ class Recoding:
         dates = Dates.of(codes, self.order, years=self.dates == "year")
         if self.dates:
             return Recoded(tuple(dates.parts(self.dates)))
-        days, far = dates.texts, dates.far
+        days, far = dates.texts, far_days(dates.days)
         recoded = self._of_plain(days)
         new = recoded.codes
         people = {code for code, other in zip(new, far, strict=True) if not other}

@@ -316,11 +316,11 @@ class LabelledFile(ArrowFormat):
             what = f"has {counted(int(codes.sum()), 'value')} with a label or no day"
             self._doubt(name, form, f"{what}, read as missing: {named}")
         moments = np.where(fits, days, 0).astype(np.int64)
-        clock = numbers % per_day
-        if timed:
-            micro = np.rint(clock * (_MICRO // self.ticks)).astype(np.int64)
-            moments = moments * _DAY * _MICRO + np.minimum(micro, _DAY * _MICRO - 1)
-        elif clocks := int(np.count_nonzero(fits & (clock != 0))):
+        if timed:  # in one product, which rounds as the writer does
+            micro = np.rint(np.where(fits, numbers, 0) * (_MICRO // self.ticks))
+            moments = micro.astype(np.int64) + self.epoch * _DAY * _MICRO
+            moments = np.minimum(moments, (_LAST_DAY + 1) * _DAY * _MICRO - 1)
+        elif clocks := int(np.count_nonzero(fits & (numbers % per_day != 0))):
             what = f"has times of the day in {counted(clocks, 'record')}"
             self._doubt(name, form, f"{what}, which are left out")
         unit = "us" if timed else "D"

@@ -209,8 +209,7 @@ def _as_treated(
     for name, own in treated.after.items():
         if name in names and name not in treated.categorical:
             with suppress(TypeError, ValueError):
-                rows = released.records
-                other = numbers_of(released, rows, name, settings.treat)
+                other = numbers_of(released, released.records, name, settings.treat)
                 codes = np.unique(np.append(own, other), return_inverse=True)[1]
                 columns.append((codes[: len(own)], codes[len(own) :]))
     return [column for column in columns if _equally_many(column)]
@@ -245,9 +244,8 @@ def _treated(
         try:
             if name in categorical:
                 raise ValueError
-            rules = settings.treat
-            own = numbers_of(original, original.records, name, rules)
-            other = numbers_of(released, released.records, name, rules)[place]
+            own = numbers_of(original, original.records, name, settings.treat)
+            other = numbers_of(released, released.records, name, settings.treat)[place]
         except (TypeError, ValueError):
             categorical.add(name)
             own, other = (np.where(codes < 0, np.nan, codes) for codes in both[name])

@@ -229,8 +229,7 @@ class _File:
             for name, column in coded.items()
         }
         dates = {name: _dates_of(records, name, rules) for name in coded}
-        decimal = source.reading.decimal
-        return cls(records, coded, before, categorical, decimal, dates)
+        return cls(records, coded, before, categorical, source.reading.decimal, dates)
 
     def refuse_codes(self, source: Source, settings: Settings) -> None:
         """Refuse columns of numbers that may be codes, unless a rule says otherwise."""

@@ -389,9 +389,8 @@ class Settings:
             shifted = any(rule.order is not None and not rule.strata for rule in rules)
             if shifted and self.person is not None:
                 raise ValueError(
-                    "treat: without :within the records of a person would get shifts "
-                    "of their own, whose mean tells the date: add "
-                    f":within={self.person}"
+                    "treat: without :within each record of a person gets a shift, and "
+                    f"their mean tells the date: add :within={self.person}"
                 )
         for name in self.treated:
             for what, columns in parts.items():
