@@ -956,8 +956,9 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
+        comma = "; write it with a point, or treat the column" * ("," in text)
         raise ValueError(
-            f"the rules are for numbers, but code {code!r} is not a number"
+            f"the rules are for numbers, but code {code!r} is not a number{comma}"
         )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
