@@ -1042,10 +1042,11 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
-        dates = "; dates need 2024-01-31 in the rule, or year, quarter, month"
+        hint = "; write it with a point, or treat the column" * ("," in text)
+        if may_be_date(code):
+            hint = "; dates need 2024-01-31 in the rule, or year, quarter, month"
         raise ValueError(
-            f"the rules are for numbers, but code {code!r} is not a number"
-            f"{dates if may_be_date(code) else ''}"
+            f"the rules are for numbers, but code {code!r} is not a number{hint}"
         )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
 from riskcore.data.dates import ORDERS, PARTS, day_text, may_be_date
-from riskcore.data.files.labels import code_number
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -141,6 +140,8 @@ def _ends(text: str) -> Recoding:
 
 def _code(text: str) -> Any:
     """Return a new code, a number if the text writes one: text stays text anyway."""
+    from riskcore.data.files.labels import code_number
+
     number = code_number(text)
     return text if number is None else number
 

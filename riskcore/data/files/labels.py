@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
+import struct
 import unicodedata
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any
 
-import numpy as np
-
 from riskcore.data.files.reading import is_number
 
+_SINGLE = struct.Struct("f")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _DIGITS = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
 # A code, or the codes from the first to the last.
@@ -142,12 +142,13 @@ def look_alike(code: Any) -> Hashable:
 def number_text(code: Any) -> str:
     """Return a number as people write it, of 32 bits as well; text as it is.
 
-    >>> number_text(np.float32(85.1).item()), number_text("90.0")
+    >>> number_text(85.0999984741211), number_text("90.0")
     ('85.1', '90')
     """
     text = code_text(code)
     if isinstance(code, float) and not code.is_integer():
-        single = np.float32(code)
-        text = min(text, str(single), key=len) if float(single) == code else text
+        short = f"{code:.7g}"  # as many digits as 32 bits hold
+        (single,) = _SINGLE.unpack(_SINGLE.pack(float(short)))
+        text = min(text, short, key=len) if single == code else text
     number = "." in text and _DIGITS.fullmatch(text)
     return text.rstrip("0").rstrip(".") if number else text
