@@ -149,6 +149,9 @@ class ByDesign(str):
     __slots__ = ()
 
 
+BY_DESIGN = ByDesign("missing by design")
+
+
 def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from riskcore.common.warn import warn
 from riskcore.common.words import counted, shortened
 from riskcore.data.coded import CodedRecords, Sizes, count_records
-from riskcore.data.columns import ByDesign, CodedColumn, plain_value
+from riskcore.data.columns import BY_DESIGN, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.wildcard import WILDCARDS
@@ -82,7 +82,7 @@ def with_designs(coded: CodedRecords, designs: Designs) -> CodedRecords:
         if (codes == levels).any():  # not recoded to a value
             labels = np.empty(levels + 1, object)
             labels[:-1] = [*map(plain_value, column.labels)]
-            labels[-1] = ByDesign("missing by design")
+            labels[-1] = BY_DESIGN
             missing = count_records(unknown, coded.stands_for)
             columns[name] = CodedColumn(name, codes, labels, missing)
     return coded.with_columns(columns)

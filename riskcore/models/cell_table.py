@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
-from riskcore.data.columns import ByDesign, comparable
+from riskcore.data.columns import BY_DESIGN, comparable
 from riskcore.data.count import count
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
@@ -785,11 +785,9 @@ class CellTable:
             if mine is theirs or np.array_equal(mine, theirs):
                 columns.append(codes)
                 continue
-            place = {comparable(value): code for code, value in enumerate(theirs)}
-            values = [
-                place.get(comparable(x), ANY if type(x) is ByDesign else _UNKNOWN)
-                for x in mine
-            ]
+            place: dict[Any, int] = {BY_DESIGN: ANY}
+            place |= {comparable(value): code for code, value in enumerate(theirs)}
+            values = [place.get(comparable(value), _UNKNOWN) for value in mine]
             columns.append(np.array([*values, ANY])[codes])
         return tuple(columns)
 
