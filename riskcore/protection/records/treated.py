@@ -145,6 +145,8 @@ def treat_records(
             "is read; to treat it, write the weights of people into the data first"
         )
     weights, household = coded.weights, coded.households
+    if weights is not None:  # a mean without some of its records tells the others
+        weights = np.where(weights > 0, weights, weights[weights > 0].min())
     file = _File.of(source, rows, settings.treat)
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
@@ -176,7 +178,7 @@ def treat_records(
         )
     after = {name: after[name] for name in file.before}
     treated = Treated(
-        file, file.before, after, file.categorical, told, weights, settings.weight
+        file, file.before, after, file.categorical, told, coded.weights, settings.weight
     )
     treated.check()
     return treated
