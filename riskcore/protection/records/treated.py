@@ -155,6 +155,8 @@ def treat_records(
             "is read; to treat it, write the weights of people into the data first"
         )
     weights, household = coded.weights, coded.households
+    if weights is not None:  # a mean without some of its records tells the others
+        weights = np.where(weights > 0, weights, weights[weights > 0].min())
     file = _File.of(source, rows, settings.treat)
     file.refuse_codes(source, settings)
     own = source.names if settings.level == "household" else source.of_households
@@ -189,7 +191,7 @@ def treat_records(
         )
     after = {name: after[name] for name in file.before}
     treated = Treated(
-        file, file.before, after, file.categorical, told, weights, settings.weight
+        file, file.before, after, file.categorical, told, coded.weights, settings.weight
     )
     treated.check()
     return treated

@@ -96,6 +96,7 @@ def _totals_lost(
         codes = result.prepared.codes(name)
         lost = np.bincount(codes[mask], weights[mask], int(codes.max()) + 1)
         total = np.bincount(codes[codes >= 0], weights[codes >= 0])
+        lost, total = lost[total > 0], total[total > 0]
         yield (
             f"suppression took {counted(int(mask.sum()), 'value')} of "
             f"{printable(str(name))}, so that its weighted totals are up to "

@@ -82,9 +82,10 @@ def plain(values):
 def test_the_same_as_in_memory(engine, name, in_order):
     columns, keys, weight, missing = CASES[name]
     table = pa.table(columns)
-    want = riskcore.assess(table, keys, weight, missing=missing)
+    how = {"missing": missing, "reading": riskcore.Reading(weight_scale=1)}
+    want = riskcore.assess(table, keys, weight, **how)
     data = engine.hold(table)
-    got = riskcore.assess(data, keys, weight, missing=missing)
+    got = riskcore.assess(data, keys, weight, **how)
     exact = np.testing.assert_array_equal
     if name == "spread weights":  # beyond whole numbers: the engine's own sums
 

@@ -118,3 +118,19 @@ def test_a_file_is_protected_and_compared_with_zero_weights():
         {**DATA, "w": w}, made.data, ["sex", "age"], "w", tables=["sex x age"]
     )
     assert 0 <= found.key("age").total_variation <= 1
+
+
+@pytest.mark.parametrize("rule", ["microaggregate:4", "top:3%=mean"])
+def test_a_mean_is_also_of_records_without_a_weight(rule):
+    income = np.sort(W) + 1 / 3
+    w = np.where(np.arange(N) % 4 == 0, W, 0)
+    made = riskcore.protect(
+        {**DATA, "income": income, "w": w},
+        ["sex"],
+        "w",
+        k=2,
+        treat={"income": rule},
+    )
+    after = np.asarray(made.data["income"])
+    assert not np.isin(after[after != income], income).any()
+    assert (after != income).sum() >= 5
