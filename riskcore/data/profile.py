@@ -116,7 +116,8 @@ def _profile(
     numbers = None
     if values and isinstance(values[0], str) and column_type != "text":
         numbers = _read(values, column_type, decimal)
-    elif column_type == "text" and (dates := dates_in(column)) is not None:
+    dates = dates_in(column) if column_type == "text" else None
+    if dates is not None:
         column_type, numbers = "time", dates.texts
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
@@ -132,7 +133,7 @@ def _profile(
         longest=max(map(len, values), default=0) if column_type == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
         order=_order(column, numbers),
-        codes=far_dates(column),
+        codes=far_dates(column, dates=dates),
     )
 
 
