@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from riskcore.common.words import listed
 from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.date_words import ORDERS
 from riskcore.data.files.labels import code_text
 from riskcore.data.likely_codes import LikelyCode
 
 Days = NDArray[np.datetime64]
 
-# What dates become, and the orders of day and month in text that must be told apart.
-PARTS = ("year", "quarter", "month", "age")
-ORDERS = ("dmy", "mdy")
 _YEAR, _DAY, _MARK = r"(?P<y>\d{4})", r"(?P<d>\d\d?)", "(?P<mark>[-/.])"
 _MONTH, _NAME = r"(?P<m>\d\d?)", "(?P<m>[A-Za-z]{3})"
 # Dates in text by the order of their parts, and the time of the day after them.
@@ -90,7 +88,9 @@ class Dates:
         ``order`` is that of day and month in text; with ``years`` it does not matter.
         """
         values = [*map(plain_value, values)]
-        if values and all(map(is_date, values)):
+        if not values:
+            raise ValueError("all values are missing")
+        if all(map(is_date, values)):
             days, clocks, write = _of_dates(values)
         else:
             texts = [*map(code_text, values)]
@@ -170,14 +170,19 @@ def dates_in(column: CodedColumn) -> Dates | None:
 
 
 def far_dates(
-    column: CodedColumn, sizes: NDArray[np.int64] | None = None
+    column: CodedColumn,
+    sizes: NDArray[np.int64] | None = None,
+    dates: Dates | None = None,
 ) -> tuple[LikelyCode, ...]:
     """Return the dates that are probably codes.
 
-    ``sizes`` says how many records each row stands for.
+    ``sizes`` says how many records each row stands for; ``dates`` are those of the
+    column, if they were read before.
     """
-    dates = dates_in(column)
-    if dates is None:
+    typed = column.labels.dtype.kind == "M"
+    if typed and not far_days(column.labels.astype("M8[D]")).any():
+        return ()  # fast, for wide files
+    if (dates := dates or dates_in(column)) is None:
         return ()
     far = far_days(dates.days)
     counts = np.bincount(column.codes, sizes, len(far) + 1)[:-1][far].astype(np.int64)
@@ -224,10 +229,12 @@ def _of_text(
     texts: list[str], order: str, years: bool
 ) -> tuple[Days, Any, Callable[[Any, Any], str]]:
     """Return days, times and how to write dates of text."""
+    forms = {
+        x: form for x, form in _FORMS.items() if order in ("", x) or x not in ORDERS
+    }
+    fitting = {x: form for x, form in forms.items() if form.fullmatch(texts[0])}
     matches: dict[str, list[Any]] = {
-        name: [*map(form.fullmatch, texts)]
-        for name, form in _FORMS.items()
-        if name not in ORDERS or order in ("", name)
+        name: [*map(form.fullmatch, texts)] for name, form in (fitting or forms).items()
     }
     days = {name: [*map(_day, column)] for name, column in matches.items()}
     form = min(days, key=lambda name: days[name].count(None))
@@ -259,11 +266,12 @@ def _day(match: re.Match[str] | None) -> date | None:
     if match is None:
         return None
     day, month, year = match.group("d", "m", "y")
-    with suppress(ValueError):
+    try:
         named = month.isalpha()
         number = datetime.strptime(month, "%b").month if named else int(month)
         return date(int(year), number, int(day))
-    return None
+    except ValueError:
+        return None
 
 
 def _refusal(values: list[str], said: str) -> str:

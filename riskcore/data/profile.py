@@ -119,7 +119,8 @@ def _profile(
     numbers = None
     if values and isinstance(values[0], str) and column_type != "text":
         numbers = _read(values, column_type, decimal)
-    elif column_type == "text" and (dates := dates_in(column)) is not None:
+    dates = dates_in(column) if column_type == "text" else None
+    if dates is not None:
         column_type, numbers = "time", dates.texts
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
@@ -137,7 +138,7 @@ def _profile(
         order=_order(column, numbers),
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
-        else far_dates(column),
+        else far_dates(column, dates=dates),
     )
 
 

@@ -34,7 +34,8 @@ from riskcore.data.columns import (
     code_column,
     plain_value,
 )
-from riskcore.data.dates import PARTS, Dates, day_text, far_days, is_date, may_be_date
+from riskcore.data.date_words import PARTS
+from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
 from riskcore.data.likely_codes import refuse_codes

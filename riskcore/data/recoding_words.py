@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
-from riskcore.data.dates import ORDERS, PARTS, day_text, may_be_date
+from riskcore.data.date_words import ORDERS, PARTS
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -148,6 +148,8 @@ def _code(text: str) -> Any:
 
 def _bound(text: str) -> Any:
     """Read a number, or leave a date as its text."""
+    from riskcore.data.dates import day_text, may_be_date
+
     if not may_be_date(text):
         return _plain_number(text)
     if day_text(text) is None:

@@ -87,6 +87,11 @@ def test_missing_persons_and_other_columns_are_refused():
         riskcore.protect(
             lost, ["REGION"], treat={"BIRTH": "shift:90:within=ID"}, **OPEN
         )
+    empty = data.with_columns(BIRTH=pl.lit(None, pl.Date))
+    with pytest.raises(
+        ValueError, match="treat BIRTH=shift:90: all values are missing"
+    ):
+        riskcore.protect(empty, ["REGION"], treat={"BIRTH": "shift:90"}, **OPEN)
     data = data.with_columns(AMOUNT=pl.col("W") + 0.5)
     with pytest.raises(ValueError, match=r"treat AMOUNT=shift:90: .*are not dates"):
         riskcore.protect(data, ["REGION"], treat={"AMOUNT": "shift:90"}, **OPEN)
