@@ -11,6 +11,7 @@ import riskcore
 from riskcore import Reading, check, cli, protect
 from riskcore.data.files import formats
 from riskcore.data.files.joined import HouseholdsWithoutPersons
+from riskcore.data.source import Source
 from tests.accepted import ANY_LEAK
 
 pytestmark = [
@@ -128,6 +129,15 @@ def test_a_household_keeps_one_value_for_all_members(settings):
     settings = {"keys": KEYS, **settings}
     protected(**settings).write("s.csv")
     assert len(frame("s-households.csv")) == len(set(frame("s.csv")["HID"]))
+
+
+def test_missing_codes_of_both_files_hold_beside_other_files(files):
+    codes = {"REG": ["4"], "SEX": ["2"]}
+    how = Reading(household_file="d.csv:HID=DB030", missing_codes=codes)
+    sources = Source.several({"a": "r.csv", "b": "r.csv"}, how)
+    regions = sources["a"].records.column("REG")
+    at = files[1].set_index("DB030").loc[files[0]["HID"], "REG"]
+    assert regions.null_count() == (at == 4).sum() > 0
 
 
 def test_the_order_does_not_link_the_files(files):

@@ -243,11 +243,10 @@ def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
     """Return a file of the class of its format, to be read."""
     path, reading = Path(path), reading or Reading()
     if reading.household_file is not None:
-        words = str(reading.household_file)
-        files = [path, file_and_ids(words)[0]]
+        files = [path, file_and_ids(reading.household_file)[0]]
         how = shared(replace(reading, household_file=None), files)
         persons, households = map(opened, files, how)
-        return JoinedFile(persons, households, words)
+        return JoinedFile(persons, households, reading)
     for file_format in FORMATS:
         if file_format.is_many(path) and reading.metadata is None:
             return file_format(path, reading)

@@ -28,16 +28,18 @@ class HouseholdsWithoutPersons(UserWarning):
 class JoinedFile(ArrowFormat):
     """A file of persons, each with the columns of its household in another file."""
 
-    def __init__(self, persons: FileFormat, households: FileFormat, words: str) -> None:
+    def __init__(
+        self, persons: FileFormat, households: FileFormat, asked: Reading
+    ) -> None:
         decimal = min(persons.reading.decimal, households.reading.decimal)
         super().__init__(persons.path, Reading(decimal=decimal, missing_codes={}))
-        self.persons, self.households, self.words = persons, households, words
+        self.persons, self.households, self.asked = persons, households, asked
         if "argus" in (persons.kind, households.kind):
             raise ValueError(f"{self.path}: household_file is not for mu-Argus files")
 
     def fitting(self) -> Reading:
         """Return how both files are read."""
-        return replace(self.persons.fitting(), household_file=self.words)
+        return self.asked
 
     def check_reading(self) -> None:
         """Leave the options to the two files."""
@@ -47,8 +49,8 @@ class JoinedFile(ArrowFormat):
         """The household id in the file of persons, and in that of households."""
         persons, households = self.persons.header.names, self.households.header.names
         both = [name for name in persons if name in households]
-        asked = file_and_ids(self.words)[1] or (both[0] if len(both) == 1 else "")
-        own, _, other = asked.partition("=")
+        ids = file_and_ids(self.asked.household_file or "")[1]
+        own, _, other = (ids or (both[0] if len(both) == 1 else "")).partition("=")
         if own not in persons or (other or own) not in households:
             file = self.households.path
             raise ValueError(

@@ -125,8 +125,8 @@ def _opened(
     if like.joined is not None:
         persons = _opened(path, parts[:1], replace(like, joined=None))
         beside, own = beside_persons(path), like.joined.households.format()
-        words = f"{beside}:{'='.join(like.joined.ids)}"
-        return JoinedFile(persons, _opened(beside, parts[1:], own), words)
+        how = Reading(household_file=f"{beside}:{'='.join(like.joined.ids)}")
+        return JoinedFile(persons, _opened(beside, parts[1:], own), how)
     if issubclass(kind, CsvFile):
         delimiter, packed = like.csv_at(path)
         encoding, codes = like.encoding, like.missing_codes

@@ -252,7 +252,7 @@ def test_published_texts_do_not_name_columns_left_out():
     result = protect(
         path, KEYS, threshold=1.0,
         **ANY_LEAK | {"roles": ANY_LEAK["roles"] | {"zpay": "numeric"}},
-        treat={"zdebts": "noise:10%", "zpay+w": "microaggregate:3"},
+        treat={"zdebts": "noise:10%", "zpay+w": "microaggregate:3:decimals"},
         recodings={"zjob": Recoding.mapping({"a": "b"})}, related={"age": ["zcode"]},
     )  # fmt: skip
 
