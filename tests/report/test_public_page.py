@@ -246,7 +246,8 @@ def table(rows):
 )
 def test_every_public_page_keeps_the_rules(rows, of_households, threshold):
     data = table(rows)
-    result = assess(data, ["k"], "w", "hh" if of_households else None)
+    how = Reading(weight_scale=1)
+    result = assess(data, ["k"], "w", "hh" if of_households else None, reading=how)
     made = public_page(result, threshold=threshold)
     check_public(made, households=of_households)
     check_truth(made, result, threshold)

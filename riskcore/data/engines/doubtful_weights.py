@@ -75,8 +75,8 @@ def _doubt(weights: Weights, positive: NDArray[np.float64]) -> str:
     n, whole = weights.n - weights.zero, not weights.broken
     mean = weights.total / n
     power = 10.0 ** round(math.log10(mean))
-    alike = n < _RECORDS or weights.low == weights.high
-    round_mean = power >= (10_000 if alike else 100) and abs(mean / power - 1) < _EXACT
+    least = 10_000 if weights.low == weights.high else 100
+    round_mean = n >= _RECORDS and power >= least and abs(mean / power - 1) < _EXACT
     signs = {
         f"they add up to {weights.total:.4g} people, more than any country has (assess "
         "a file that pools years year by year)": weights.total > _COUNTRY,
