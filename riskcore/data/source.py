@@ -96,9 +96,9 @@ class Source:
         if isinstance(reading, Reading) and len(files) > 1:
             shared = formats.shared(reading, map(Path, files.values()))
             how = dict(zip(files, shared, strict=True))
-        given = {x for x in how if not isinstance(sources[x], Source)}
+        unread = {x for x in how if not isinstance(sources[x], Source)}
         return {
-            name: cls.of(data, how[name]) if name in given else cls.like(data, reading)
+            name: cls.of(data, how[name]) if name in unread else cls.like(data, reading)
             for name, data in sources.items()
         }
 
