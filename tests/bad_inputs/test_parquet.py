@@ -50,10 +50,16 @@ def test_file_is_refused(case, folder, refused):
             if phrase != "no records" else phrase)  # fmt: skip
 
 
-@pytest.mark.parametrize("option", [["--delimiter", ";"], ["--decimal", ","]])
-def test_options_of_csv(option, folder, refused):
+@pytest.mark.parametrize(
+    ("option", "phrase"),
+    [
+        (["--delimiter", ";"], "only a CSV has a delimiter"),
+        (["--decimal", ","], "only CSV and Excel files have a decimal mark"),
+    ],
+)
+def test_options_of_csv(option, phrase, folder, refused):
     (folder / "s.parquet").write_bytes(WHOLE)
-    refused("assess", "s.parquet", "--keys", "a", *option, phrases="only a CSV has a")
+    refused("assess", "s.parquet", "--keys", "a", *option, phrases=phrase)
 
 
 DAY = dt.date(2020, 1, 1)

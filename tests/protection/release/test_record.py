@@ -602,7 +602,7 @@ def test_members_that_lack(record):
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
         "user_missing", "household_file", "born", "*", "words", "base", "tails",
-        "weight_scale",
+        "weight_scale", "dates", "order",
     }  # fmt: skip
 
 

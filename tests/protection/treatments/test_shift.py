@@ -56,7 +56,7 @@ def test_intervals_of_a_person_stay(rule):
     [
         ("shift:5", "need 10 to 36,525; fewer can be guessed"),
         ("shift:x", "'x' is not a number of days"),
-        ("shift:90:by=ID", "use dmy or mdy or within"),
+        ("shift:90:by=ID", "use dmy or mdy or numbers or within"),
     ],
 )
 def test_weak_shifts_are_refused(rule, said):
