@@ -40,7 +40,7 @@ from riskcore.data.cells import tabulate as tabulate
 from riskcore.data.files.reading import Reading as Reading
 from riskcore.data.hierarchy import Hierarchy as Hierarchy
 from riskcore.data.recode import Recoding as Recoding
-from riskcore.data.recode import recode as recode
+from riskcore.data.recode_table import recode as recode
 from riskcore.disclosure.audit import audit as audit
 from riskcore.disclosure.audit_result import Audit as Audit
 from riskcore.disclosure.checked import Checked as Checked

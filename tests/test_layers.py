@@ -179,7 +179,7 @@ DOORS = {
     "riskcore.data.columns.plain_value": "a category as rules name it",
     "riskcore.data.coded.doubtful_codes": "what `assess` warns of, before it runs",
     "riskcore.data.files.labels.code_text": "a category as rules name it",
-    "riskcore.data.files.reading.is_number": "whether categories have a scale",
+    "riskcore.data.likely_codes.numbers_in": "whether categories have a scale",
     "riskcore.data.files.replace.replacing_all": "the file of rules is private",
     "riskcore.data.recoding_words.is_rule": "a rule of recoding or the path of a file",
     "riskcore.protection.trials.Trial": "what `Trials` is made of",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
+from os.path import relpath
 from pathlib import Path
 
 from riskcore.app.history import History, session_file
@@ -66,15 +65,8 @@ def _release(file: Path, reading: Reading | None) -> Release:
         raise FileNotFoundError(f"{file}: the file does not exist")
     data: dict[str, object] = {"file": file.name}
     if reading is not None and not usual:
-        rules = Release.of(file.name, ["x"], k=FIRST_K, reading=_beside(reading, file))
+        how = reading._with_files(lambda path: Path(relpath(path, file.parent)))
+        rules = Release.of(file.name, ["x"], k=FIRST_K, reading=how)
         data = dict(rules.tables["data"])
     tables = {"format": 1, "data": data, "safe": {"k": FIRST_K}}
     return Release.parse(toml_of(tables), file.parent / "release.toml")
-
-
-def _beside(reading: Reading, file: Path) -> Reading:
-    """Return how to read a file, with a path relative to the file's folder."""
-    if reading.metadata is None:
-        return reading
-    path = os.path.relpath(str(reading.metadata), file.parent)
-    return replace(reading, metadata=Path(path))

@@ -45,6 +45,7 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import designs_of, with_designs
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.tolerance import Tolerance, tolerances
@@ -78,7 +79,7 @@ def assess(
     keys : iterable of column names
         The key variables, known to an intruder.
     weight : column name, optional
-        Sampling weights, > 0. By default the weight that the metadata of a mu-Argus
+        Sampling weights, 0 or more. By default those that the metadata of a mu-Argus
         file declare; otherwise those of ``sampling_fraction``; otherwise every weight
         is 1: the file is taken to be the whole population and the risk of a record is
         1/f.
@@ -183,7 +184,8 @@ def assess(
         or members of a household differ in a key or the weight. If the method is
         unknown; there are no records or no keys; a column has two roles; a key has the
         name of one of ``RECORD_COLUMNS``; key values, weights or household ids are
-        missing; or weights or their sum are not positive and finite. If ``alpha`` is
+        missing; or weights are negative or infinite, all are 0, or they look as if they
+        had implied decimals, see `Reading`. If ``alpha`` is
         not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
         which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
         given without a model to fit; clusters or strata are missing; all records are in
@@ -219,12 +221,10 @@ def assess(
     """
     say = progress or silent
     asked = complete(AssessSettings, settings)
-    level, population = asked["level"], asked["population"]
-    method, missing, alpha = asked["method"], asked["missing"], asked["alpha"]
+    level, population, method = asked["level"], asked["population"], asked["method"]
+    missing, alpha = asked["missing"], asked["alpha"]
     fraction, cluster = asked["sampling_fraction"], asked["cluster"]
     numeric = arguments.names("numeric", asked["numeric"])
-    if level == "household" and household is None:
-        raise ValueError("level='household' needs the household column")
     if level == "household" and numeric:
         raise ValueError("numeric: numbers are of records; leave out level='household'")
     check_missing(missing, alpha)
@@ -233,6 +233,11 @@ def assess(
     tolerance = checked_tolerance(asked["tolerance"], keys, population)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
+    household = source.household_of(
+        household, (*keys, weight, cluster, *(asked["strata"] or ())), asked["person"]
+    )
+    if level == "household" and household is None:
+        raise ValueError("level='household' needs the household column")
     check_roles(keys, weight, household)
     waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
@@ -242,8 +247,11 @@ def assess(
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    needed = [*keys, *numeric, weight, household, cluster, *strata]
-    data, intake = source.read(needed, weight, [*numeric, *tolerance])
+    data, intake = source.read(
+        [*keys, *numeric, weight, household, cluster, *strata],
+        weight,
+        [*numeric, *tolerance],
+    )
     engine = engine_of(data)
     if engine is not None and numeric:
         raise engine.refuse_single("numeric")
@@ -251,19 +259,22 @@ def assess(
     counted_there = None
     if engine is not None and household is None and cluster is None:
         say(f"counting cells on {engine.name}")
-        counted_there = engine.count(keys, weight)
+        counted_there = engine.count(keys, weight, source.scale)
         weighs = fraction is None or weight is not None
         held = held_assessment(data, counted_there, how) if weighs else None
         if held is not None:
-            about = _about_weights(held, weight, counted_there, fraction)
-            return replace(held, **about)
+            return replace(
+                held, **_about_weights(held, weight, counted_there, fraction)
+            )
     if household is not None:
         say("finding households")
+    sampling: Any = {"scale": source.scale, "cluster": cluster, "strata": strata}
     coded = (
-        CodedRecords.of(data, keys, weight, household, cluster=cluster, strata=strata)
+        CodedRecords.of(data, keys, weight, household, **sampling)
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
+    coded = with_designs(coded, {} if tolerance else designs_of(coded, keys, missing))
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)

@@ -115,7 +115,8 @@ def assess_waves(
     engine = engine_of(data)
     if engine is not None:
         raise engine.refuse_single("person")
-    coded = CodedRecords.of(data, keys, weight).sampled(asked["sampling_fraction"])
+    coded = CodedRecords.of(data, keys, weight, scale=source.scale)
+    coded = coded.sampled(asked["sampling_fraction"])
     columns, missing = coded.keys(keys), asked["missing"]
     for line in doubtful_codes(columns, None):
         warn(line, DoubtfulCodes)

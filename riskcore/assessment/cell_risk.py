@@ -13,7 +13,7 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.core import published_forms
 from riskcore.core.risk import individual
-from riskcore.data.cells import Cells, Totals
+from riskcore.data.cells import Cells, Totals, sampling_fractions
 from riskcore.data.count import THREADED
 from riskcore.data.partition import CHUNK
 
@@ -83,8 +83,7 @@ def results_of(
     method: Method, f: NDArray[np.int64], F: Risks
 ) -> dict[str, NDArray[Any]]:
     """Return the ``RECORD_COLUMNS`` of cells, without the household risk."""
-    with np.errstate(over="ignore"):
-        fraction = f / F
+    fraction = sampling_fractions(f, F)
     risk = risk_of(method, f.astype(np.float64), F)
     return dict(zip(RECORD_COLUMNS, (f, F, fraction, risk), strict=False))
 

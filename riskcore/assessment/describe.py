@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from riskcore.assessment.reported_figures import code
@@ -19,9 +19,11 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
-from riskcore.data.columns import household_codes
+from riskcore.data.columns import Records, code_column, household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.files.reading import Reading
+from riskcore.data.likely_codes import in_words
+from riskcore.data.missing_by_design import missing_by_design
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
 from riskcore.data.source import Source
 
@@ -69,12 +71,15 @@ class DescribedColumn:
     derived : Derived or None
         What it is of another column: the same, a function, a square or, of the
         household, the number of its members.
+    by_design : str
+        For which categories of other keys it is missing by design; empty if for none.
     """
 
     profile: ColumnProfile
     role: Role | None
     proposed: Proposal
     derived: Derived | None = None
+    by_design: str = ""
 
     @property
     def name(self) -> Hashable:
@@ -89,7 +94,14 @@ class DescribedColumn:
             said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
         elif self.profile.constant and self.role is None:
             said.append("the same within households")
-        return "; ".join(filter(None, said))
+        return "; ".join(filter(None, [*said, self.doubt]))
+
+    @property
+    def doubt(self) -> str:
+        """The values that may be codes, and what is missing by design, in words."""
+        codes = self.profile.codes
+        may_be = f"may be codes: {in_words(codes)}" if codes else ""
+        return "; ".join(filter(None, [may_be, self.by_design]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""
@@ -106,6 +118,7 @@ class DescribedColumn:
             "constant_in_households": of.constant,
             "role": self.role,
             "proposed_role": self.proposed.role,
+            "may_be_codes": [code._asdict() for code in of.codes],
             "reason": self.reason,
         }
 
@@ -257,12 +270,31 @@ def describe(
             f"roles={arguments.shown(roles)}: need a mapping of columns to roles"
         )
     weight = source.weight if weight is None else weight
+    household = source.household_of(household, [*names, weight, *(roles or {})])
     roles_by_column = roles_of(names, weight, household, roles or {})
     source.check(roles_by_column)
     say("looking at the columns")
     profiles = profiles_of(source, source.names, household, say)
     say("comparing the columns with each other")
-    return described(profiles, roles_by_column, _derived(source, household))
+    description = described(profiles, roles_by_column, _derived(source, household))
+    if source.engine is None:
+        description = _with_designs(description, source.records)
+    return description
+
+
+def _with_designs(description: Description, records: Records) -> Description:
+    """Return a description that says what is missing by design."""
+    columns = {column.name: column for column in description.columns}
+    keys, lacking = [], []
+    for name, column in columns.items():
+        if column.profile.missing:
+            lacking.append(code_column(records, name))
+        is_key = "key" in (column.role, column.proposed.role)
+        if is_key and column.profile.type != "other":
+            keys.append(code_column(records, name))
+    for name, (_, reason) in missing_by_design(lacking, keys).items():
+        columns[name] = replace(columns[name], by_design=reason)
+    return replace(description, columns=tuple(columns.values()))
 
 
 def profiles_of(
@@ -316,7 +348,9 @@ def described(
 def _row(column: DescribedColumn) -> tuple[str, ...]:
     of, proposed = column.profile, column.proposed
     role = column.role or (f"{proposed.role}?" if proposed.role else "-")
-    why = "given" if column.role else column.reason
+    why = column.reason
+    if column.role:
+        why = f"given; {column.doubt}" if column.doubt else "given"
     if column.role is None and singles_out(of) and not why:
         why = own_values(of)
     return (

@@ -59,7 +59,7 @@ _IDENTIFIER = _words(
     "identifier ident name names surname firstname lastname forename address street "
     "phone telephone mobile email mail ssn nino passport iban licence license plate "
     "serial latitude longitude lat lon gps coordinates vorname nachname anschrift "
-    "adresse strasse telefon persnr nom prenom rue courriel"
+    "adresse strasse telefon persnr nom prenom rue courriel nombre apellido telefono"
 )
 # Other names that end with "ID" are identifiers, but not these.
 _NO_IDENTIFIER = _words(
@@ -80,14 +80,28 @@ _KEY = _words(
     "education educ school occupation profession job industry employment ethnic "
     "ethnicity etni race language urban rural urbrur size relation religion hhsize "
     "hsize relat relate nation degree cluster clust psu nace isco isced nuts "
-    "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier"
+    "geschlecht alter kanton gemeinde bildung beruf sexe naissance pays metier "
+    "dob birthday birthdate"
 )
 _SENSITIVE = _words(
     "health disease illness diagnosis disability hiv drug alcohol crime conviction "
     "abortion violence vote party union sexual suicide gesundheit krankheit sante "
     "maladie"
 )
+# Values that tell what a column without a telling name holds.
+_FIRST_NAMES = _words(
+    "aaron abdul ahmed ali ana anna anne carlos chen david emma eva fatima ivan james "
+    "jan jean john jose juan julia luis maria mary mohammed olga omar pedro peter sara "
+    "sarah sofia thomas wei william yusuf zoe"
+)
+_TRAITS = _words(
+    "male female man woman men women boy girl other mann frau homme femme hombre mujer "
+    "accountant baker carpenter clerk cook doctor driver engineer farmer lawyer nurse "
+    "physician police student teacher technician alabama arizona california florida "
+    "georgia illinois maine ohio oregon texas utah virginia washington wyoming"
+)
 _OF_ANOTHER_MARK = re.compile(r"\s*[+-]?[0-9]+[.,][0-9]+\s*")
+_DAY_OR_MONTH = re.compile(r"\d\d?([-./])\d\d?\1(\d\d|\d{4})( .*)?")
 _BREAK = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\bID)(?=[a-z])|[\W\d_]+")
 
 
@@ -130,9 +144,12 @@ def own_values(column: ColumnProfile, group: str = "household") -> str:
 def propose(column: ColumnProfile) -> Proposal:
     """Return the role that a column seems to have, and why."""
     words = words_of(column)
-    if _looks_like_numbers(column):
+    if _looks_like(_OF_ANOTHER_MARK, column):
         reason = "text like numbers: was the right decimal mark given for the file?"
         return Proposal(None, reason)
+    if _looks_like(_DAY_OR_MONTH, column):
+        reason = "text like dates: is the day first or the month? say so, as month:dmy"
+        return Proposal("key" if words & _KEY else None, reason)
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     if named and column.is_number and column.distinct and _positive(column):
         return Proposal("weight", "its name")
@@ -153,15 +170,17 @@ def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
         return Proposal("numeric", f"{column.distinct:,} different numbers")
     if words & _SENSITIVE:
         return Proposal("sensitive", "its name")
+    ends = {str(end).strip().lower() for end in (column.smallest, column.largest)}
+    if ends <= _FIRST_NAMES or ends <= _TRAITS:
+        return Proposal("key" if ends <= _TRAITS else "identifier", "its values")
     return Proposal(None, own_values(column) if singles_out(column) else "")
 
 
-def _looks_like_numbers(column: ColumnProfile) -> bool:
-    """Return whether the first and the last text are numbers with another mark."""
+def _looks_like(form: re.Pattern[str], column: ColumnProfile) -> bool:
+    """Return whether the first and the last text have a form."""
     extremes = column.smallest, column.largest
     return column.type == "text" and all(
-        isinstance(extreme, str) and _OF_ANOTHER_MARK.fullmatch(extreme)
-        for extreme in extremes
+        isinstance(extreme, str) and form.fullmatch(extreme) for extreme in extremes
     )
 
 

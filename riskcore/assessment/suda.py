@@ -141,9 +141,10 @@ def suda(
     m = len(names)
     M = m if max_size is None else arguments.whole_from("max_size", max_size, 1, 2**31)
     progress = progress or silent
-    data, intake = Source.of(data, reading).read([*names, weight], weight)
+    source = Source.of(data, reading)
+    data, intake = source.read([*names, weight], weight)
     progress("counting cells")
-    coded = CodedRecords.of(data, names, weight)
+    coded = CodedRecords.of(data, names, weight, scale=source.scale)
     cells = tabulate_coded(coded, names, missing, 1.0, intake)
     if weight is not None:
         fraction = cells.n / cells.totals.population

@@ -206,9 +206,10 @@ def _fit(
     )
     assert table.rows is not None
     cell = table.rows.cell
-    few = len(people) < _FEWEST or len(table) == 1
+    total = math.fsum(panel.weight[people].tolist())
+    few = len(people) < _FEWEST or len(table) == 1 or not total
     if not few:
-        table = table.scaled(population / math.fsum(panel.weight[people].tolist()))
+        table = table.scaled(population / total)
     if design is not None:
         table = table.clustered(cell, design.some(first[people]))
     if few:

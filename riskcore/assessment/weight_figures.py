@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,8 @@ from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 _RATIO, _DESIGN_EFFECT, _APART = 1000.0, 3.0, 0.05
 # Weights whose mean is nearer to 1 look scaled.
 _SCALED = 1e-3
+# People for each record, from which on whole weights may have implied decimals.
+_MANY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +34,30 @@ class WeightFigures:
 
     records: int
     total: float  # the estimated population
-    smallest: float
+    smallest: float  # above 0
     largest: float
-    below_one: int  # how many are below 1
+    below_one: int  # how many are above 0 and below 1
     design_effect: float | None
+    zero: int = 0
+    whole: bool = False  # whether all are whole numbers
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], total: float) -> Self:
         """Return the figures of the weights of records, given their sum."""
-        n, largest = len(weights), float(weights.max())
         squares = math.nan
-        if largest <= LARGEST_SQUARED:
+        if weights.max() <= LARGEST_SQUARED:
             squares = sum_of_products(weights * weights)
-        below_one = int(np.count_nonzero(weights < 1))
-        effect = _design_effect(n, total, squares)
-        return cls(n, total, float(weights.min()), largest, below_one, effect)
+        return cls.on_engine(replace(Weights.of(weights), squares=squares), total)
 
     @classmethod
     def on_engine(cls, weighed: Weights, total: float) -> Self:
         """Return the figures that an engine gives."""
-        n, squares = weighed.n, weighed.squares
-        if weighed.high > LARGEST_SQUARED:
+        n, w, squares = weighed.n, weighed, weighed.squares
+        if w.high > LARGEST_SQUARED:
             squares = math.nan
         effect = _design_effect(n, total, squares)
-        return cls(n, total, weighed.low, weighed.high, weighed.below_one, effect)
+        whole = not w.broken
+        return cls(n, total, w.low, w.high, w.below_one, effect, w.zero, whole)
 
     @property
     def ratio(self) -> float:
@@ -87,9 +89,10 @@ def _design_effect(n: int, total: float, squares: float) -> float | None:
 def weights_text(figures: Mapping[str, Any]) -> str:
     """Return what `WeightFigures.to_dict` tells, on one line."""
     smallest, largest = figures["smallest"], figures["largest"]
+    zero = f", {figures['zero']:,} zero" if figures["zero"] else ""
     if smallest == largest:
-        return f"{smallest:,.6g} each"
-    text = f"{smallest:,.6g} to {largest:,.6g}"
+        return f"{smallest:,.6g} each{zero}"
+    text = f"{smallest:,.6g} to {largest:,.6g}{zero}"
     if figures["ratio"] is not None:
         text += f", ratio {figures['ratio']:,.4g}"
     if figures["design_effect"] is not None:
@@ -121,7 +124,15 @@ def weight_remarks(
             f"{'is' if weights.below_one == 1 else 'are'} below 1, the smallest "
             f"{weights.smallest:.6g}: a record stands for itself at least."
         )
-    if abs(weights.total / weights.records - 1) < _SCALED:
+    positive = weights.records - weights.zero
+    if weights.whole and weights.total >= _MANY * positive:
+        remarks.append(
+            "All weights are whole numbers, and a record stands for "
+            f"{weights.total / positive:,.0f} people on average: if they have implied "
+            "decimals, the risk is far too low; give their scale, such as "
+            "--weight-scale 0.01 (in Python: Reading(weight_scale=0.01))."
+        )
+    if min(abs(weights.total / n - 1) for n in (weights.records, positive)) < _SCALED:
         remarks.append(
             "The weights add up to the number of records: if they were scaled to a "
             "mean of 1, the risk is far too high; use weights that add up to the "

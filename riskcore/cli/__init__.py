@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import functools
 import os
 import sys
 import traceback
@@ -131,14 +132,16 @@ def _said(error: BaseException) -> str:
 # The number of letters of an option that are compared, and of options in a hint.
 _LONGEST_OPTION = 80
 _CLOSE = 5
+_COMMAND = "command"
 
 
 def _run(arguments: Sequence[str] | None) -> int:
     parser = build_parser()
     if "_ARGCOMPLETE" in os.environ:  # the shell asks
         completion.complete(parser, _Once)
-    parsed = parser.parse_args(arguments)
-    parsed.words = list(sys.argv[1:] if arguments is None else arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    parsed = parser.parse_args(_as_meant(words, parser))
+    parsed.words = words
     if parsed.run is None:
         parser.print_usage(sys.stderr)
         tell("error: give a COMMAND; riskcore --help lists them")
@@ -146,9 +149,29 @@ def _run(arguments: Sequence[str] | None) -> int:
     report_compilation(quiet=parsed.quiet)
     with warnings.catch_warnings():
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = show_warning
+        show_once = functools.cache(show_warning)  # files are read several times
+        warnings.showwarning = lambda message, *_, **__: show_once(str(message))
         status: int | None = parsed.run(parsed)
     return status or 0
+
+
+def _as_meant(words: list[str], parser: argparse.ArgumentParser) -> list[str]:
+    """Return ``help COMMAND`` as an option, and ``0.5 %`` in one word."""
+    (action,) = (a for a in parser._actions if a.dest == _COMMAND)
+    commands = list(action.choices or ())
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help", *words[2:]]
+    if words and not words[0].startswith("-") and words[0] not in commands:
+        close = difflib.get_close_matches(words[0][:_LONGEST_OPTION], commands)
+        hint = f" Did you mean {' or '.join(close)}?" if close else ""
+        parser.error(f"no command {words[0]!r}.{hint} riskcore --help lists them")
+    joined: list[str] = []
+    for word in words:
+        if word == "%" and joined and joined[-1][-1:].isdigit():
+            joined[-1] += word
+        else:
+            joined.append(word)
+    return joined
 
 
 class _Once(argparse.Action):
@@ -227,7 +250,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__)
     parser.set_defaults(run=None, quiet=False)
     commands = parser.add_subparsers(
-        title="commands", metavar="COMMAND", parser_class=_Command
+        title="commands", metavar="COMMAND", parser_class=_Command, dest=_COMMAND
     )
     describe.add(commands)
     assess.add(commands)

@@ -101,6 +101,12 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "of the file: 0.001 or 0.1%%",
     )
     parser.add_argument(
+        "--household-rate",
+        type=fraction,
+        metavar="RATE",
+        help="the same for households, if their rate is not that of --rate",
+    )
+    parser.add_argument(
         "--unsafe",
         type=whole,
         metavar="RECORDS",
@@ -146,6 +152,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.assessment.waves import RECORD_COLUMNS as OF_PERSONS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
+    from riskcore.data.source import Source
     from riskcore.report.summary import summary
 
     if options.output is not None:
@@ -176,8 +183,16 @@ def run(options: argparse.Namespace) -> None:
     if asked["person"] is not None:
         _run_panel(source, weight, asked, options, progress)
         return
+    options.household = source.household_of(
+        options.household,
+        (*options.keys, weight, options.cluster, *(options.strata or ())),
+    )
+    if options.household_rate is not None and options.household is None:
+        raise ValueError("--household-rate needs --household")
     assessment = assess(
-        _in_batches(source, weight, asked, options) or source,
+        Source.like(
+            _in_batches(source, weight, asked, options) or source, source.reading
+        ),
         options.keys,
         weight,
         options.household,
@@ -188,6 +203,7 @@ def run(options: argparse.Namespace) -> None:
         assessment,
         thresholds=options.threshold,
         rate=options.rate,
+        household_rate=options.household_rate,
         unsafe=options.unsafe,
         top=options.top,
     )
@@ -203,8 +219,7 @@ def run(options: argparse.Namespace) -> None:
         options.report: lambda: _report(assessment, weight, options, figures),
         options.report_public: lambda: _public_report(assessment, options),
     }
-    public = [options.report_public]
-    write_files(options, inputs(options, source), files, public)
+    write_files(options, inputs(options, source), files, [options.report_public])
     progress.done()
     _print(figures, options)
 
@@ -262,14 +277,10 @@ def _in_batches(
     """
     from riskcore.data.files import formats
 
-    single = (
-        options.household,
-        options.numeric,
-        options.cluster,
-        options.strata,
-        options.tolerance,
-    )
-    if any(single) or asked["population"] not in (*BY_WEIGHTS, AUTO):
+    single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))
+    if options.household or any(single):
+        return None
+    if asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,8 @@ do. Each goal is checked separately for each set of keys. The result shows the l
 the value found, and how many records and cells fail. The file is not changed; "riskcore
 protect" makes a file that passes. With --original, whoever fits a record of FILE is
 counted among the people of ORIGINAL; beside --record or --rules, FILE is then examined
-as "riskcore protect" examines a file that it writes.
+as "riskcore protect" examines a file that it writes. The file of its households is
+found beside FILE, and --household-file is that of ORIGINAL.
 """
 
 _CHECK_EXAMPLES = """\
@@ -288,14 +290,15 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     beside = _beside(options)
     sources = Source.several({"file": options.file, **beside}, reading(options))
     if options.of_record is not None:
-        recorded = reading_of(read_record(options.of_record))
+        record = read_record(options.of_record)
+        recorded, of_file = reading_of(record), reading_of(record, released=True)
     elif release is not None:
-        recorded = release._reading()
+        recorded = of_file = release._reading()
     else:
         return sources
     how = reading_over(options, recorded)
-    if how == recorded:
-        sources["file"] = released_source(options.file, recorded)
+    if replace(how, household_file=recorded.household_file) == recorded:
+        sources["file"] = released_source(options.file, of_file)
     return {**sources, **Source.several(beside, how)}
 
 

@@ -116,13 +116,9 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_results(options, source)
-    needed = [*options.keys, *options.sensitive]
-    if options.output is not None:
-        needed = [*source.names, *needed]
-    data, _ = source.read(needed)
     progress("measuring cells")
     measures = diversity(
-        data,
+        source if options.output is None else source.with_all_columns(),
         options.keys,
         options.sensitive,
         c=options.c,

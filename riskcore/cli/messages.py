@@ -16,8 +16,8 @@ _SETTINGS = {
 # Arguments that are in no table, and their options.
 _OTHERS = (
     *("cells", "columns", "decimal", "delimiter", "encoding", "fraction", "holdout"),
-    *("household", "keys", "max_size", "original", "population", "rate", "sheet"),
-    *("unsafe", "weight"),
+    *("household", "household_file", "keys", "max_size", "original", "population"),
+    *("rate", "sheet", "unsafe", "weight"),
 )
 # Arguments of functions as messages name them, and the options they come from.
 _OPTIONS = {
@@ -46,7 +46,7 @@ _NAMES = re.compile(
 )
 _READING = re.compile(r"riskcore\.Reading\((\w+)=\.\.\.\)")
 # What is only of use in Python.
-_PYTHON = re.compile(r" \(in Python: [^)]*\)")
+_PYTHON = re.compile(r" \(in Python: ([^()]|\([^()]*\))*\)")
 
 
 def in_options(message: str) -> str:

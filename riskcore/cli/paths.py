@@ -23,6 +23,7 @@ READ = frozenset(
         "original",
         "earlier",
         "metadata",
+        "household_file",
         "population",
         "recode",
         "secret",
@@ -57,7 +58,8 @@ def sources_of(
         path = getattr(options, other, None)
         if path is not None:
             # Another file is read with the metadata beside it.
-            how = replace(reading(options), metadata=None, sheet=None)
+            how = reading(options)
+            how = replace(how, metadata=None, sheet=None, household_file=None)
             sources.append(Source.of(path, how))
     register = getattr(options, "population", None)
     if isinstance(register, Path):

@@ -87,11 +87,14 @@ Each is given as VARIABLE=RULE:
   AGE=from:15,30,45        below 15, from 15 to below 30, ..., from 45
   AGE=from:15,30=a,b,c     the same, with the given codes
   AGE=top:85               85 and more become 85 (with top:85=85+ they become 85+)
-  AGE=bottom:16            16 and less become 16
+  AGE=bottom:16            16 and less become 16; both: AGE=top:85,bottom:16
   INCOME=top:99%           the same from a quantile of FILE (unweighted); bottom:1%
   INCOME=round:1000        the nearest multiple of 1000
+  BIRTH=year               dates: year, quarter, month, age:2024-12-31 (on that day),
+                           top:2005-01-01, from:1950-01-01,1980-01-01; in text such as
+                           01.02.2024, say what is first: month:dmy or month:mdy
   REGION=truncate:2        remove the last two characters
-  MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay
+  MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay (map:3=2,*=9: become 9)
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all
 """
 _TREATMENTS = """\
@@ -103,13 +106,16 @@ Each is given as COLUMN=RULE, or COLUMN+COLUMN=RULE for columns together:
   A+B=microaggregate:5     the mean of groups of at least 5 similar records
   INCOME=swap:5%           the value of a record at most 5 % of the ranks away
   INCOME=noise:10%         noise of 10 % of the standard deviation is added
+  A+B=shift:365:within=ID  the dates of a person move by one secret number of days
   JOB=pram:0.8             kept with probability 0.8, otherwise drawn from all jobs
+  JOB=pram:matrix.csv      drawn by a matrix: a header of jobs, and a line for each
   REGION=swap-areas:2%     2 % of the households exchange their regions
   WEIGHT=share-weights:20  the mean of 20 classes of weights
   WEIGHT=round-weights:10  multiples of 10, with the same sum
   WEIGHT=rake:totals.csv   known totals, from lines column,category,total; comes last
-microaggregate, swap, noise, pram, swap-areas and the rules of weights alter values: the
-verdict says so. :within=COLUMN at the end of a rule keeps to groups of records.
+microaggregate, swap, noise, shift, pram, swap-areas and the rules of weights alter
+values: the verdict says so. :within=COLUMN at the end of a rule keeps to groups of
+records.
 """
 _FILES = """\
 The safe file has the format of FILE, or the format that its suffix names: .csv,
@@ -335,11 +341,14 @@ def _accepted_in_vain(
 
 def _said_of_output(made: ReleaseFiles, record: dict[str, Any]) -> Iterator[str]:
     """Yield lines on the files written, and on how they were written."""
+    from riskcore.data.files.reading import beside_persons
     from riskcore.protection.release.record import other_releases
 
     output, private = record["output"], made.private_record
     assert private is not None
     yield f"The safe file is in {made.file}."
+    if made.file is not None and output["household_sha256"] is not None:
+        yield f"The safe file of its households is {beside_persons(made.file)}."
     yield "It was read back and checked: every value and every risk agrees."
     if output["renumbered"]:
         yield f"New ids in random order in {', '.join(output['renumbered'])}."

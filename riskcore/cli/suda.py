@@ -104,12 +104,8 @@ def run(options: argparse.Namespace) -> None:
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
     check_results(options, source)
-    needed = [*options.keys, options.weight]
-    if options.output is not None:
-        needed = [*source.names, *needed]
-    data, _ = source.read(needed, options.weight)
     special_uniques = suda(
-        data,
+        source if options.output is None else source.with_all_columns(),
         options.keys,
         options.max_size,
         fraction=options.fraction,

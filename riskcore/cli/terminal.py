@@ -163,9 +163,9 @@ def _show(line: str) -> None:
     sys.stderr.flush()
 
 
-def show_warning(message: Any, *_: Any, **__: Any) -> None:
+def show_warning(message: str) -> None:
     """Print a warning as one line."""
-    tell(f"warning: {in_options(str(message))}")
+    tell(f"warning: {in_options(message)}")
 
 
 def tell(message: str) -> None:

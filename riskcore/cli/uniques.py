@@ -163,14 +163,11 @@ def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
     if options.file is None or options.keys is None:
         raise ValueError("give FILE and --keys, or --sizes")
     source = source_of(options, progress)
-    weight = options.weight or source.weight
-    design = [options.cluster, *(options.strata or ())]
-    data, _ = source.read([*options.keys, weight, *design], weight)
     asked = options.cell_models
     return estimate_uniques(
-        data,
+        source,
         options.keys,
-        weight,
+        options.weight,
         population=options.population,
         cells=options.cells,
         missing=options.missing,

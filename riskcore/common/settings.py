@@ -45,6 +45,8 @@ FOLDED = {
     "report_title": "leave it out: the title follows from the file",
     "hierarchies": "recode the sensitive column by its hierarchy",
     "hierarchy": "recode the sensitive column by its hierarchy",
+    "weight_scale": "give reading=riskcore.Reading(weight_scale=...); in rules, [data] "
+    "has it",
     "scoring": "leave it out: there is one, that of Elliot, Manning and Ford",
 }
 BOOLEAN: Shape = {"type": "boolean", "title": "true or false"}
@@ -420,8 +422,12 @@ def complete(table: type[Table], options: Table) -> Table:
     return all_settings  # type: ignore[return-value]
 
 
+# Arguments of functions beside their settings.
+_ROLES = ("keys", "weight", "household", "reading")
+
+
 def _unexpected(name: str, known_names: Iterable[str]) -> str:
-    close = get_close_matches(name, known_names, 1)
+    close = get_close_matches(name, [*known_names, *_ROLES], 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
     hint = f"; {FOLDED[name]}" if name in FOLDED else hint
     return f"unexpected keyword argument {name!r}{hint}"

@@ -45,7 +45,7 @@ from riskcore.data.columns import (
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import Reading
 from riskcore.data.recode import Recoding, with_bounds
-from riskcore.data.recoding_words import recoding_for
+from riskcore.data.recoding_words import recodings_of
 from riskcore.data.source import Source
 
 __all__ = [
@@ -64,8 +64,6 @@ __all__ = [
     "TableComparison",
     "compare",
 ]
-
-PATHS = (str, os.PathLike)
 
 
 def compare(
@@ -173,7 +171,7 @@ def compare(
         safe = Source.of(safe, safe_reading)
     inputs = {"original": original, "safe file": safe}
     sources = tuple(Source.several(inputs, reading).values())
-    rules = _rules(recodings, sources[0])
+    rules = recodings_of(recodings or {}, sources[0].variables)
     weight = sources[0].weight if weight is None else weight
     check_columns(names, weight, numbers, strata_names, id)
     needed = [*names, *numbers, *strata_names, *also, weight, id]
@@ -194,7 +192,9 @@ def compare(
             )
         if not files:
             rules = with_bounds(data, {n: rules[n] for n in rules if n in needed})
-        files.append(file_of(data, [*names, *strata_names, *also], weight, numbers))
+        columns = list(dict.fromkeys([*names, *strata_names, *also]))
+        coded = CodedRecords.of(data, columns, weight, scale=source.scale)
+        files.append(File(coded, {name: numbers_of(data, name) for name in numbers}))
         if id is not None:
             ids.append(code_column(Records.of(data), id))
     if id is not None:
@@ -224,27 +224,6 @@ def refuse_single(engine: Any, **needs: Any) -> None:
             raise engine.refuse_single(what)
 
 
-def _rules(
-    recodings: Mapping[Any, Recoding | str | os.PathLike[str]] | None, source: Source
-) -> dict[Any, Recoding]:
-    """Return the recodings; those given as paths are read."""
-    mapping: Any = {} if recodings is None else recodings
-    if not isinstance(mapping, Mapping):
-        shown = arguments.shown(mapping)
-        raise TypeError(f"recodings={shown}: need a mapping by column")
-    rules = {}
-    for name, rule in mapping.items():
-        if isinstance(rule, PATHS):
-            rule = recoding_for(name, rule, source.variables.get(name))
-        if not isinstance(rule, Recoding):
-            raise TypeError(
-                f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
-                "nor a rule such as 'top:85' nor the path of a .grc file"
-            )
-        rules[name] = rule
-    return rules
-
-
 def check_columns(
     keys: Sequence[Hashable],
     weight: Hashable | None,
@@ -268,17 +247,6 @@ def check_columns(
         raise ValueError(f"strata: {weight!r} is the weight")
     if id is not None and (id in keys or id in strata or id == weight):
         raise ValueError(f"id: {id!r} is a key, a stratum or the weight")
-
-
-def file_of(
-    data: Any,
-    names: Sequence[Hashable],
-    weight: Hashable | None,
-    numbers: Iterable[Hashable],
-) -> File:
-    """Return a file coded for a comparison; an engine counts the data it holds."""
-    coded = CodedRecords.of(data, list(dict.fromkeys(names)), weight)
-    return File(coded, {name: numbers_of(data, name) for name in numbers})
 
 
 def numbers_of(data: Any, name: Hashable) -> Floats:

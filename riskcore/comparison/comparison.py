@@ -180,9 +180,9 @@ class Moments:
         """Return the figures of a column, nan being missing."""
         present = ~np.isnan(values)
         n = int(present.sum())
-        if not n:
-            return cls(0, len(values), None, None, None)
         x, w = values[present], weight[present]
+        if not w.any():
+            return cls(n, len(values) - n, None, None, None)
         mean, variance = measures.mean_and_variance(x, w)
         quantiles = measures.quantiles(x, w, QUANTILES)
         return cls(n, len(values) - n, mean, variance, quantiles)

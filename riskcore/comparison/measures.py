@@ -39,6 +39,8 @@ def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:
     V = sqrt(phi^2/(min(r, c) - 1)), phi^2 the sum of (p_ij - p_i p_j)^2/(p_i p_j),
     r and c the numbers of categories that occur (Cramer 1946, section 21.9).
     """
+    some = weight > 0
+    first, second, weight = first[some], second[some], weight[some]
     if not len(weight):
         return None
     p = weight / fsum(weight)

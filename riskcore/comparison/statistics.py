@@ -180,7 +180,7 @@ def _compared(
     if not column.reason:
         distances[0] = measures.total_variation(*shares_of_both(*margins))
         present = [table.present() for table in margins]
-        if all(len(table.records) for table in present):
+        if all(table.weight.any() for table in present):
             distances[1] = measures.total_variation(*shares_of_both(*present))
         rows = _rows(column, *margins)
     lost, changed = None, None
@@ -253,7 +253,7 @@ def _association(table: Table) -> float | None:
 
 def correlation(first: Floats, second: Floats, weight: Floats) -> float | None:
     """Return the correlation of two columns, of the records with both values."""
-    present = ~(np.isnan(first) | np.isnan(second))
+    present = ~(np.isnan(first) | np.isnan(second)) & (weight > 0)
     return measures.pearson(first[present], second[present], weight[present])
 
 

@@ -80,8 +80,9 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
         f"{column.name!r}: {column.reason}" for column in shared if column.reason
     )
     for when, table in zip(("before", "after"), tables, strict=True):
-        if not table.n:
+        if not table.weight.any():
             reason = reason or f"{when} protection no record has a value in each column"
+            reason += " and a weight" * (table.n > 0)
     if reason:
         return replace(comparison, reason=reason)
     cells = np.union1d(tables[0].numbers, tables[1].numbers)

@@ -115,7 +115,10 @@ def _rules(text: str, line: int, variable: Variable | None) -> list[Rule]:
     """Read ``new: item, item, ...``."""
     tokens = _TOKEN.findall(text)
     if len(tokens) < 2 or tokens[0] in _MARKS or tokens[1] != ":":
-        raise ValueError("a line is 'new: code, low-high, ...'; quote unusual codes")
+        raise ValueError(
+            "a line is 'new: code, low-high, ...', with quotes around unusual codes; "
+            "a hierarchy is given as hierarchy:FILE:LEVEL"
+        )
     new = _code(tokens[0])
     items: list[list[str]] = [[]]
     for token in tokens[2:]:

@@ -180,8 +180,7 @@ class Cells:
     @property
     def sampling_fraction(self) -> NDArray[np.float64]:
         """p_k = f_k / F_k; above 1 where the weights add to less than the records."""
-        with np.errstate(over="ignore"):
-            return self.sample_frequency / self.population_frequency
+        return sampling_fractions(self.sample_frequency, self.population_frequency)
 
     @property
     def shared(self) -> bool:
@@ -453,10 +452,11 @@ def tabulate(
         real numbers.
     ValueError
         If there are no records or no keys; a key is named twice, is the weight or has
-        the name of a result; weights are missing, infinite or not positive, or their
-        sum overflows; missing values are to be refused; or ``alpha`` is not in [0, 1],
-        or not 1 with another rule than "wildcard". If a tolerance is not of a key, not
-        of numbers or negative; or missing values match any value with a tolerance.
+        the name of a result; weights are missing, infinite, negative, all zero or look
+        scaled, or their sum overflows; missing values are to be refused; or ``alpha``
+        is not in [0, 1], or not 1 with another rule than "wildcard". If a tolerance is
+        not of a key, not of numbers or negative; or missing values match any value with
+        a tolerance.
 
     Notes
     -----
@@ -513,7 +513,9 @@ def tabulate_design(
     check_names(keys, {"weight": weight}, RESULT_COLUMNS)
     within = tolerances(tolerance, keys)
     data, intake = source.read([*keys, weight, cluster, *strata], weight, within)
-    coded = CodedRecords.of(data, keys, weight, cluster=cluster, strata=strata)
+    coded = CodedRecords.of(
+        data, keys, weight, scale=source.scale, cluster=cluster, strata=strata
+    )
     return tabulate_coded(coded, keys, missing, alpha, intake, within), coded.design
 
 
@@ -698,6 +700,12 @@ def with_results(data: Any, results: Mapping[Any, NDArray[Any]]) -> Any:
     return frame.with_columns(*series).to_native()
 
 
+def sampling_fractions(f: NDArray[Any], F: NDArray[Any]) -> NDArray[np.float64]:
+    """Return p = f/F of cells, 1 where no record has a weight: they stand for all."""
+    with np.errstate(over="ignore", divide="ignore"):
+        return np.where(F > 0, f / F, 1.0)
+
+
 def overflow(weight: Hashable | None) -> ValueError:
     """Return the error for weights whose sum is not a double."""
     return ValueError(f"weight {weight!r}: the sum overflows")
@@ -707,9 +715,9 @@ def result_row(
     keys: Iterable[Hashable], values: Iterable[Any], f: Any, F: Any
 ) -> dict[Hashable, Any]:
     """Return a cell as a dict of key values and results."""
-    f, F = f.item(), float(F)
+    p = float(sampling_fractions(f, F))
     table = dict(zip(keys, values, strict=True))
-    return {**table, **dict(zip(RESULT_COLUMNS, (f, F, f / F), strict=True))}
+    return {**table, **dict(zip(RESULT_COLUMNS, (f.item(), float(F), p), strict=True))}
 
 
 def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> None:

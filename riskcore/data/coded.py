@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.files.labels import look_alike
+from riskcore.data.likely_codes import likely_codes
 from riskcore.data.sample_design import SampleDesign
 
 Mask = NDArray[np.bool_]
@@ -33,7 +36,7 @@ Mask = NDArray[np.bool_]
 Sizes: TypeAlias = NDArray[np.int64] | None
 # What programs write for a missing value, in lower case.
 _LIKE_MISSING = {
-    "", ".", "?", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null",
+    "", ".", "?", "*", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null",
 }  # fmt: skip
 _SHOWN = 5
 
@@ -62,6 +65,7 @@ class CodedRecords:
         weight: Hashable | None = None,
         household: Hashable | None = None,
         *,
+        scale: float | None = None,
         cluster: Hashable | None = None,
         strata: Sequence[Hashable] = (),
     ) -> CodedRecords:
@@ -71,10 +75,10 @@ class CodedRecords:
             for role, name in (("household", household), ("cluster", cluster)):
                 if name is not None:
                     raise engine.refuse_single(role)
-            return cls.of_counted(engine.count(keys, weight))
+            return cls.of_counted(engine.count(keys, weight, scale))
         records = Records.of(data)
         households = None if household is None else household_codes(records, household)
-        numbers = None if weight is None else weights(records, weight)
+        numbers = None if weight is None else weights(records, weight, scale)
         columns = {column.name: column for column in code_keys(records, keys)}
         design = None
         if cluster is not None or strata:
@@ -102,7 +106,7 @@ class CodedRecords:
     def blanked(self, masks: Mapping[Any, Mask]) -> CodedRecords:
         """Return the records with values set to missing."""
         blanked = {
-            name: _blanked(self.columns[name], mask, self._stands_for)
+            name: _blanked(self.columns[name], mask, self.stands_for)
             for name, mask in masks.items()
             if name in self.columns and mask.any()
         }
@@ -111,7 +115,7 @@ class CodedRecords:
     def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
         """Return the records with the given columns recoded."""
         recoded = {
-            name: _recoded(self.columns[name], values, self._stands_for)
+            name: _recoded(self.columns[name], values, self.stands_for)
             for name, values in columns.items()
             if name in self.columns
         }
@@ -136,15 +140,16 @@ class CodedRecords:
     def complete(self, names: Iterable[Hashable]) -> CodedRecords:
         """Return the records that have all the named keys; the weights sum to the same.
 
-        The keys are coded again. If all or none have them, all are returned.
+        The keys are coded again. If all have them, or none with a weight, all are
+        returned.
         """
         columns = self.keys(names)
         whole = np.logical_and.reduce(
             [column.codes < len(column.labels) for column in columns]
         )
-        if whole.all() or not whole.any():
-            return self
         record_weights = np.ones(self.n) if self.weights is None else self.weights
+        if whole.all() or not record_weights[whole].any():
+            return self
         weights = record_weights[whole] * (
             record_weights.sum() / record_weights[whole].sum()
         )
@@ -162,7 +167,8 @@ class CodedRecords:
         return replace(self, n=n, columns=kept, weight=name, weights=weights)
 
     @property
-    def _stands_for(self) -> Sizes:
+    def stands_for(self) -> Sizes:
+        """How many records each row stands for; None: one each."""
         return None if self.counted is None else self.counted.records
 
     def with_columns(self, columns: Mapping[Hashable, CodedColumn]) -> CodedRecords:
@@ -261,13 +267,19 @@ def doubtful_codes(
     lines = []
     for column in columns:
         text = [label for label in column.labels.tolist() if isinstance(label, str)]
-        if any(label.strip().lower() in _LIKE_MISSING for label in text):
-            lines.append(_like_missing(column, records))
+        suspects = _like_missing(column, records)
+        suspects += map(str, likely_codes(column, sizes=records))
+        if suspects:
+            taken = "is taken as a category"
+            if len(suspects) > 1:
+                taken = "are taken as categories"
+            lines.append(
+                f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
+                "meant, declare missing codes by riskcore.Reading(missing_codes=...)"
+            )
         alike = _alike(text)
         if alike:
-            pairs = ", ".join(
-                " and ".join(map(repr, labels)) for labels in alike[:_SHOWN]
-            )
+            pairs = ", ".join(map(_side_by_side, alike[:_SHOWN]))
             more = len(alike) - _SHOWN
             lines.append(
                 f"key {column.name!r}: {pairs}{f', and {more} more' * (more > 0)} "
@@ -277,30 +289,24 @@ def doubtful_codes(
     return lines
 
 
-def _like_missing(column: CodedColumn, records: NDArray[np.int64] | None) -> str:
-    """Return the line on the categories that look like missing values."""
-    counts = np.zeros(column.levels, np.int64)
-    np.add.at(counts, column.codes, 1 if records is None else records)
-    suspects = [
-        f"{label!r} ({counted(int(counts[code]), 'record')})"
+def _side_by_side(labels: list[str]) -> str:
+    """Return labels in a row, by ASCII alone where letters would look the same."""
+    seen = {normalize("NFC", label) for label in labels}
+    return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
+
+
+def _like_missing(column: CodedColumn, records: Sizes) -> list[str]:
+    """Return the categories that look like missing values, with their records."""
+    return [
+        f"{label!r} ({counted(count_records(column.codes == code, records), 'record')})"
         for code, label in enumerate(column.labels.tolist())
         if isinstance(label, str) and label.strip().lower() in _LIKE_MISSING
     ]
-    singular = len(suspects) == 1
-    return (
-        f"key {column.name!r}: {', '.join(suspects)} {'is' if singular else 'are'} "
-        f"taken as {'a category' if singular else 'categories'}; if missing is meant, "
-        f"declare {'it' if singular else 'them'} as missing codes by "
-        "riskcore.Reading(missing_codes=...)"
-    )
 
 
 def _alike(labels: Iterable[str]) -> list[list[str]]:
-    """Return groups of labels that differ in outer blanks and leading zeros alone."""
-    groups: dict[str, list[str]] = {}
+    """Return groups of labels that a reader takes for the same."""
+    groups: dict[Hashable, list[str]] = {}
     for label in labels:
-        core = label.strip()
-        if core.isdecimal():
-            core = core.lstrip("0") or "0"
-        groups.setdefault(core, []).append(label)
+        groups.setdefault(look_alike(label), []).append(label)
     return [sorted(group) for group in groups.values() if len(group) > 1]

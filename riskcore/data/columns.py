@@ -30,7 +30,8 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.count import THREADED
-from riskcore.data.engines.counting import doubles
+from riskcore.data.engines.counting import Weights, doubles
+from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layout, is_text
 from riskcore.data.integers import code_integers, code_words
@@ -142,6 +143,15 @@ class CodedColumn:
         return len(self.labels) + (self.missing > 0)
 
 
+class ByDesign(str):
+    """The category of values that are missing by design."""
+
+    __slots__ = ()
+
+
+BY_DESIGN = ByDesign("missing by design")
+
+
 def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:
@@ -209,22 +219,15 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
     return in_threads(usual_threads(), code_column, [(records, key) for key in keys])
 
 
-def weights(records: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return the sampling weights: positive, finite doubles."""
+def weights(
+    records: Records, name: Hashable, scale: float | None = None
+) -> NDArray[np.float64]:
+    """Return the weights times a scale, which those that look scaled must have."""
     weight = _reals(records, name, "weight")
-    if not (weight.min() > 0 and weight.max() < np.inf):
-        faults = {
-            "missing": int(np.isnan(weight).sum()),
-            "infinite": int(np.isinf(weight).sum()),
-            "zero or negative": int(((weight <= 0) & np.isfinite(weight)).sum()),
-        }
-        counted = ", ".join(f"{k} {fault}" for fault, k in faults.items() if k)
-        first = int(np.argmin((weight > 0) & (weight < np.inf)))
-        raise ValueError(
-            f"weight {name!r}: {counted} in {records.n:,} records, first in record "
-            f"{first + 1:,}; a weight is positive and finite"
-        )
-    return weight
+    at = int(np.argmin((weight >= 0) & (weight < np.inf))) + 1
+    first = f", first in record {at:,}"
+    refuse_doubtful(Weights.of(weight), weight, name, scale, first)
+    return weight if scale is None else weight * scale
 
 
 def _reals(records: Records, name: Hashable, role: str) -> NDArray[np.float64]:
@@ -276,7 +279,8 @@ def household_codes(
         codes, missing = coded.codes, coded.missing
     if missing:
         raise ValueError(
-            f"{role} {name!r}: missing in {missing} of {records.n} records"
+            f"{role} {name!r}: missing in {missing} of {records.n} records; fill them, "
+            f"or leave the {role} out, also of metadata"
         )
     return codes.astype(np.int64)
 

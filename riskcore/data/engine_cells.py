@@ -210,13 +210,7 @@ def _coded(counted: Counted, cells: Any) -> list[CodedColumn]:
 
 def _warn_of_codes(counted: Counted) -> None:
     """Warn of doubtful categories, as counting in memory does."""
-    import narwhals.stable.v2 as nw
-
-    schema = counted.engine.schema
     for key in counted.question.keys:
-        kind = schema[key]
-        if kind.is_numeric() or kind.is_temporal() or kind == nw.Boolean:
-            continue
         values, records = counted.labels(key)
         for line in doubtful_codes([code_series(key, values)], records):
             warn(line, DoubtfulCodes)

@@ -201,7 +201,8 @@ def _lines(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:
                     yield reader.line_num, fields
         except UnicodeDecodeError as error:
             raise ValueError(
-                f"{path}: byte {error.start} is not {error.encoding}; give its encoding"
+                f"{path}: byte {error.start} is not {error.encoding}; give its "
+                "encoding, or save it in UTF-8"
             ) from None
         except csv.Error as error:
             raise ValueError(f"{path}, line {reader.line_num}: {error}") from None

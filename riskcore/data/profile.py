@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from riskcore.common.progress import Lines, silent
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
+from riskcore.data.dates import dates_in, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
+from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import is_number
+from riskcore.data.likely_codes import LikelyCode, likely_codes
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
@@ -37,7 +40,7 @@ class ColumnProfile:
         The label that a file of SPSS, Stata or SAS has for the column.
     type : str
         "whole number", "number", "text", "time", "true or false" or "other". Text is
-        a number if all its values are.
+        a number or a time if all its values are.
     records, missing, distinct : int
         Numbers of records, of missing values and of distinct values.
     single : int
@@ -54,6 +57,8 @@ class ColumnProfile:
         Whether no value is below the one before it, in the order of the records, or
         records with equal values stand together; missing values are left out. None if
         neither is so, and for data on an engine.
+    codes : tuple of LikelyCode
+        Numbers and dates that may be codes for a missing value.
     """
 
     name: Hashable
@@ -68,6 +73,7 @@ class ColumnProfile:
     longest: int = 0
     constant: bool | None = None
     order: Order | None = None
+    codes: tuple[LikelyCode, ...] = ()
 
     @property
     def is_number(self) -> bool:
@@ -81,17 +87,17 @@ def profile(
     household: NDArray[np.int64] | None = None,
     *,
     decimal: str = ".",
-    labels: Any = None,
+    labels: Labels | None = None,
     say: Lines = silent,
 ) -> list[ColumnProfile]:
     """Return the profiles of columns; ``decimal`` is the mark of numbers in text."""
     records, names = Records.of(data), list(names)
-    variables = {} if labels is None else labels.variables
+    all_labels = labels or Labels()
 
     def profiled(i: int, name: Hashable) -> ColumnProfile:
         """Return the profile of one column."""
         say(f"looking at the columns, {i / len(names):.0%}")
-        return _profile(records, name, household, decimal, variables.get(str(name)))
+        return _profile(records, name, household, decimal, all_labels)
 
     return in_threads(usual_threads(), profiled, list(enumerate(names)))
 
@@ -101,8 +107,9 @@ def _profile(
     name: Hashable,
     household: NDArray[np.int64] | None,
     decimal: str,
-    label: str | None,
+    labels: Labels,
 ) -> ColumnProfile:
+    label = labels.variables.get(str(name))
     try:
         column = code_column(records, name)
     except TypeError:
@@ -112,6 +119,9 @@ def _profile(
     numbers = None
     if values and isinstance(values[0], str) and column_type != "text":
         numbers = _read(values, column_type, decimal)
+    dates = dates_in(column) if column_type == "text" else None
+    if dates is not None:
+        column_type, numbers = "time", dates.texts
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
         name=name,
@@ -126,6 +136,9 @@ def _profile(
         longest=max(map(len, values), default=0) if column_type == "text" else 0,
         constant=None if household is None else _is_constant(column, household),
         order=_order(column, numbers),
+        codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
+        if column_type in ("whole number", "number")
+        else far_dates(column, dates=dates),
     )
 
 
@@ -144,8 +157,8 @@ def profile_on_engine(engine: Engine, names: Iterable[Hashable]) -> list[ColumnP
 def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     kind = engine.schema[name]
     if kind.is_nested():
-        return _without_order(name, engine.weigh(None).n)
-    weighed = engine.weigh(None, [name])
+        return _without_order(name, engine.weigh(Question(())).n)
+    weighed = engine.weigh(Question((name,)))
     missing = weighed.missing_keys[0]
     distinct = single = 0
     for records, _ in engine.numbers(Question((name,))):

@@ -13,11 +13,13 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from operator import methodcaller
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,16 +33,13 @@ from riskcore.data.columns import (
     Records,
     code_column,
     plain_value,
-    with_columns,
 )
-from riskcore.data.files.labels import code_text
+from riskcore.data.date_words import PARTS
+from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
+from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.files.reading import is_number
-from riskcore.data.frame_types import DataT
+from riskcore.data.likely_codes import refuse_codes
 from riskcore.data.tails import Tail, nearest_multiple
-
-if TYPE_CHECKING:
-    import narwhals as nw
-    from narwhals.typing import IntoDataFrameT
 
 Array = NDArray[Any]
 Code: TypeAlias = str | int | float
@@ -155,8 +154,8 @@ class Recoded:
 class Recoding:
     """The recoding of one variable: rules, or how to cut or round its codes.
 
-    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding` or
-    `riskcore.read_recoding`.
+    Use `mapping`, `intervals`, `top_bottom`, `truncation`, `rounding`, a part of
+    ``dates`` or `riskcore.read_recoding`. Rules compare dates as "2024-01-31".
 
     Attributes
     ----------
@@ -174,6 +173,10 @@ class Recoding:
         Top and bottom coding by quantiles, until `resolved` puts rules in their place.
     words : str or None
         The quantiles that the rules were found from, such as "top:99%".
+    dates : str
+        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31".
+    order : str
+        The order of day and month in text that is a date, "dmy" or "mdy", if given.
     padded : bool
         Whether text is compared as mu-Argus does, see `riskcore.data.recode`.
     missing_codes : tuple of str
@@ -183,6 +186,8 @@ class Recoding:
         Name of the file with the labels of the new codes, from the ``.grc`` file.
     source : str or None
         Name of the file that the recoding was read from.
+    rest : str, int, float or None
+        The new code of all codes that no rule fits, in place of ``others``.
 
     Raises
     ------
@@ -209,29 +214,40 @@ class Recoding:
     base: int | float = 0
     tails: tuple[Tail, ...] = ()
     words: str | None = None
+    dates: str = ""
+    order: str = ""
     padded: bool = False
     missing_codes: tuple[str, ...] = ()
     codelist: str | None = None
     source: str | None = None
+    rest: Code | None = None
 
     def __post_init__(self) -> None:
         if self.others not in ("keep", "missing", "refuse"):
             raise ValueError(
                 f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
             )
-        if self.missing is not None:
-            _check_code(self.missing)
+        for code in (self.missing, self.rest):
+            if code is not None:
+                _check_code(code)
         if self.drop < 0 or int(self.drop) != self.drop:
             raise ValueError(f"drop={self.drop!r}: need a whole number of at least 1")
         _check_code(self.base)
         if not arguments.number("base", self.base) >= 0:
             raise ValueError(f"base={self.base!r}: need a number above 0")
-        kinds = [self.rules or self.tails, self.drop, self.base]
+        part, _, day = self.dates.partition(":")
+        age = part == "age" and day_text(day) is not None
+        if not (age or self.dates in ("", *PARTS[:-1])):
+            raise ValueError(
+                f"{self.dates!r}: dates become year, quarter, month, or the age on a "
+                "day, such as age:2024-12-31"
+            )
+        kinds = [self.rules or self.tails, self.drop, self.base, self.dates]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
-                "rules, truncation and rounding do not go together: give one"
+                "rules, truncation, rounding and dates do not go together: give one"
             )
-        if not any(kinds) and self.missing is None:
+        if not any(kinds) and self.missing is None and self.rest is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
             refuse_backwards(rule, padded=self.padded)
@@ -283,13 +299,13 @@ class Recoding:
         *,
         closed: Literal["right", "left"] = "right",
     ) -> Recoding:
-        """Recode numbers by the interval they lie in.
+        """Recode numbers or dates by the interval they lie in.
 
         Parameters
         ----------
-        breaks : iterable of float
-            Ends of the intervals, increasing. The first and last interval are open, so
-            k breaks make k + 1 intervals.
+        breaks : iterable of float, or of dates
+            Ends of the intervals, increasing; a date may be text, "2024-01-31". The
+            first and last interval are open, so k breaks make k + 1 intervals.
         labels : iterable, optional
             New code of each interval; by default the interval as text.
         closed : {"right", "left"}
@@ -315,9 +331,9 @@ class Recoding:
         """
         if isinstance(breaks, str) or not isinstance(breaks, Iterable):
             raise TypeError(f"breaks={arguments.shown(breaks)}: need a list of numbers")
-        ends = [plain_value(value) for value in breaks]
-        if any(isinstance(end, str) or end is None for end in ends):
-            raise TypeError(f"breaks are numbers, not {ends}")
+        ends = _ends(breaks)
+        if any(end is None for end in ends):
+            raise TypeError(f"breaks are numbers or dates, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
         if closed not in ("right", "left"):
@@ -338,16 +354,16 @@ class Recoding:
     def top_bottom(
         cls,
         *,
-        bottom: float | str | None = None,
-        top: float | str | None = None,
+        bottom: float | str | date | None = None,
+        top: float | str | date | None = None,
         bottom_label: Code | None = None,
         top_label: Code | None = None,
     ) -> Recoding:
-        """Recode the lowest and highest numbers: top and bottom coding.
+        """Recode the lowest and highest numbers or dates: top and bottom coding.
 
         Parameters
         ----------
-        bottom, top : float or str, optional
+        bottom, top : float, date or str, optional
             Codes up to ``bottom`` and from ``top`` on are recoded, codes between them
             stay. At least one is needed. Text such as "99%" is a quantile of the data
             that are recoded, each record counting once whatever its weight: at most 1 %
@@ -372,18 +388,15 @@ class Recoding:
         --------
         >>> Recoding.top_bottom(top=85, top_label="85+").apply([84, 85, 102]).codes
         (84, '85+', '85+')
+        >>> import riskcore
         >>> income = Recoding.top_bottom(top="75%")
-        >>> recode({"income": [10, 20, 30, 900]}, {"income": income})
+        >>> riskcore.recode({"income": [10, 20, 30, 900]}, {"income": income})
         {'income': [10, 20, 30, 30]}
         """
         bounds = {"bottom": (bottom, bottom_label), "top": (top, top_label)}
         if any(str(bound).endswith("%") for bound, _ in bounds.values()):
             return cls(tails=_tails(bounds))
-        low, high = plain_value(bottom), plain_value(top)
-        if isinstance(low, str) or isinstance(high, str):
-            raise TypeError(
-                f"bottom={low!r}, top={high!r}: need numbers or quantiles such as '99%'"
-            )
+        low, high = _ends([bottom, top])
         if low is None and high is None:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
@@ -483,7 +496,13 @@ class Recoding:
         """
         if not self.tails:
             return self
-        numbers = [_number(plain_value(value)) for value in values]
+        numbers: list[Any]
+        if self.order or any(map(may_be_date, values[:1])):
+            dates = Dates.of(values, self.order)
+            dates.refuse_far(far_days(dates.days))
+            numbers = dates.texts
+        else:
+            numbers = [_number(plain_value(value)) for value in values]
         bounds: dict[str, Any] = {}
         for tail in self.tails:
             bounds[tail.side] = tail.bound(numbers, counts)
@@ -551,8 +570,8 @@ class Recoding:
 
         Parameters
         ----------
-        codes : iterable of str, int or float
-            Distinct codes, not missing, all text or all numbers.
+        codes : iterable of str, int, float or dates
+            Distinct codes, not missing, all text, all numbers or all dates.
 
         Returns
         -------
@@ -576,18 +595,24 @@ class Recoding:
         (84, 85, 85)
         """
         codes = [plain_value(code) for code in codes]
+        if self.tails:
+            words = ",".join(tail.words for tail in self.tails)
+            raise ValueError(f"{words}: a quantile of data; use recode or protect")
+        if codes and (self._compares_dates or is_date(codes[0])):
+            return self._of_dates(codes)
         for code in codes:
             if not isinstance(code, str | int | float | Decimal):
                 raise TypeError(
-                    f"codes of type {type(code).__name__}: only text and numbers can "
-                    "be recoded; turn them into text first"
+                    f"codes of type {type(code).__name__}: only text, numbers and "
+                    "dates can be recoded; turn them into text first"
                 )
         texts = {isinstance(code, str) for code in codes}
         if len(texts) > 1:
             raise TypeError("some codes are text, others numbers")
-        if self.tails:
-            words = ",".join(tail.words for tail in self.tails)
-            raise ValueError(f"{words}: a quantile of data; use recode or protect")
+        return self._of_plain(codes)
+
+    def _of_plain(self, codes: Sequence[Any]) -> Recoded:
+        """Recode codes that are all text or all numbers."""
         if self.drop:
             return Recoded(_truncated(codes, self.drop))
         if self.base:
@@ -620,6 +645,37 @@ class Recoding:
             ),
         )
 
+    @property
+    def _compares_dates(self) -> bool:
+        """Whether text or numbers, too, have to be dates."""
+        ends = [rule.low or rule.high for rule in self.rules if not rule.single]
+        plain = not self.padded and any(map(day_text, ends))
+        return bool(self.dates or self.order or plain)
+
+    def _of_dates(self, codes: Sequence[Any]) -> Recoded:
+        """Recode dates; rules compare the text of their days."""
+        dates = Dates.of(codes, self.order, years=self.dates == "year")
+        if self.dates:
+            return Recoded(tuple(dates.parts(self.dates)))
+        days, far = dates.texts, far_days(dates.days)
+        recoded = self._of_plain(days)
+        new = recoded.codes
+        people = {code for code, other in zip(new, far, strict=True) if not other}
+        people.discard(None)
+        as_dates = [
+            code in people or day_text(code) not in (None, day)
+            for day, code in zip(days, new, strict=True)
+        ]
+        dates.refuse_far(far & as_dates)
+        if any(code is not None and day_text(code) is None for code in new):
+            return recoded
+        triples = zip(codes, new, self._rules_of(days), strict=True)
+        dated = (
+            code and (dates.at_midnight(code) if rules else old)
+            for old, code, rules in triples
+        )
+        return replace(recoded, codes=tuple(dated))
+
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
         rules_by_code: list[list[int]] = [[] for _ in codes]
@@ -628,8 +684,13 @@ class Recoding:
             if not rules:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
+            if of_text and codes and not isinstance(codes[0], str):
+                rules = _with_ends(rules, number_text)
             if self.padded and of_text:
-                keys, rules = _padded(keys, rules)
+                ends = [end for _, rule in rules for end in (rule.low, rule.high)]
+                width = max(len(t) for t in (*keys, *ends) if isinstance(t, str))
+                wide = methodcaller("rjust", width)
+                keys, rules = list(map(wide, keys)), _with_ends(rules, wide)
             singles: dict[Any, list[int]] = {}
             for position, rule in rules:
                 if rule.single:
@@ -640,18 +701,26 @@ class Recoding:
                 positions += [i for i, rule in ranges if rule.covers(key)]
         return rules_by_code
 
+    @property
+    def as_written(self) -> bool:
+        """Whether words or files write the codes, which also fit and become numbers."""
+        return self.padded or self.source is not None
+
     def _text(self, code: Any) -> str:
         """Return the text of a code to which rules written in text are compared."""
-        if self.padded:
-            return code_text(code).strip(" ")
         if isinstance(code, str):
-            return code
+            return code.strip(" ") if self.padded else code
+        if self.as_written:
+            return number_text(code)
         raise TypeError(f"the rules are for text, but code {code!r} is a number")
 
     def _without_rule(self, codes: Sequence[Any]) -> dict[Any, Any]:
         """Return the new codes of those that no rule fits."""
+        if self.rest is not None:
+            return dict.fromkeys(codes, self.rest)
         if self.others == "refuse" and codes:
-            raise ValueError(f"no rule for {_some(codes)}")
+            hint = "" if self.source is None else self._lacking(codes[0])
+            raise ValueError(f"no rule for {_some(codes)}{hint}")
         absent = [code for code in codes if code_text(code) in self.missing_codes]
         if absent and self.others == "keep":
             raise ValueError(
@@ -660,11 +729,20 @@ class Recoding:
             )
         return {} if self.others == "missing" else dict(zip(codes, codes, strict=True))
 
+    def _lacking(self, code: Any) -> str:
+        """Return what to do about a code that a hierarchy's file does not have."""
+        like = [r.low for r in self.rules if look_alike(r.low) == look_alike(code)]
+        if like:
+            return f": {self.source} has {like[0]!r}; write the code there as here"
+        return f"; add to {self.source} a line {code_text(code)};GROUP with all levels"
+
     def __str__(self) -> str:
         lines = [str(rule) for rule in self.rules]
         lines += [tail.words for tail in self.tails]
         if self.words is not None:
             lines.append(self.words)
+        if self.dates:
+            lines.append(f"dates -> {self.dates}")
         if self.base:
             lines.append(f"to the nearest multiple of {self.base}")
         if self.drop:
@@ -673,62 +751,9 @@ class Recoding:
             lines.append(f"missing -> {self.missing!r}")
         if self.rules and self.others != "keep":
             lines.append(f"others: {self.others}")
+        if self.rest is not None:
+            lines.append(f"others -> {self.rest!r}")
         return "\n".join(lines)
-
-
-@overload
-def recode(
-    data: nw.DataFrame[IntoDataFrameT], recodings: Mapping[Any, Recoding]
-) -> IntoDataFrameT: ...
-@overload
-def recode(
-    data: MutableMapping[Any, Any], recodings: Mapping[Any, Recoding]
-) -> dict[Hashable, Any]: ...
-@overload
-def recode(data: DataT, recodings: Mapping[Any, Recoding]) -> DataT: ...
-def recode(data: Any, recodings: Mapping[Any, Recoding]) -> Any:
-    """Recode variables of a file, each from its original codes.
-
-    Parameters
-    ----------
-    data : frame or mapping
-        Any eager frame that narwhals takes (pandas, polars, pyarrow, modin, ...), a
-        narwhals frame, or a mapping of column names to arrays.
-    recodings : mapping of column names to Recoding
-
-    Returns
-    -------
-    frame or dict
-        The data with these columns replaced: a frame of the same type, or a dict with
-        columns of the same types. Text stays text, whatever the new codes; numbers
-        stay numbers if all new codes are numbers, otherwise all become text. Decimal
-        numbers stay decimal. Categories become text. NumPy text and integers are masked
-        if values are missing; floats stay floats.
-
-    Warns
-    -----
-    DoubtfulRules
-        If rules fit no code of the data, unless other codes are refused, or several
-        fit one; the message counts them.
-
-    Raises
-    ------
-    KeyError
-        If a variable is not a column.
-    TypeError
-        If the data are not a table, a rule is not a `Recoding`, or the codes of a
-        variable are neither text nor numbers, or not of the kind its rules need.
-    ValueError
-        As `Recoding.apply`, naming the variable; if there are no records, or no type
-        holds all numbers of a variable without changing one.
-
-    Examples
-    --------
-    >>> data = {"age": [31, 47, None, 93], "sex": ["f", "m", "f", "m"]}
-    >>> recode(data, {"age": Recoding.intervals([40, 65], [1, 2, 3])})
-    {'age': [1, 2, None, 3], 'sex': ['f', 'm', 'f', 'm']}
-    """
-    return with_columns(data, recoded_columns(data, recodings))
 
 
 def recoded_columns(
@@ -737,13 +762,6 @@ def recoded_columns(
     coded: Mapping[Any, CodedColumn] | None = None,
 ) -> dict[Any, Any]:
     """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
-    container: Any = recodings
-    if not isinstance(container, Mapping):
-        shown = arguments.shown(container)
-        raise TypeError(f"recodings={shown}: need a mapping of columns to Recoding")
-    for name, recoding in recodings.items():
-        if not isinstance(recoding, Recoding):
-            raise TypeError(f"variable {name!r}: {recoding!r} is not a Recoding")
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -769,10 +787,23 @@ def _recoded(
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
-        table = _of_one_type(codes, column.labels)
+        if recoding.as_written:
+            codes = _as_numbers(codes, column.labels)
+        table = codes
+        if not any(map(is_date, codes)):
+            of_dates = any(map(is_date, column.labels[:1]))
+            table = _of_one_type(codes, column.labels[: 0 if of_dates else None])
         return column_like(records, name, table, column, container)
     except (TypeError, ValueError) as error:
         raise type(error)(f"variable {name!r}: {error}") from None
+
+
+def _as_numbers(codes: list[Any], labels: Array) -> list[Any]:
+    """Return new codes of a column of numbers as numbers, if text writes such."""
+    if labels.dtype.kind not in "iufO" or any(isinstance(x, str) for x in labels):
+        return codes
+    numbers = [code_number(code) if isinstance(code, str) else code for code in codes]
+    return codes if numbers.count(None) > codes.count(None) else numbers
 
 
 def column_like(
@@ -794,7 +825,11 @@ def column_like(
     return _as_series(table, column, original)
 
 
-def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recoding]:
+def with_bounds(
+    data: Any,
+    recodings: Mapping[Any, Recoding],
+    labels: Mapping[str, Mapping[str, str]] | None = None,
+) -> dict[Any, Recoding]:
     """Return recodings with rules in place of quantiles of the data."""
     bounded_recodings = dict(recodings)
     for name, recoding in recodings.items():
@@ -803,7 +838,7 @@ def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recod
             sizes = None if coded.counted is None else coded.counted.records
             try:
                 bounded_recodings[name] = _with_bounds(
-                    recoding, coded.columns[name], sizes
+                    recoding, coded.columns[name], sizes, (labels or {}).get(str(name))
                 )
             except (TypeError, ValueError) as error:
                 raise type(error)(f"variable {name!r}: {error}") from None
@@ -811,18 +846,23 @@ def with_bounds(data: Any, recodings: Mapping[Any, Recoding]) -> dict[Any, Recod
 
 
 def _with_bounds(
-    recoding: Recoding, column: CodedColumn, sizes: Array | None = None
+    recoding: Recoding,
+    column: CodedColumn,
+    sizes: Array | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> Recoding:
     """Return a recoding with rules in place of quantiles; ``sizes`` are of the rows."""
     if not recoding.tails:
         return recoding
+    keep = f"give the bound itself, as in {recoding.tails[0].side}:85"
+    refuse_codes(column, labels, keep, sizes=sizes)
     levels = len(column.labels)
     counts = np.bincount(column.codes, sizes, levels + 1)[:levels]
-    return recoding.resolved(column.labels.tolist(), list(map(int, counts)))
+    return recoding.resolved(list(column.labels), list(map(int, counts)))
 
 
 def _tails(
-    bounds: Mapping[Any, tuple[float | str | None, Code | None]],
+    bounds: Mapping[Any, tuple[float | str | date | None, Code | None]],
 ) -> tuple[Tail, ...]:
     """Return the tails of top and bottom coding by quantiles."""
     present = {side: pair for side, pair in bounds.items() if pair[0] is not None}
@@ -893,8 +933,8 @@ def _as_decimal(code: Any) -> Decimal:
 def _as_array(table: list[Any], column: CodedColumn, original: Array) -> Array:
     """Return the recoded column as an array like the original."""
     missing = np.array([code is None for code in table], bool)[column.codes]
-    if original.dtype == object:
-        values = np.array(table, object)[column.codes]
+    if original.dtype == object or any(map(is_date, table)):
+        values = np.array(table, original.dtype)[column.codes]
     else:
         empty: Any = np.zeros((), original.dtype).item()
         filler = next((type(code)() for code in table if code is not None), empty)
@@ -929,6 +969,10 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     present = [code for code in table if code is not None]
     text = any(isinstance(code, str) for code in (*present, *column.labels))
     kind: Any = nw.String if text else None if present else nw.Float64()
+    if any(map(is_date, present)):
+        kind = original.dtype
+        if column.labels.dtype != object:
+            table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)
     holder = original.implementation
     if whole and present and not holder.is_pandas_like():
@@ -955,6 +999,19 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     native = series[column.codes.astype(np.int64)].to_native()
     native.index = before.index
     return native
+
+
+def _ends(ends: Iterable[Any]) -> list[Any]:
+    """Return the ends of ranges, numbers or dates as text."""
+    plain = [*map(plain_value, ends)]
+    texts = [end for end in plain if isinstance(end, str) or is_date(end)]
+    days = [*map(day_text, plain)]
+    if texts and days.count(None) > plain.count(None):
+        raise TypeError(
+            f"{_some(texts)}: need numbers, dates such as '2024-01-31', or quantiles "
+            "such as '99%'"
+        )
+    return days if texts else plain
 
 
 def _check_code(code: Any) -> None:
@@ -986,25 +1043,22 @@ def _number(code: Any) -> Any:
         return int(code) if whole else float(code)
     text = code.strip(" ")
     if not is_number(text):
+        hint = "; write it with a point, or treat the column" * ("," in text)
+        if may_be_date(code):
+            hint = "; dates need 2024-01-31 in the rule, or year, quarter, month"
         raise ValueError(
-            f"the rules are for numbers, but code {code!r} is not a number"
+            f"the rules are for numbers, but code {code!r} is not a number{hint}"
         )
     return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
-def _padded(
-    keys: list[Any], rules: list[tuple[int, Rule]]
-) -> tuple[list[Any], list[tuple[int, Rule]]]:
-    """Return codes, and rules with their ends, padded on the left to one width."""
-    ends = [end for _, rule in rules for end in (rule.low, rule.high)]
-    width = max(len(text) for text in (*keys, *ends) if isinstance(text, str))
-
-    def wide(code: Any) -> Any:
-        return None if code is None else code.rjust(width)
-
-    return [wide(key) for key in keys], [
-        (i, replace(rule, low=wide(rule.low), high=wide(rule.high)))
-        for i, rule in rules
+def _with_ends(
+    rules: Iterable[tuple[int, Rule]], change: Callable[[Any], str]
+) -> list[tuple[int, Rule]]:
+    """Return rules of text whose ends are changed; an open end stays open."""
+    return [
+        (i, replace(r, low=r.low and change(r.low), high=r.high and change(r.high)))
+        for i, r in rules
     ]
 
 

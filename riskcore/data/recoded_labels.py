@@ -12,8 +12,7 @@ from typing import Any
 
 from riskcore.common.words import shortened
 from riskcore.data.columns import plain_value
-from riskcore.data.files.labels import Range, code_text
-from riskcore.data.files.reading import is_number
+from riskcore.data.files.labels import Range, code_number, code_text
 from riskcore.data.recode import Recoding, Rule
 
 # Longer labels are hard to read in tables; SPSS holds 120 bytes.
@@ -49,7 +48,7 @@ class NumberedCategories:
         {'child': 1, 'adult': 2}
         """
         values = [plain_value(category) for category in categories]
-        numbers = {category: _number(category) for category in values}
+        numbers = {category: code_number(category) for category in values}
         own_numbers = {category: n for category, n in numbers.items() if n is not None}
         named = [category for category in values if numbers[category] is None]
         named.sort(key=lambda category: (_place(recoding, category), str(category)))
@@ -68,20 +67,6 @@ class NumberedCategories:
             if text:
                 texts[code_text(code)] = text
         return cls({**new_numbers, **own_numbers}, texts)
-
-
-def _number(category: Any) -> int | float | None:
-    """Return a category as the number that it is or that its text says, or None."""
-    if isinstance(category, bool):
-        return int(category)
-    if isinstance(category, int | float):
-        return category
-    if not (isinstance(category, str) and is_number(category)):
-        return None
-    number = float(category)
-    whole = int(number) if number.is_integer() else number
-    # "01" is a name, and so is a number that a double does not hold.
-    return whole if code_text(whole) == category else None
 
 
 def _place(recoding: Recoding, category: Any) -> int:
@@ -133,7 +118,7 @@ def _merged(
     """Return by new code all labelled old codes that become it, with their labels."""
     labels_by_code: dict[str, dict[str, str]] = {}
     for old, label in labels.items():
-        number = _number(old)
+        number = code_number(old)
         if number is None or _within(number, missing):
             continue
         try:
@@ -151,7 +136,8 @@ def _label(recoding: Recoding, category: Any, olds: Mapping[str, str]) -> str | 
         return None
     if olds:
         return shortened("; ".join(dict.fromkeys(olds.values())), _LONGEST)
-    ranges = [rule for rule in recoding.rules if rule.to == category]
+    text = code_text(category)
+    ranges = [rule for rule in recoding.rules if code_text(rule.to) == text]
     if not ranges or all(rule.single for rule in ranges):
         return None
     return shortened("; ".join(map(_words, ranges)), _LONGEST)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.common.text_numbers import number, whole
+from riskcore.data.date_words import ORDERS, PARTS
 
 if TYPE_CHECKING:
     from riskcore.data.files.argus.metadata import Variable
@@ -22,7 +24,7 @@ def is_rule(text: str) -> bool:
     (True, False)
     """
     kind, colon, _ = text.partition(":")
-    return bool(colon) and kind in _MAKERS
+    return (kind in PARTS and text != "age") or (bool(colon) and kind in _MAKERS)
 
 
 def recoding_of(
@@ -44,8 +46,11 @@ def recoding_of(
                 f"{rule} is neither a file nor a rule; rules are {KINDS}"
             )
         return read_recoding(Path(rule), variable)
+    before, _, order = rule.rpartition(":")
+    if order in ORDERS and is_rule(before):
+        return replace(recoding_of(before), order=order)
     kind, _, words = rule.partition(":")
-    return _MAKERS[kind](words)
+    return Recoding(dates=rule) if kind in PARTS else _MAKERS[kind](words)
 
 
 def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
@@ -61,6 +66,28 @@ def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:
         if isinstance(rule, str) and is_rule(rule):
             raise type(error)(f"recodings of {name!r}: {rule!r}: {error}") from None
         raise
+
+
+def recodings_of(
+    recodings: Any, variables: Mapping[Any, Variable] | None = None
+) -> dict[Any, Recoding]:
+    """Return recodings by column; those in words and files are read."""
+    from riskcore.common import arguments
+    from riskcore.data.recode import Recoding
+
+    if not isinstance(recodings, Mapping):
+        shown = arguments.shown(recodings)
+        raise TypeError(f"recodings={shown}: need a mapping by column")
+    for name, rule in recodings.items():
+        if not isinstance(rule, str | os.PathLike | Recoding):
+            raise TypeError(
+                f"recodings of {name!r}: {arguments.shown(rule)} is neither a Recoding "
+                "nor a rule such as 'top:85' nor the path of a file of rules"
+            )
+    return {
+        name: recoding_for(name, rule, (variables or {}).get(name))
+        for name, rule in recodings.items()
+    }
 
 
 def rule_file(rule: Recoding | str | os.PathLike[str]) -> Path | None:
@@ -90,26 +117,61 @@ def _intervals(text: str, closed: Any) -> Recoding:
     from riskcore.data.recode import Recoding
 
     breaks, equals, labels = text.partition("=")
-    numbers = [_plain_number(point) for point in breaks.split(",")]
-    names = labels.split(",") if equals else None
+    numbers = [_bound(point) for point in breaks.split(",")]
+    names = [*map(_code, labels.split(","))] if equals else None
     return Recoding.intervals(numbers, names, closed=closed)
 
 
-def _end(text: str, side: str) -> Recoding:
+def _ends(text: str) -> Recoding:
+    """Read top:BOUND=CODE or bottom:BOUND=CODE, or both with a comma between them."""
     from riskcore.data.recode import Recoding
 
-    bound, equals, label = text.partition("=")
-    quantile = bound.endswith("%")
-    chosen: dict[str, Any] = {side: bound if quantile else _plain_number(bound)}
-    if equals:
-        chosen[f"{side}_label"] = label
+    chosen: dict[str, Any] = {}
+    for part in re.split(",(?=top:|bottom:)", text):
+        side, _, words = part.partition(":")
+        if side in chosen:
+            raise ValueError(f"{side}: appears twice")
+        bound, equals, label = words.partition("=")
+        chosen[side] = bound if bound.endswith("%") else _bound(bound)
+        if equals:
+            chosen[f"{side}_label"] = _code(label)
     return Recoding.top_bottom(**chosen)
+
+
+def _code(text: str) -> Any:
+    """Return a new code, a number if the text writes one: text stays text anyway."""
+    from riskcore.data.files.labels import code_number
+
+    number = code_number(text)
+    return text if number is None else number
+
+
+def _bound(text: str) -> Any:
+    """Read a number, or leave a date as its text."""
+    from riskcore.data.dates import day_text, may_be_date
+
+    if not may_be_date(text):
+        return _plain_number(text)
+    if day_text(text) is None:
+        raise ValueError(f"{text!r}: write a date as 2024-01-31")
+    return text
 
 
 def _plain_number(text: str) -> int | float:
     """Read a number; return whole numbers as int, because they become codes."""
     value = number(text)
     return int(value) if value.is_integer() else value
+
+
+def _mapping(text: str) -> Recoding:
+    """Read OLD=NEW,OLD=NEW; as an old code * stands for all others."""
+    from riskcore.data.recode import Recoding, Rule
+
+    codes = _codes(text)
+    rest = codes.pop("*", None)
+    rules = tuple(Rule(new, old, old) for old, new in codes.items())
+    # Padded: codes are compared as they are written, numbers too.
+    return Recoding(rules, rest=rest, padded=True)
 
 
 def _made(words: str, maker: str, read: Callable[[str], Any]) -> Recoding:
@@ -137,13 +199,12 @@ def _codes(text: str) -> dict[str, str]:
 _MAKERS: dict[str, Callable[[str], Recoding]] = {
     "upto": lambda words: _intervals(words, "right"),
     "from": lambda words: _intervals(words, "left"),
-    "top": lambda words: _end(words, "top"),
-    "bottom": lambda words: _end(words, "bottom"),
+    "top": lambda words: _ends(f"top:{words}"),
+    "bottom": lambda words: _ends(f"bottom:{words}"),
     "truncate": lambda words: _made(words, "truncation", whole),
     "round": lambda words: _made(words, "rounding", _plain_number),
     "hierarchy": _level_of,
-    # Padded: codes are compared as they are written, numbers too.
-    "map": lambda words: replace(_made(words, "mapping", _codes), padded=True),
+    "map": _mapping,
 }
 # The keywords in a message.
-KINDS = ", ".join(f"{one}:" for one in _MAKERS)
+KINDS = ", ".join([*PARTS[:-1], *(f"{one}:" for one in ("age", *_MAKERS))])

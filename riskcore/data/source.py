@@ -17,7 +17,13 @@ from typing import Any
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
-from riskcore.data.columns import Records, holds_numbers, in_memory, with_columns
+from riskcore.data.columns import (
+    Records,
+    holds_numbers,
+    in_memory,
+    weights,
+    with_columns,
+)
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.polars.large_file import LargeFile
 from riskcore.data.engines.registry import engine_of
@@ -59,11 +65,25 @@ class Source:
             )
         if isinstance(data, str | os.PathLike):
             return cls(None, Path(data), reading or _AS_USUAL, progress)
-        if reading is not None:
+        how = as_in_memory(reading)
+        if reading is not None and (
+            isinstance(data, Source)
+            or how is None
+            or how.to_dict() != reading.to_dict()
+        ):
             raise TypeError(
-                "reading is for files, but the data are in memory: leave it out"
+                "reading is for files, but the data are in memory: leave it out, or "
+                "give weight_scale alone"
             )
-        return cls(in_memory(data))
+        return cls(in_memory(data), reading=how or _AS_USUAL)
+
+    @classmethod
+    def like(cls, data: Any, reading: Reading | None) -> Source:
+        """Return the source of data, read in a way as far as it is for such data."""
+        if isinstance(data, Source):
+            return data
+        is_file = isinstance(data, str | os.PathLike)
+        return cls.of(data, reading if is_file else as_in_memory(reading))
 
     @classmethod
     def several(
@@ -76,7 +96,11 @@ class Source:
         if isinstance(reading, Reading) and len(files) > 1:
             shared = formats.shared(reading, map(Path, files.values()))
             how = dict(zip(files, shared, strict=True))
-        return {name: cls.of(source, how.get(name)) for name, source in sources.items()}
+        unread = {x for x in how if not isinstance(sources[x], Source)}
+        return {
+            name: cls.of(data, how[name]) if name in unread else cls.like(data, reading)
+            for name, data in sources.items()
+        }
 
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""
@@ -126,6 +150,11 @@ class Source:
     def labels(self) -> Labels | None:
         """The labels of the codes of a file of SPSS, Stata or SAS."""
         return None if self.format is None else self.format.labels
+
+    @property
+    def value_labels(self) -> Mapping[str, Mapping[str, str]]:
+        """The labels of the codes of columns, by the code as text."""
+        return {} if self.labels is None else self.labels.values
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -183,11 +212,29 @@ class Source:
         """The column of household numbers that mu-Argus metadata declare."""
         return None if self.path is None else self.header.household_id
 
+    def household_of(
+        self, household: Any, taken: Iterable[Hashable | None], person: Any = None
+    ) -> Any:
+        """Return the household column: the declared one if nothing else is asked."""
+        if household is None and person is None and self.household not in taken:
+            return self.household
+        return household
+
+    @property
+    def of_households(self) -> tuple[str, ...]:
+        """The columns of a file of households beside this file of persons."""
+        return () if self.path is None else self.header.of_households
+
     @property
     def variables(self) -> dict[Hashable, Variable]:
         """The variables that mu-Argus metadata declare, by name."""
         metadata = None if self.format is None else self.format.metadata
         return {} if metadata is None else {v.name: v for v in metadata.variables}
+
+    @property
+    def scale(self) -> float | None:
+        """What the weights are multiplied by; None if nobody has said it."""
+        return self.reading.weight_scale
 
     def check(self, columns: Iterable[Hashable]) -> None:
         """Refuse names that are not columns, before the file is read."""
@@ -223,6 +270,8 @@ class Source:
         Its cells have the bits that they would have in memory.
         """
         if self.path is None or self.reading.codes() or self.reading.columns:
+            return None
+        if self.scale not in (None, 1.0):  # sums of doubles are not exact there
             return None
         self.refuse_changed()
         _ = self.header
@@ -294,6 +343,12 @@ class Source:
             self._numbers[weight] = column
         return self._numbers[weight]
 
+    def weights(self, name: Hashable) -> Any:
+        """Return the weights of all records, as they are counted."""
+        numbers = self.numbers(name)
+        records = self.records if numbers is None else Records.of({name: numbers})
+        return weights(records, name, self.scale)
+
     @cached_property
     def _numbers(self) -> dict[Hashable, Any]:
         """The columns read as numbers so far."""
@@ -304,13 +359,18 @@ class Source:
     def to_dict(self) -> dict[str, Any]:
         """Return the name of the file, its columns, and how it was read."""
         columns = [str(name) for name in self.names]
+        reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         if self.path is None:
-            return {"file": None, "reading": {}, "columns": columns}
-        reading = self.reading.to_dict()
-        if metadata := reading["metadata"]:
-            reading["metadata"] = Path(metadata).name
+            reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
+            return {"file": None, "reading": reading, "columns": columns}
         return {"file": self.path.name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Return the path if a file made from this source can be written there."""
         return formats.check_writable(path, overwrite=overwrite, like=self.format)
+
+
+def as_in_memory(reading: Reading | None) -> Reading | None:
+    """Return what of a reading is for data in memory, too; None if nothing is."""
+    scale = getattr(reading, "weight_scale", None)
+    return None if scale is None else Reading(weight_scale=scale)

@@ -66,8 +66,9 @@ class AuditFiles:
                     raise engine.refuse_single(role)
         shared = in_shared_types(sources.values(), [*data.values()])
         data = dict(zip(data, shared, strict=True))
+        weighed, scale = {ORIGINAL: weight}, sources[ORIGINAL].scale
         coded = {
-            what: CodedRecords.of(file, keys, weight if what == ORIGINAL else None)
+            what: CodedRecords.of(file, keys, weighed.get(what), scale=scale)
             for what, file in data.items()
         }
         named = {x: str(file.path or f"the {x} file") for x, file in sources.items()}

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
-from riskcore.data.columns import comparable
+from riskcore.data.columns import BY_DESIGN, comparable
 from riskcore.data.count import count
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
@@ -186,11 +186,11 @@ class CellTable:
             As `riskcore.tabulate`; or if codes or frequencies are not integers.
         ValueError
             As `riskcore.tabulate`; or if missing values match any value, codes are out
-            of range or differ in length, there are no records, or a sum of weights is
-            not positive and finite. If clusters or strata are missing for some records,
-            all records are in one cluster, a cluster has records in several strata, or
-            strata are given without clusters or clusters with a `CellTable`. If a
-            tolerance is given for cells that are counted.
+            of range or differ in length, there are no records, or sums of weights are
+            negative, infinite or all 0. If clusters or strata are missing for some
+            records, all records are in one cluster, a cluster has records in several
+            strata, or strata are given without clusters or clusters with a `CellTable`.
+            If a tolerance is given for cells that are counted.
         """
         if cluster is None and strata is not None:
             raise ValueError(STRATA_ALONE)
@@ -391,7 +391,9 @@ class CellTable:
         columns, records = [column[seen] for column in columns], records[seen]
         weights = weights[seen]
         arguments.refuse(
-            "weight_sum", ~((weights > 0.0) & (weights < math.inf)), "positive, finite"
+            "weight_sum",
+            ~((weights >= 0.0) & (weights < math.inf)) | (not weights.any()),
+            "finite, from 0 on and some above",
         )
         if levels is None:
             levels = [int(column.max()) + 1 for column in columns]
@@ -474,7 +476,8 @@ class CellTable:
         if records is not None:
             frequency = records[many].astype(np.float64)
         mean = (self.weight_sum / self.records)[cell]
-        off = weight[many] / frequency / mean - 1.0
+        with np.errstate(invalid="ignore"):  # 0/0 in a cell without any weight
+            off = np.nan_to_num(weight[many] / frequency / mean - 1.0)
         off[np.abs(off) <= SAME] = 0.0
         order = np.lexsort((frequency, off, cell))
         squares = (frequency * off * off)[order]
@@ -782,7 +785,8 @@ class CellTable:
             if mine is theirs or np.array_equal(mine, theirs):
                 columns.append(codes)
                 continue
-            place = {comparable(value): code for code, value in enumerate(theirs)}
+            place: dict[Any, int] = {BY_DESIGN: ANY}
+            place |= {comparable(value): code for code, value in enumerate(theirs)}
             values = [place.get(comparable(value), _UNKNOWN) for value in mine]
             columns.append(np.array([*values, ANY])[codes])
         return tuple(columns)

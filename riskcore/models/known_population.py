@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import tabulate
+from riskcore.data.files.reading import Reading
+from riskcore.data.source import Source
 from riskcore.models.cell_model import CellModel, CellPrior, refuse_windows
 from riskcore.models.cell_table import CellTable
 from riskcore.models.codes import Ints
@@ -81,9 +83,11 @@ class KnownPopulation(CellModel):
         arguments.one_of("missing", missing, ("refuse", "category"))
         if not isinstance(lacking, CellModel):
             arguments.one_of("lacking", lacking, ("refuse", "sample"))
-        cells = tabulate(frame, keys, count, missing)
+        register = Source.like(frame, Reading(weight_scale=1.0))  # people, not weights
+        cells = tabulate(register, keys, count, missing)
         people = cells.weight_sum
-        arguments.refuse(f"count {count!r}", people != np.floor(people), "whole")
+        wrong = (people != np.floor(people)) | (people == 0)
+        arguments.refuse(f"count {count!r}", wrong, "whole, from 1 on")
         table = CellTable.of(cells).with_records(people.astype(np.int64))
         super().__init__(sample=table)
         object.__setattr__(self, "lacking", lacking)

@@ -107,8 +107,9 @@ class SmoothedWeights:
             return own
         expected = self._expected(table, own, sample)
         kept = self.between / (self.between + self.within / f)
-        smoothed: Floats = expected + kept * (own - expected)
-        return smoothed
+        smoothed = expected + kept * (own - expected)
+        # Records without a weight stand for nobody else.
+        return np.where(own > 0.0, smoothed, 0.0)
 
     def _expected(
         self, table: CellTable, own: Floats, sample: CellTable | None

@@ -26,9 +26,11 @@ from riskcore.data.cells import Cells, refuse_missing, tabulate_coded
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column, plain_value, with_columns
 from riskcore.data.files.labels import code_text
+from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.profile import profile
-from riskcore.data.recode import column_like, recode
+from riskcore.data.recode import column_like
+from riskcore.data.recode_table import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.audit_result import Audit
@@ -91,7 +93,7 @@ class AgainstOriginal:
         own = dict(self.original.records.columns)
         own |= self.prepared.recoded_rows.columns
         source = source.holding(source.numbers_beside(own))
-        labels = {} if source.labels is None else source.labels.values
+        labels = source.value_labels
         columns = {}
         for name in self.settings.recodings if source.labels is not None else ():
             coded = self.prepared.coded.columns.get(name)
@@ -165,8 +167,9 @@ class AgainstOriginal:
             if holdout is not None:
                 files[2] = recode(holdout.data, settings.recodings)
         original, shown_file, others = files
+        looked_at = Reading(weight_scale=self.original.scale or 1.0)
         return audit(
-            original,
+            Source.like(original, looked_at),
             shown_file,
             names,
             weight,

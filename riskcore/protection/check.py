@@ -40,8 +40,8 @@ from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import Reading
-from riskcore.data.source import Source
+from riskcore.data.files.reading import Reading, beside_persons
+from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.two_releases import TwoReleases
@@ -169,7 +169,8 @@ def check(
         With ``original``: an earlier release of the same records, see `audit`.
     reading, original_reading : Reading, optional
         How to read the files, if they are paths. By default as the record says, or the
-        original as the file.
+        original as the file; the record of two files is of a ``household_file``, here
+        that beside the safe file, and ``original_reading`` names the original one.
     progress : callable, optional
         Called with a line of text at each step.
 
@@ -216,11 +217,11 @@ def check(
         role_arguments = {
             name: value for name, value in roles.items() if value is not None
         }
-        how = reading_of(protection_record)
         if reading is None:
-            data = released_source(data, how)
-        if any(isinstance(value, str | os.PathLike) for value in files.values()):
-            original_reading = original_reading or how
+            data = released_source(data, reading_of(protection_record, released=True))
+        paths = any(isinstance(value, str | os.PathLike) for value in files.values())
+        how = reading_of(protection_record)
+        original_reading = original_reading or (how if paths else as_in_memory(how))
         request = Request.of_settings(
             protection_record.settings,
             {**role_arguments, **settings},
@@ -247,9 +248,8 @@ def checked(
     earlier: Source | None = None,
 ) -> Checked:
     """Return the goals of a request, checked for a file; see `check`."""
-    if request.record is None and request.settings is None and request.weight is None:
-        weight = source.weight if original is None else original.weight
-        request = replace(request, weight=weight)
+    if request.record is None and request.settings is None:
+        request = request.with_declared(original or source)
     for names in request.sets:
         check_roles(names, request.weight, request.household)
     against = None
@@ -257,6 +257,11 @@ def checked(
         if source.path is not None:
             columns = Records.of(source.data).columns
             original = original.holding(original.numbers_beside(columns))
+        if source.of_households and original.path and not original.of_households:
+            raise ValueError(
+                f"{original.path}: a file of persons without that of its households; "
+                "give the file of the original households as household_file"
+            )
         against = AgainstOriginal.of(
             original,
             request.settings_for(original),
@@ -270,7 +275,7 @@ def checked(
     path = source.path
     same = None
     if path is not None and request.record is not None and path.is_file():
-        same = digest(path) == request.record.sha256
+        same = [*map(digest, source.files)] == request.record.digests
     if path is not None:
         say(f"reading {path}")
     judged = _Judged(source, request, against, say, same=bool(same))
@@ -322,10 +327,12 @@ def released_source(data: Any, reading: Reading) -> Source:
 
     A missing value of a safe file is an empty field, whatever its code was.
     """
-    if not isinstance(data, str | os.PathLike):
-        return Source.of(data)
-    how = replace(reading, missing_codes={}, metadata=None)
-    return Source.of(data, formats.opened(Path(data), how).fitting())
+    looked_at = reading.weight_scale or 1.0
+    how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
+    if isinstance(data, str | os.PathLike):
+        how = how._with_files(lambda _: beside_persons(Path(data)))
+        how = formats.opened(Path(data), how).fitting()
+    return Source.like(data, how)
 
 
 def _of_audit(
@@ -385,17 +392,24 @@ class Request:
         if keys is None:
             raise ValueError("give keys, or the record of a protection")
         goals = KeyGoals.of(key_sets(keys), how["k"], how["subsets"], how["strata"])
-        request = cls._of(goals, weight, household, how, how)
-        level = how["level"] == "household"
-        if household is None and (level or request.limits_of(households=True)):
-            what = "level='household'" if level else "a rule on household risks"
-            raise ValueError(f"{what} needs the household column")
-        if household is not None and not (level or request.limits_of(households=True)):
+        return cls._of(goals, weight, household, how, how)
+
+    def with_declared(self, source: Source) -> Request:
+        """Return the request with weight and household ids that metadata declare."""
+        weight = source.weight if self.weight is None else self.weight
+        level, household = self.how["level"] == "household", self.household
+        if level or self.limits_of(households=True):
+            keys = [name for names in self.sets for name in names]
+            household = source.household_of(household, [weight, *keys])
+            if household is None:
+                what = "level='household'" if level else "a rule on household risks"
+                raise ValueError(f"{what} needs the household column")
+        elif household is not None:
             raise ValueError(
                 f"household={household!r}: no rule is on households; give "
                 "max_household_risk, max_household_rate or level='household'"
             )
-        return request
+        return replace(self, weight=weight, household=household)
 
     @classmethod
     def of_settings(
@@ -602,7 +616,11 @@ class _Judged:
         self.coded: CodedRecords | None = None
         if engine_of(self.held) is None or self.household is not None:
             self.coded = CodedRecords.of(
-                self.held, self.columns, self.weight, self.household
+                self.held,
+                self.columns,
+                self.weight,
+                self.household,
+                scale=source.scale,
             ).sampled(request.how["sampling_fraction"])
             if request.how["level"] == "record":
                 self.records = self.coded.n
@@ -824,7 +842,7 @@ class _Judged:
         if coded is None:
             engine = engine_of(self.held)
             assert engine is not None
-            counts = engine.count(names, self.weight)
+            counts = engine.count(names, self.weight, self.source.scale)
             above = self.request.limits.get("max_risk")
             held = held_assessment(self.held, counts, counting, above)
             if held is not None and how["sampling_fraction"] is None:
@@ -854,13 +872,13 @@ class _Judged:
         weight = self.request.weight
         if self.against is not None and weight is not None:
             # The people of an area are those of the file, by its own weights.
-            data, numbers = Records.of(self.held), self.source.numbers(weight)
-            columns = {name: data.column(name) for name in (*areas, weight)}
-            if numbers is not None:
-                columns[weight] = numbers
-            cells = tabulate(columns, areas, weight, rule)
+            columns = {name: Records.of(self.held).column(name) for name in areas}
+            columns[weight] = self.source.weights(weight)
+            people = Source.like(columns, Reading(weight_scale=1.0))
+            cells = tabulate(people, areas, weight, rule)
         elif self.coded is None:
-            cells = tabulate(self.held, areas, self.weight, rule)
+            held = Source.like(self.held, self.source.reading)
+            cells = tabulate(held, areas, self.weight, rule)
         else:
             cells = tabulate_coded(self.coded, areas, rule, 1.0)
         self.records = cells.n

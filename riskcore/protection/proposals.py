@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 from riskcore.assessment.describe import DescribedColumn, Description
@@ -37,10 +36,7 @@ def proposed_rules(source: Source, description: Description, path: Path) -> str:
         raise ValueError("no column seems to be a key variable; name them with --keys")
     weights, households = columns.pop("weight", []), columns.pop("household", [])
     roles = {name: role for role, names in columns.items() for name in names}
-    folder, reading = path.parent, source.reading
-    if reading.metadata is not None:
-        metadata = os.path.relpath(str(reading.metadata), str(folder))
-        reading = replace(reading, metadata=Path(metadata))
+    folder = path.parent
     assert source.path is not None
     release = Release.of(
         Path(os.path.relpath(str(source.path), str(folder))).as_posix(),
@@ -49,7 +45,7 @@ def proposed_rules(source: Source, description: Description, path: Path) -> str:
         households[0] if households else None,
         k=_K,
         roles={name: roles[name] for name in map(str, source.names) if name in roles},
-        reading=reading,
+        reading=source.reading._with_files(lambda x: Path(os.path.relpath(x, folder))),
     )
     left = {*weights[1:], *households[1:]}
     said = "".join(f"# {line}\n" for line in _lines(description, left))

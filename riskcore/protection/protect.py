@@ -25,7 +25,11 @@ from riskcore.protection.result import Protected
 from riskcore.protection.secret import new_secret
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import ProtectSettings
-from riskcore.protection.suppression.key_sets import KeySet, warn_of_model
+from riskcore.protection.suppression.key_sets import (
+    KeySet,
+    warn_of_model,
+    warn_of_small_strata,
+)
 
 
 class HouseholdKeyDiffers(UserWarning):
@@ -280,6 +284,8 @@ def protected_by(
     before = unit.prepare() if known is None else known
     with quiet():
         aims = before.aims(unit.planned)
+        for assessment, aim in zip(before.recoded, aims, strict=True):
+            warn_of_small_strata(assessment.cells, aim)
         masks = unit.plan(before, aims)
         after = unit.blank(before, masks)
         say("assessing the protected file")

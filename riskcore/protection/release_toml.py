@@ -31,13 +31,13 @@ from riskcore.common.words import counted
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.recoding_words import rule_file
-from riskcore.data.source import Source
+from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect, protected_by
 from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
-from riskcore.protection.settings.kinds import RAKE
+from riskcore.protection.settings.kinds import treatment_file
 from riskcore.protection.settings.rules_table import (
     CONFIRMED,
     FORMAT,
@@ -466,7 +466,7 @@ class Release:
         source = released_source(data, how)
         files = {"original": original, "holdout": holdout, "earlier": earlier}
         is_file = isinstance(original, str | os.PathLike)
-        others = Source.several(files, how if is_file else None)
+        others = Source.several(files, how if is_file else as_in_memory(how))
         before = others.get("original")
         output = self.tables.get("output", {})
         with self._placed():
@@ -635,8 +635,7 @@ class Release:
         files = [*map(rule_file, self.tables.get("recodings", {}).values())]
         for treatments in self.tables.get("treat", {}).values():
             rules = [treatments] if isinstance(treatments, str) else treatments
-            raked = (rule for rule in rules if rule.startswith(RAKE))
-            files += [Path(rule.removeprefix(RAKE)) for rule in raked]
+            files += map(Path, filter(None, map(treatment_file, rules)))
         return [self._folder / file for file in files if file is not None]
 
     def source(self, data: Any = None) -> Source:
@@ -653,9 +652,7 @@ class Release:
         """
         if isinstance(data, Source):
             return data
-        data = self.file("data") if data is None else data
-        is_file = isinstance(data, str | os.PathLike)
-        return Source.of(data, self._reading() if is_file else None)
+        return Source.like(self.file("data") if data is None else data, self._reading())
 
     def _reading(self) -> Reading:
         """Return how the survey file is read."""

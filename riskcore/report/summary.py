@@ -12,7 +12,6 @@ from riskcore.assessment.beside import which_to_believe
 from riskcore.assessment.reported_figures import Row, code, table, text_of
 from riskcore.assessment.unit_risk import THRESHOLDS, at_targets
 from riskcore.assessment.weight_figures import WeightFigures, weight_remarks
-from riskcore.data.columns import Records, weights
 from riskcore.data.source import Source
 from riskcore.protection.records.protected_records import finite as finite
 
@@ -22,6 +21,7 @@ def summary(
     *,
     thresholds: Sequence[float] = (),
     rate: float | None = None,
+    household_rate: float | None = None,
     unsafe: int | None = None,
     top: int = 10,
 ) -> dict[str, Any]:
@@ -37,10 +37,11 @@ def summary(
     figures["sampling_fraction"] = assessment.sampling_fraction
     figures["weight_remarks"] = remarks_of(assessment)
     figures |= at_targets(assessment, thresholds, rate, unsafe)
+    household_rate = rate if household_rate is None else household_rate
     if households is not None:
         figures["households"] = {
             **households,
-            **_household_goals(assessment, thresholds or THRESHOLDS, rate),
+            **_household_goals(assessment, thresholds or THRESHOLDS, household_rate),
         }
     if assessment.numeric is not None:
         figures["numeric"] = assessment.numeric.to_dict()
@@ -57,9 +58,7 @@ def remarks_on(
     """Return what is doubtful in the weights of a source."""
     if weight is None:
         return weight_remarks(None, fraction)
-    numbers = source.numbers(weight)
-    records = source.records if numbers is None else Records.of({weight: numbers})
-    column = weights(records, weight)
+    column = source.weights(weight)
     return weight_remarks(WeightFigures.of(column, math.fsum(column)), fraction)
 
 

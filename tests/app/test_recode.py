@@ -88,6 +88,10 @@ def test_categories_are_merged_and_split_again(bench):
     rule = apply(bench, "MARSTAT", way="merge", map="2=1,3=1", split=at["2"])
     assert rule == "map:3=1"
     assert apply(bench, "MARSTAT", way="merge", map="3=1", split=at["3"]) is None
+    assert apply(bench, "MARSTAT", way="merge", map="1=1,*=9") == "map:1=1,*=9"
+    shown = recode.view(bench, form(bench, "MARSTAT"))
+    assert [one["to"] for one in shown["categories"]] == ["1", "9", "9", "9"]
+    assert shown["columns"][3]["after"] == 2
 
 
 def test_files_are_found_beside_the_rules(bench):
@@ -158,6 +162,7 @@ def test_the_picture_counts_every_record(bench):
 
 def test_rules_and_their_forms():
     assert way_of("upto:1") == "cut"
+    assert way_of("top:60,bottom:30") == "text"
     assert fields_of("from:1.5,2000=a,b,c", FORMATS["de"])["breaks"] == ["1,5", "2.000"]
     assert fields_of("top:99.5%=z", FORMATS["fr"])["bound"] == "99,5%"
     assert fields_of("hierarchy:a/b.csv:2", FORMATS["en"])["path"] == "a/b.csv"

@@ -70,6 +70,7 @@ def test_forms_say_rules(bench, column, fields, rule):
     assert add(bench, column, "de", **fields) == {column: rule}
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_groups_and_columns_together(bench):
     region = str(bench.names.index("SEX"))
     found = add(bench, "INCOME", kind="microaggregate", k="3", within=region)

@@ -18,6 +18,7 @@ from riskcore.assessment.weight_figures import (
 )
 from riskcore.data import source
 from riskcore.data.coded import CodedRecords
+from riskcore.data.engines.counting import Question
 from riskcore.data.engines.groups import Groups
 from riskcore.data.source import Source
 
@@ -160,7 +161,7 @@ def test_files_in_batches_give_the_figures_of_memory(tmp_path, monkeypatch):
     known = riskcore.assess(data, ["sex"], "w").weights
     assert found == known
     assert found.design_effect > 2
-    huge = dataclasses.replace(held.weigh("w"), high=1e141)
+    huge = dataclasses.replace(held.weigh(Question((), "w")), high=1e141)
     assert WeightFigures.on_engine(huge, 1e145).design_effect is None
 
 

@@ -42,7 +42,7 @@ REFUSED = {
     "assess: unknown option": ([*ASSESS, "--wieght", "W"],
                                "no option --wieght; did you mean --weight?"),
     "assess: prefix of an option": ([*ASSESS, "--weigh=W"],
-                                    "no option --weigh; did you mean --weight?"),
+                                    "did you mean --weight or --weight-scale?"),
     "assess: prefix of one needed": (["assess", "s.csv", "--key", "REG"],
                                      "no option --key; did you mean --keys?"),
     "assess: long option": ([*ASSESS, "--" + "w" * 10**6], "no option --www"),

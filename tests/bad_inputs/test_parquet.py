@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import assess, tabulate
+from riskcore import Reading, assess, tabulate
 
 
 def packed(table, **options):
@@ -50,10 +50,16 @@ def test_file_is_refused(case, folder, refused):
             if phrase != "no records" else phrase)  # fmt: skip
 
 
-@pytest.mark.parametrize("option", [["--delimiter", ";"], ["--decimal", ","]])
-def test_options_of_csv(option, folder, refused):
+@pytest.mark.parametrize(
+    ("option", "phrase"),
+    [
+        (["--delimiter", ";"], "only a CSV has a delimiter"),
+        (["--decimal", ","], "only CSV and Excel files have a decimal mark"),
+    ],
+)
+def test_options_of_csv(option, phrase, folder, refused):
     (folder / "s.parquet").write_bytes(WHOLE)
-    refused("assess", "s.parquet", "--keys", "a", *option, phrases="only a CSV has a")
+    refused("assess", "s.parquet", "--keys", "a", *option, phrases=phrase)
 
 
 DAY = dt.date(2020, 1, 1)
@@ -104,7 +110,7 @@ WEIGHTS = {
     "null": "weight 'x'", "bool": "weight 'x'", "half": "1 missing", "text": 4.0,
     "categories": "1 missing in 3 records", "large integers": 2.0**53 + 2.0**63 + 1,
     "unsigned": 2.0**64 + 3, "nan": "1 missing", "inf": "1 infinite",
-    "negative": "1 zero or negative", "null number": "1 missing in 3 records",
+    "negative": "1 negative", "null number": "1 missing in 3 records",
     "null integer": "1 missing in 3 records", "sum overflows": "overflows",
 }  # fmt: skip
 
@@ -149,7 +155,8 @@ def test_weight(file, raises):
     if isinstance(expected, str):
         raises(lambda: tabulate(path, ["k"], "x"), "'x'", expected)
     else:
-        assert tabulate(path, ["k"], "x").population_frequency.sum() == expected
+        cells = tabulate(path, ["k"], "x", reading=Reading(weight_scale=1))
+        assert cells.population_frequency.sum() == expected
 
 
 @every

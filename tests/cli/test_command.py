@@ -12,7 +12,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from riskcore import accuracy, assess, simulate
+from riskcore import accuracy, assess, check, describe, protect, simulate
 from riskcore.assessment.cell_risk import RECORD_COLUMNS
 from riskcore.assessment.uniques import estimate_uniques
 from riskcore.data.files import formats
@@ -244,6 +244,42 @@ def test_output_of_a_mu_argus_file(run, folder, name):
     result = assess("s.asc", ["SEX"], household="HH")
     assert written["individual_risk"].to_pylist() == result.individual_risk.tolist()
     assert written["household_risk"].to_pylist() == result.household_risk.tolist()
+
+
+def test_metadata_that_declare_households(run, folder):
+    (folder / "s.rda").write_text(
+        "SEX 1 1\n <RECODABLE>\nW 2 2\n <WEIGHT>\nHH 4 1\n <HOUSE_ID>\n"
+    )
+    (folder / "s.asc").write_text("112a\n112a\n207b\n120c\n")
+    result = assess("s.asc", ["SEX"])
+    expected = assess("s.asc", ["SEX"], household="HH")
+    assert np.array_equal(result.household_risk, expected.household_risk)
+    assess("s.asc", ["SEX"], level="household")
+    with pytest.raises(ValueError, match="level='household' needs the household col"):
+        assess("s.asc", ["HH"], level="household")
+    status, out, _ = run("assess s.asc --keys SEX --report r.html")
+    assert (status, "household" in out) == (0, True)
+    assert "HH" in (folder / "r.html").read_text()
+    roles = {c.profile.name: c.role for c in describe("s.asc").columns}
+    assert roles["HH"] == "household"
+    assert protect("s.asc", ["SEX"], k=2).settings.household == "HH"
+    given = {"roles": {"HH": "identifier"}}
+    assert protect("s.asc", ["SEX"], k=2, **given).settings.household is None
+    assert check("s.asc", ["SEX"], max_household_risk=1).passed
+    with pytest.raises(ValueError, match="household risks needs the household column"):
+        check("survey.csv", ["region"], max_household_risk=1)
+
+
+def test_a_warning_is_said_once(run, folder):
+    (folder / "s.rda").write_text("SEX 1 1\n <RECODABLE>\nW 2 2\n <WEIGHT>\n")
+    (folder / "s.asc").write_text("112\n208\n107")
+    for _ in range(2):  # once for each command
+        status, _, err = run("assess s.asc --keys SEX --na SEX=8")
+        assert (status, err.count("no line end"), err.count("do not occur")) == (
+            0,
+            1,
+            1,
+        )
 
 
 def test_output_replaces_only_if_asked(run, refused, folder):

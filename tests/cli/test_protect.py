@@ -206,7 +206,7 @@ RISKY = f"{PROTECT} --threshold 0.1"
     ("line", "message"),
     [
         ("protect survey.csv --threshold 0.1", "give --keys, the key variables"),
-        (f"{RISKY} --recode AGE=foo:1", "neither a file nor a rule; rules are upto:"),
+        (f"{RISKY} --recode AGE=foo:1", "neither a file nor a rule; rules are year, "),
         (f"{RISKY} --recode AGE=top:1%", "for the largest 99% of the values"),
         (f"{RISKY} --recode AGE=top:99.x%", "need a quantile above 0%"),
         (f"{RISKY} --recode AGE=round:0", "need a number above 0"),
@@ -317,8 +317,10 @@ def test_a_record_knows_how_the_file_was_read(run):
         "delimiter": None,
         "decimal": ".",
         "sheet": None,
+        "household_file": None,
         "user_missing": "missing",
         "missing_codes": {"": ["NA", ""]},
+        "weight_scale": None,
     }
     again = made_again("s.csv", "t.csv.private.json", "u.csv")
     assert again == Path("t.csv").read_bytes()

@@ -1,4 +1,6 @@
 import math
+import re
+import warnings
 from collections import defaultdict
 
 import narwhals.stable.v2 as nw
@@ -25,6 +27,23 @@ def test_doubtful_codes_warn():
     with pytest.warns(DoubtfulCodes, match="'NA'"):
         cells = tabulate({"mar": ["NA", "1", "NA"]}, ["mar"])
     assert cells.sample_frequency.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["34", "34.0"], ["-1", "-1.00"], ["1", "01", " 1"], ["Male", "male"],
+        ["Nord", "Nord\xa0", "\u200bNord"], ["B\xf4le", "Bo\u0302le"], ["\uff21", "A"],
+    ],
+)  # fmt: skip
+def test_categories_that_look_alike(labels):
+    composed = "B\xf4le" in labels  # repr would show the same letters twice
+    shown = " and ".join(map(ascii if composed else repr, sorted(labels)))
+    with pytest.warns(DoubtfulCodes, match=re.escape(f"key 'k': {shown} are taken")):
+        tabulate({"k": [*labels, "other"]}, ["k"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tabulate({"k": ["34", "34.5", "340", "A.0", "1.2.0", "1.2"]}, ["k"])
 
 
 @pytest.mark.parametrize("holder", HOLDERS)

@@ -14,7 +14,8 @@ from riskcore import Recoding, protect
 from riskcore.data.blank import blank
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import with_columns
-from riskcore.data.recode import recode, recoded_columns
+from riskcore.data.recode import recoded_columns
+from riskcore.data.recode_table import recode
 from tests import thin
 
 NUMBERS = st.lists(st.integers(-3, 300), min_size=1, max_size=30)

@@ -389,7 +389,7 @@ LARGE = [2**53 + 1, 2**60 + 3, 5]
     ],
 )
 def test_integer_weights_are_rounded_to_doubles(values):
-    found = weights(Records.of({"w": values}), "w")
+    found = weights(Records.of({"w": values}), "w", 1.0)
     expected = LARGE if len(values) == 3 else [3, 1]
     assert found.tolist() == [float(value) for value in expected]
 
@@ -407,8 +407,8 @@ def test_integer_weights_are_rounded_to_doubles(values):
         (pa.array([2**53 + 1, None], pa.int64()), "1 missing in 2"),
         (np.ma.array([1.0, 2.0], mask=[0, 1]), "1 missing in 2"),
         ([1.0, np.inf, -np.inf], "weight 'w': 2 infinite in 3 records"),
-        ([0.0, -1.0, 1.0], "weight 'w': 2 zero or negative in 3 records"),
-        ([0.0, None, np.inf], "1 missing, 1 infinite, 1 zero or negative in 3"),
+        ([0.0, -1.0, 1.0], "weight 'w': 1 negative in 3 records"),
+        ([0.0, None, np.inf], "1 missing, 1 infinite in 3"),
         (np.array([1e400], np.longdouble), "1 infinite"),
     ],
 )

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from riskcore import Hierarchy, Recoding, protect
 from riskcore.data.files import formats
-from riskcore.data.recode import recode
+from riskcore.data.recode_table import recode
 from tests.made_again import made_again
 
 AREAS = "Lyon;F;EU\nNice;F;EU\nBonn;D;EU\nOslo;N;no EU\n"
@@ -133,3 +134,35 @@ def test_a_hierarchy_is_not_written_over(run, folder):
     status, _, err = run(*command, "--output", "area.csv")
     assert (status, "area.csv" in err) == (2, True)
     assert (folder / "area.csv").read_text() == ALL
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([85.1, 90.0], [85, 90]),
+        (np.array([85.1, 90], "f4"), [85, 90]),
+        ([90, 90], [90, 90]),
+        (["85.1", "90.0"], ["85", "90"]),
+    ],
+)
+def test_a_file_serves_columns_of_numbers(folder, values, expected):
+    (folder / "h.csv").write_text("85.1;85;*\n90.0;90;*\n")
+    for rule in ("hierarchy:h.csv:1", Hierarchy.read("h.csv").recoding(1)):
+        assert list(recode({"v": values}, {"v": rule})["v"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1, 3], r"no rule for 3; add to h.csv a line 3;GROUP with all levels"),
+        (["1", "a"], r"no rule for 'a'; add to h.csv a line a;GROUP"),
+        ([1, 2], r"no rule for 2: h.csv has '02'"),
+        (["1", " 2"], r"no rule for ' 2': h.csv has '02'"),
+    ],
+)
+def test_codes_that_a_file_lacks_are_named_with_the_line_to_add(
+    folder, values, message
+):
+    (folder / "h.csv").write_text("1;A\n02;B\n")
+    with pytest.raises(ValueError, match=message):
+        recode({"v": values}, {"v": "hierarchy:h.csv:1"})

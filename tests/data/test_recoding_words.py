@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow
 import pytest
 
 import riskcore
@@ -75,3 +76,47 @@ def test_faults_name_the_rule(words, message):
         recoding_of(words)
     with pytest.raises(ValueError, match=f"recodings of 'age': '{words}': .*{message}"):
         riskcore.protect(DATA, ["age"], k=2, recodings={"age": words})
+
+
+@pytest.mark.parametrize(
+    ("values", "words", "expected"),
+    [
+        ([1, 2, 3, None], "map:3=2", [1, 2, 2, None]),
+        ([1, 2, 3, None], "map:3=2,*=9", [9, 9, 2, None]),
+        (["1", "*", None], "map:*=9,1=1", ["1", "9", None]),
+        ([1, 2, 3], "map:3=2,*=other", ["other", "other", "2"]),
+        ([1, 2, 3], "map:3=02", ["1", "2", "02"]),
+        ([20, 70, 85], "top:60,bottom:30", [30, 60, 60]),
+        ([20, 70, 85], "bottom:30=29,top:60=61", [29, 61, 61]),
+        ([20, 70, 85], "from:30,80=1,2,3", [1, 2, 3]),
+        (["20", "70"], "top:60=61", ["20", "61"]),
+    ],
+)
+def test_recode_takes_words_and_numbers_stay_numbers(values, words, expected):
+    assert riskcore.recode({"v": values}, {"v": words})["v"] == expected
+    if values[0] == 1:
+        table = pyarrow.table({"v": pyarrow.array(values, pyarrow.int16())})
+        found = riskcore.recode(table, {"v": words}).column("v")
+        assert found.to_pylist() == expected
+        assert (found.type == pyarrow.int16()) == isinstance(expected[-2], int)
+    again = Recoding.from_dict(recoding_of(words).to_dict())
+    assert riskcore.recode({"v": values}, {"v": again})["v"] == expected
+
+
+@pytest.mark.parametrize("rule", [7, None, {}])
+def test_what_recode_does_not_take(rule):
+    with pytest.raises(TypeError, match=r"'v': .* neither a Recoding nor a rule"):
+        riskcore.recode({"v": [1]}, {"v": rule})
+
+
+def test_top_and_bottom_of_one_column_in_the_command(run, tmp_path):
+    source = tmp_path / "a.csv"
+    source.write_text("AGE,W\n20,5\n40,5\n70,5\n")
+    command = ["protect", source, "--keys", "AGE", "--weight", "W"]
+    command += ["--threshold", "100%", "--recode"]
+    out = ["--output", tmp_path / "o.csv", "--accept", "*=test", "(order)=test"]
+    status, _, err = run(*command, "AGE=top:60", "AGE=bottom:30=29", *out)
+    assert status == 0, err
+    assert (tmp_path / "o.csv").read_text() == "AGE,W\n29,5\n40,5\n60,5\n"
+    status, _, err = run(*command, "AGE=top:60", "AGE=round:5", *out)
+    assert (status, "'AGE' appears twice; only top: and bottom:" in err) == (2, True)

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from riskcore.data.cells import tabulate
 from riskcore.data.files import formats
+from riskcore.data.files.reading import Reading
 from riskcore.data.wildcard import count_compatible
 
+AS_IT_IS = Reading(weight_scale=1)  # weights, however large
 # Of the notes on sdcMicro: f and F measured there, for alpha 1 and 0.
 EXAMPLE = {
     "a": [1, 1, 2, None, 1],
@@ -51,7 +53,8 @@ def per_record(rows, weights=None, **options):
     keys = list(data)
     if weights is not None:
         data["w"] = weights
-    cells = tabulate(data, keys, None if weights is None else "w", **options)
+    weight = None if weights is None else "w"
+    cells = tabulate(data, keys, weight, reading=AS_IT_IS, **options)
     both = cells.sample_frequency, cells.population_frequency
     return tuple(figures[cells.inverse] for figures in both)
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from riskcore.data.cells import tabulate
+from riskcore.data.files.reading import Reading
 
 TOLERANCES = [
     {"age": 0},
@@ -111,7 +112,8 @@ def test_order_of_records_changes_nothing():
 def test_small_weights_survive_beside_large_ones():
     weight = np.array([1e300, 1.0, 2.0, 1e300, 4.0])
     data = {"age": np.array([1, 4, 5, 9, 11]), "w": weight}
-    cells = tabulate(data, ["age"], "w", tolerance={"age": 2})
+    as_it_is = Reading(weight_scale=1)
+    cells = tabulate(data, ["age"], "w", reading=as_it_is, tolerance={"age": 2})
     assert cells.population_frequency.tolist() == [1e300, 3.0, 3.0, 1e300, 1e300]
 
 

@@ -10,7 +10,7 @@ import polars
 import pyarrow
 import pytest
 
-from riskcore import assess, audit
+from riskcore import Reading, assess, audit
 from riskcore.common.threads import usual_threads
 from riskcore.report.audit_page import audit_page, public_audit_page
 from tests import needs
@@ -218,7 +218,8 @@ EDGES = {
     "weights below 1": (
         {"a": [1, 2, 2], "w": [0.5, 0.25, 0.25]}, {"a": [1, 2]}, {"target": []},
     ),
-    "huge weights": ({"a": [1, 2, 2], "w": [1e300, 1e307, 1e-300]}, {"a": [1, 2]}, {}),
+    "huge weights": ({"a": [1, 2, 2], "w": [1e300, 1e307, 1e-300]}, {"a": [1, 2]},
+                     {"reading": Reading(weight_scale=1)}),
     "no guess": (
         {"a": [1, 2], "t": ["x", "y"], "w": [5.0] * 2},
         {"a": [3, 3], "t": ["x", "x"]}, {"target": ["t"]},

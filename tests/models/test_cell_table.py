@@ -101,7 +101,7 @@ def test_missing_values():
         ({"data": [[0, 1]], "frequency": [1.5, 2.0]}, TypeError, "frequency"),
         ({"data": [[0, 1]], "frequency": [0, 0]}, ValueError, "0 records"),
         ({"data": [[0, 1]], "weight_sum": [1.0]}, ValueError, "weight_sum: shape"),
-        ({"data": [[0, 1]], "weight_sum": [1.0, 0.0]}, ValueError, "1 of 2"),
+        ({"data": [[0, 1]], "weight_sum": [1.0, -1.0]}, ValueError, "1 of 2"),
         ({"data": [[0, 1]], "weight_sum": [1.0, np.nan]}, ValueError, "1 of 2"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_model_may_stand_in():
     ("changes", "message"),
     [
         ({"count": "half"}, "1 of 4 values are not whole"),
-        ({"count": "none"}, "weight 'none'"),
+        ({"count": "none"}, "1 of 4 values are not whole, from 1 on"),
         ({"lacking": "zero"}, "lacking='zero'"),
         ({"missing": "wildcard"}, "missing='wildcard'"),
     ],

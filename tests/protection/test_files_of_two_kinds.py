@@ -149,7 +149,10 @@ def test_the_decimal_mark_is_for_the_text(run, refused):
     assert run(line)[0] == 0
     data.to_parquet("survey.parquet")
     said = refused(f"audit survey.parquet safe.parquet {keys} --decimal ,")
-    assert "survey.parquet: a Parquet file; only a CSV has a decimal mark" in said
+    assert (
+        "survey.parquet: a Parquet file; only CSV and Excel files have a decimal mark"
+        in said
+    )
     said = refused(f"audit survey.parquet safe.parquet {keys} --user-missing codes")
     assert "only files of SPSS" in said
 

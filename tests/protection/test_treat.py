@@ -221,6 +221,8 @@ def test_settings_are_plain_data_and_back():
         [{"columns": ["w"], "rules": ["none:1"]}],
         [{"columns": ["w"], "rules": ["round:x"]}],
         [{"columns": ["w"], "rules": [" rake:totals.csv"]}],
+        [{"columns": ["w"], "rules": [" pram:matrix.csv "]}],
+        [{"columns": ["w"], "rules": ["pram:a,b/matrix.csv"]}],
         [{"columns": ["w", "w"], "rules": ["microaggregate:3"]}],
         {"w": "round:1"},
     ):

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from riskcore import assess, estimate_uniques
+from riskcore import Reading, assess, estimate_uniques
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.report.summary import summary
 from riskcore.report.text import text, uniques_text
@@ -38,7 +38,9 @@ def test_only_what_was_asked_for():
 def test_extreme_weights_can_be_told(weight):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        figures = summary(assess({"k": [1, 2], "w": [weight] * 2}, ["k"], "w"))
+        how = Reading(weight_scale=1)
+        data = {"k": [1, 2], "w": [weight] * 2}
+        figures = summary(assess(data, ["k"], "w", reading=how))
     assert figures["population"] == 2 * weight
     assert max(map(len, text(figures, "title").splitlines())) < 110
 
@@ -105,7 +107,7 @@ def test_population_below_sample_is_told():
 
 
 def test_table_of_the_riskiest():
-    data = {"long name": ["x" * 100, "é", None], "f": [1, 2, 3], "w": [5.0, 9.0, 1e7]}
+    data = {"long name": ["x" * 100, "é", None], "f": [1, 2, 3], "w": [5.0, 9.5, 1e5]}
     result = assess(data, ["long name", "f"], "w", missing="category")
     lines = lines_of(result)
     header, *rows = lines[lines.index("  Riskiest combinations") + 1 :]

@@ -205,7 +205,7 @@ def _categories(
                 "label": texts.get(code, ""),
                 "count": int(counts[at]),
                 "unsafe": None if unsafe is None else int(unsafe[at]),
-                "to": new.get(code, code),
+                "to": new.get(code, new.get("*", code)),
             }
         )
     return categories

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -34,14 +35,18 @@ def way_of(rule: str) -> str:
     >>> way_of("from:15,30"), way_of("Age.grc")
     ('cut', 'file')
     """
-    return _KINDS[rule.partition(":")[0]] if is_rule(rule) else "file"
+    kind, _, words = rule.partition(":")
+    both_ends = kind in ("top", "bottom") and ":" in words
+    if both_ends or re.search(r":\d{4}-\d\d-\d\d", rule):
+        return "text"
+    return _KINDS.get(kind, "text") if is_rule(rule) else "file"
 
 
 def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
     """Return the fields in which a rule is shown, with numbers as the reader writes."""
     kind, _, words = (rule or "").partition(":")
     fields: dict[str, Any] = {**_EMPTY, "rule": rule or "", "kind": kind}
-    if not rule or not is_rule(rule):
+    if not rule or not is_rule(rule) or way_of(rule) == "text":
         return fields | {"path": rule or ""}
     if kind in ("from", "upto"):
         breaks, _, codes = words.partition("=")
@@ -103,9 +108,11 @@ def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
     """Return a rule of merged codes: those of the text, and those checked."""
     new_codes = merged(form.text("map"))
     if form.has("split"):
-        new_codes = _split(new_codes, codes.get(form.text("split")))
+        new_codes.pop(codes.get(form.text("split"), ""), None)
     new = form.text("new")
     picked = [codes[entry] for entry in form.all("pick") if entry in codes]
+    if "*" in picked:
+        raise RefusedError("'*' stands for all other codes; write a recode file for it")
     if picked and not new:
         raise RefusedError("give the code that the checked categories become")
     for code in picked:
@@ -128,7 +135,8 @@ def merged(words: str) -> dict[str, str]:
 
 def words_of(codes: Mapping[str, str]) -> str | None:
     """Return the rule of new codes by old codes; None if no code changes."""
-    changed = {old: new for old, new in codes.items() if old != new}
+    # Codes that stay are named, too, if all others change.
+    changed = {o: new for o, new in codes.items() if o != new or "*" in codes}
     for code in (*changed, *changed.values()):
         if any(mark in code for mark in ",=") or code != code.strip():
             raise RefusedError(
@@ -137,11 +145,6 @@ def words_of(codes: Mapping[str, str]) -> str | None:
             )
     pairs = ",".join(f"{old}={new}" for old, new in changed.items())
     return f"map:{pairs}" if pairs else None
-
-
-def _split(codes: Mapping[str, str], code: str | None) -> dict[str, str]:
-    """Return new codes by old codes without one old code."""
-    return {old: new for old, new in codes.items() if old != code}
 
 
 def _truncate(form: Form, _: Mapping[str, str]) -> str | None:

@@ -228,7 +228,7 @@ def _numbers(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
     total = float(len(old) if weights is None else weights.sum())
     both = [np.unique(distribution, return_counts=True) for distribution in (old, new)]
     pairs = [
-        _figures(told["columns"][name][when], total, len(values), of_weight)
+        _figures(told["columns"].get(name, {}).get(when), total, len(values), of_weight)
         for when, (values, _) in zip(("before", "after"), both, strict=True)
     ]
     return {

@@ -18,7 +18,7 @@ OF_NUMBERS: Final = (
     "swap",
     "noise",
 )
-OF_CATEGORIES: Final = ("pram", "swap-areas")
+OF_CATEGORIES: Final = ("pram", "swap-areas", "shift")
 OF_WEIGHTS: Final = ("share-weights", "round-weights", "round", "top", "rake")
 
 # The fields of the form of each kind, with what stands in them at first.
@@ -32,19 +32,22 @@ FIELDS: Final[dict[str, dict[str, str]]] = {
     "noise": {"share": "10%", "with": ""},
     "pram": {"keep": "0.8", "invariant": "", "within": ""},
     "swap-areas": {"share": "2%", "within": ""},
+    "shift": {"days": "365", "with": "", "within": ""},
     "share-weights": {"classes": "20", "within": ""},
     "round-weights": {"base": "10", "within": ""},
     "rake": {"path": ""},
 }
 BECOMES: Final = {"top": ("limit", "mean"), "bands": ("midpoint", "mean")}
-FLAGS: Final = ("unbiased", "invariant")
+FLAGS: Final = ("unbiased", "invariant", "numbers")
+for _kind in OF_NUMBERS:
+    FIELDS[_kind]["numbers"] = ""
 
 
 def kinds_of(role: str | None, numeric: bool) -> tuple[str, ...]:
     """Return the kinds of treatments that fit a column.
 
     >>> kinds_of("weight", True)[0], kinds_of("sensitive", False)
-    ('share-weights', ('pram', 'swap-areas'))
+    ('share-weights', ('pram', 'swap-areas', 'shift'))
     """
     if role == "weight":
         return OF_WEIGHTS
@@ -124,6 +127,7 @@ _ARGUMENTS: Final[dict[str, Callable[[Form], str]]] = {
     "noise": _number("share"),
     "pram": _number("keep"),
     "swap-areas": _number("share"),
+    "shift": _number("days"),
     "share-weights": _number("classes"),
     "round-weights": _number("base"),
     "rake": _path,

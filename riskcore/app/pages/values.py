@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from riskcore.app.workbench import Workbench
 from riskcore.data.columns import plain_value
 from riskcore.data.files.labels import code_text
-from riskcore.data.files.reading import is_number
+from riskcore.data.likely_codes import numbers_in
 
 if TYPE_CHECKING:
     from riskcore.data.columns import CodedColumn
@@ -30,8 +30,7 @@ def code_of(label: Any) -> str:
 
 def labels_of(bench: Workbench, name: str) -> Mapping[str, str]:
     """Return the labels of the codes of a column."""
-    labels = bench.source.labels
-    return {} if labels is None else labels.values.get(name, {})
+    return bench.source.value_labels.get(name, {})
 
 
 def counts_of(column: CodedColumn) -> NDArray[np.int64]:
@@ -47,12 +46,10 @@ def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | N
     """
 
     def make() -> NDArray[np.float64] | None:
-        texts = [code_of(label).strip(" ") for label in column.labels]
-        if not texts or not all(map(is_number, texts)):
-            return None
-        numbers = np.array([*map(float, texts)])
-        with np.errstate(over="ignore", invalid="ignore"):
-            return numbers if np.isfinite(np.ptp(numbers)) else None
+        numbers = numbers_in(column)
+        with np.errstate(over="ignore"):
+            span = np.ptp(numbers) if len(numbers) else np.inf
+        return numbers if np.isfinite(span) else None
 
     category_numbers: NDArray[np.float64] | None = bench.keep(
         "numbers", column.name, make

@@ -318,7 +318,7 @@ the record's cell, is negative binomial given the sample frequency f.
 Parameters
 ----------
 f : array_like
-    Sample frequency of the cell, real, f > 0. From 1e-290 to the largest double.
+    Sample frequency of the cell, real, f > 0, up to the largest double.
 p : array_like
     Sampling fraction of the cell, 0 < p <= 1, for example f over the sum of the
     weights. Subnormal numbers are right.
@@ -330,7 +330,8 @@ Returns
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
     double nearest to the exact value at the given f and p, also where that is
-    subnormal; the largest error found is 0.50 ulp. A result is right or nan: nan if
+    subnormal, and inf where it is above the largest double, for f < 5.56e-309; the
+    largest error found is 0.50 ulp. A result is right or nan: nan if
     1,008 bits do not decide which of two doubles is nearer, which no input tried ever
     needed. A command proves the error bounds of the fast paths; those of the slower
     steps are proved by hand. ``notes/correct_rounding.md`` says how, and what rests on

@@ -18,10 +18,12 @@ from riskcore.data.engines.counting import (
     Question,
     Weights,
     count_cells,
+    doubles,
     frequencies,
     records_of,
     weigh,
 )
+from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.protecting import Blank, Changes, Lookup
 from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.intake import Intake
@@ -112,17 +114,15 @@ class Engine(ABC):
             )
         return self.rewrite(data, changes, blank) if changes else data
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
+    def weigh(self, question: Question) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
         import narwhals.stable.v2 as nw
 
-        question = Question(tuple(keys), weight)
         if question.columns:
-            renamed = _renamed(question)
             data = nw.from_native(self.select(question.columns))
-            weights = weigh(data, renamed.weight, renamed.keys)
+            weights = weigh(data, _renamed(question))
         else:
-            weights = weigh(self.frame, None)
+            weights = weigh(self.frame, question)
         self._n = weights.n
         return weights
 
@@ -234,26 +234,34 @@ class Engine(ABC):
                         f"{self.name} ignores: rename one of them"
                     )
 
-    def count(self, keys: Sequence[Hashable], weight: Hashable | None) -> Counted:
+    def count(
+        self,
+        keys: Sequence[Hashable],
+        weight: Hashable | None,
+        scale: float | None = None,
+    ) -> Counted:
         """Return the cells of the data, which the engine counts when asked for them."""
-        self.check(Question(keys, weight).columns)
+        import narwhals.stable.v2 as nw
+
+        question = Question(tuple(keys), weight, scale=scale)
+        self.check(question.columns)
         if weight is not None:
             kind = self.schema[weight]
             if not kind.is_numeric():
                 raise TypeError(
                     f"weight {weight!r}: values of type {kind}, not real numbers"
                 )
-        weighed = self.weigh(weight, keys)
+        weighed = self.weigh(question)
         if not weighed.n:
             raise ValueError("the data hold no records")
-        faults = [f"{k:,} {fault}" for fault, k in weighed.faults.items() if k]
-        if faults:
-            raise ValueError(
-                f"weight {weight!r}: {', '.join(faults)} in {weighed.n:,} records; a "
-                "weight is positive and finite"
-            )
-        sums = None if weight is None else weighed.whole_sums
-        return Counted(self, Question(tuple(keys), weight, sums), weighed)
+        if weight is None:
+            return Counted(self, question, weighed)
+        values = np.zeros(0)
+        if weighed.n <= BATCH:
+            column = nw.from_native(self.select([weight])).collect().get_column("c0")
+            values = doubles(column)
+        refuse_doubtful(weighed, values, weight, scale)
+        return Counted(self, replace(question, sums=weighed.whole_sums), weighed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -34,17 +34,38 @@ class Weights:
     """Facts about the weights that are needed before they are added."""
 
     n: int  # records
-    # How many weights are missing, infinite, zero or negative; not whole; below 1.
+    # How many weights are missing, infinite, negative, 0; above 0 not whole, below 1.
     missing: int = 0
     infinite: int = 0
-    not_positive: int = 0
+    negative: int = 0
+    zero: int = 0
     broken: int = 0
     below_one: int = 0
-    # The smallest and the largest weight; nan if one is missing.
+    # The smallest weight above 0, the largest, and their sum, about; nan without any.
     low: float = np.nan
     high: float = np.nan
+    total: float = np.nan
     squares: float = np.nan  # the sum of their squares; nan if it is not known
     missing_keys: tuple[int, ...] = ()  # how many records lack each key asked for
+
+    @classmethod
+    def of(cls, w: NDArray[np.float64]) -> Weights:
+        """Return the facts about weights in memory."""
+        clean = w.min() > 0 and w.max() < np.inf  # not so if one is nan
+        positive = w if clean else w[(w > 0) & (w < np.inf)]
+        with np.errstate(over="ignore"):  # refused where weights are added
+            total = float(positive.sum())
+        those = {
+            "missing": np.isnan(w),
+            "infinite": np.isinf(w),
+            "negative": (w < 0) & (w > -np.inf),
+            "zero": w == 0,
+            "broken": np.floor(positive) != positive,
+            "below_one": positive < 1,
+        }
+        facts: dict[str, Any] = {x: int(np.count_nonzero(y)) for x, y in those.items()}
+        low, high = positive.min(initial=np.inf), positive.max(initial=0.0)
+        return cls(len(w), **facts, low=float(low), high=float(high), total=total)
 
     @property
     def faults(self) -> dict[str, int]:
@@ -52,7 +73,7 @@ class Weights:
         return {
             "missing": self.missing,
             "infinite": self.infinite,
-            "zero or negative": self.not_positive,
+            "negative": self.negative,
         }
 
     @property
@@ -61,7 +82,7 @@ class Weights:
         return WholeSums.of(self.n, self.low, self.high, whole=not self.broken)
 
 
-_COUNTS = ("n", "missing", "infinite", "not_positive", "broken", "below_one")
+_COUNTS = ("n", "missing", "infinite", "negative", "zero", "broken", "below_one")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +92,7 @@ class Question:
     keys: Sequence[Hashable]
     weight: Hashable | None = None
     sums: WholeSums | None = None  # how weights are cut; None to add them as doubles
+    scale: float | None = None  # what weights are multiplied by
 
     @property
     def columns(self) -> list[Hashable]:
@@ -91,9 +113,7 @@ class Question:
         return [key_column(i) for i in range(len(self.keys))]
 
 
-def weigh(
-    frame: Any, weight: Hashable | None, keys: Sequence[Hashable] = ()
-) -> Weights:
+def weigh(frame: Any, question: Question) -> Weights:
     """Return the facts about the weights and keys of a lazy narwhals frame."""
     import narwhals.stable.v2 as nw
 
@@ -101,28 +121,32 @@ def weigh(
         # duckdb adds integers to sums of 128 bits, which need not come as numbers.
         return condition.cast(nw.Int64).sum().cast(nw.Int64)
 
+    keys = question.keys
     wanted = {"n": nw.len()}
     columns = _keys_of(frame, keys)
-    if weight is not None:
-        columns.append(_double(weight).alias("w"))
+    if question.weight is not None:
+        columns.append(_double(question).alias("w"))
         w = nw.col("w")
         # Larger doubles are whole, and too large for SQL to round down.
         small = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(1.0)
+        positive = nw.when((w > 0) & w.is_finite()).then(w)
         wanted |= {
             "missing": number(w.is_null() | w.is_nan()),
             "infinite": number(~w.is_finite() & ~w.is_nan()),
-            "not_positive": number((w <= 0) & w.is_finite()),
+            "negative": number((w < 0) & w.is_finite()),
+            "zero": number(w == 0),
             "broken": number(small.floor() != small),
-            "below_one": number(w < 1),
-            "low": w.min(),
-            "high": w.max(),
+            "below_one": number((w > 0) & (w < 1)),
+            "low": positive.min(),
+            "high": positive.max(),
+            "total": positive.sum(),
         }
     for i in range(len(keys)):
         wanted[f"missing_{i}"] = number(nw.col(key_column(i)).is_null())
     asked = (frame.select(*columns) if columns else frame).select(**wanted)
     (row,) = asked.collect().rows(named=True)
     facts: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
-    for name in ("low", "high"):
+    for name in ("low", "high", "total"):
         value = row.get(name)
         facts[name] = np.nan if value is None else float(value)
     missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))
@@ -139,7 +163,7 @@ def count_cells(frame: Any, question: Question) -> Any:
 
     columns = _keys_of(frame, question.keys)
     if question.weight is not None:
-        columns.append(_double(question.weight).alias("riskcore_weight"))
+        columns.append(_double(question).alias("riskcore_weight"))
     rows = frame.select(*columns)
     if question.weight is not None:
         w = nw.col("riskcore_weight")
@@ -217,7 +241,9 @@ def doubles(series: Any) -> NDArray[np.float64]:
     return np.asarray(series.cast(nw.Float64).to_numpy(), np.float64)
 
 
-def _double(weight: Any) -> Any:
+def _double(question: Question) -> Any:
     import narwhals.stable.v2 as nw
 
-    return nw.col(weight).cast(nw.Float64)
+    name: Any = question.weight
+    # A product: polars divides by a number as if it took its rounded inverse times.
+    return nw.col(name).cast(nw.Float64) * (question.scale or 1.0)

@@ -23,13 +23,13 @@ from riskcore.common.progress import Parts
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import NUMBER, is_number, warn_of_idle_codes
+from riskcore.data.files.reading import NUMBER, declared, is_number, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
-# Files of text, where the decimal mark is a way of reading.
-_WITH_MARKS = (".csv", ".tsv", ".txt")
+# Files in which numbers may be text, whose decimal mark is a way of reading.
+_WITH_MARKS = (".csv", ".tsv", ".txt", ".xlsx")
 # Whole thousands with a mark between them, and perhaps a fraction.
-_THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}([,.' ])[0-9]{3}(\1[0-9]{3})*([,.][0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,.' ])\d{3}(\1\d{3})*([,.]\d+)?", re.ASCII)
 
 
 class ArrowFormat(FileFormat):
@@ -245,21 +245,27 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
             f"first in record {first + 1:,}: {value!r}"
-            f"{_about_marks(value, decimal, path)}"
+            f"{_about_text(name, value, decimal, path)}"
         )
     return numbers
 
 
-def _about_marks(text: str, decimal: str, path: Any) -> str:
-    """Return a hint for text that would be a number with other marks, else nothing."""
+def _about_text(name: str, text: str, decimal: str, path: Any) -> str:
+    """Return a hint for text among numbers: other marks, or a missing code."""
     other, word = (",", "comma") if decimal == "." else (".", "point")
-    if decimal not in text and is_number(text.strip().replace(other, ".")):
-        if suffix_of(Path(path))[0] not in _WITH_MARKS:
-            return f"; it is text with a decimal {word}: make it a number in the file"
-        return f"; the decimal mark may be a {word} (decimal={other!r})"
+    hint = ""
     if _THOUSANDS.fullmatch(text.strip()):
-        return "; write it without marks between thousands"
-    return ""
+        hint = "; write it without marks between thousands"
+    if decimal in text or not is_number(text.strip().replace(other, ".")):
+        code = text.strip()
+        if hint or not code or not code.isprintable():
+            return hint
+        return f"; if it stands for a missing value: {declared(name, [code])}"
+    if suffix_of(Path(path))[0] not in _WITH_MARKS:
+        return f"; it is text with a decimal {word}: make it a number in the file"
+    if hint:
+        return f"{hint}, or if the {word} is the decimal mark, give decimal={other!r}"
+    return f"; the decimal mark may be a {word} (decimal={other!r})"
 
 
 def table_of(columns: Any, *, plain: bool) -> Any:

@@ -26,7 +26,7 @@ from riskcore.data.files.replace import Create
 # Options that not all formats have, and the files that have them.
 _OF_SOME = {
     "delimiter": "a CSV has a delimiter",
-    "decimal": "a CSV has a decimal mark",
+    "decimal": "CSV and Excel files have a decimal mark",
     "sheet": "Excel files have sheets",
     "user_missing": "files of SPSS, Stata and SAS have user-missing codes",
 }
@@ -40,6 +40,7 @@ class Header:
     # The columns that a mu-Argus file declares as such.
     weight: str | None = None
     household_id: str | None = None
+    of_households: tuple[str, ...] = ()  # the columns of a household file
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class Format:
     # Whether CSV files get an apostrophe before text that a spreadsheet would take for
     # a formula: see `riskcore.data.files.formulas`.
     guard_formulas: bool = False
+    joined: Any = None  # the `riskcore.data.files.joined.JoinedFile`, if it is one
 
     @property
     def paths(self) -> tuple[Path, ...]:

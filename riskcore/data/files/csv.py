@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import itertools
+import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -28,12 +29,18 @@ from riskcore.data.files.base_format import (
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import DELIMITERS, Reading, warn_of_open_end
+from riskcore.data.files.reading import (
+    DELIMITERS,
+    Reading,
+    encoding_hint,
+    warn_of_open_end,
+)
 
 BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
+_SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
 _MARK = "\ufeff"
@@ -43,6 +50,10 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+# Excel's first line that states the delimiter; it may fill it up to all columns.
+_SEPARATOR = re.compile(
+    r'"?sep=([!#-/:-@\[-`{-~ \t])"?\1*[ \t]*(?:\r\n|\n|\r)', re.IGNORECASE
+)
 
 
 class LineBreaksInFields(UserWarning):
@@ -57,6 +68,7 @@ class CsvFile(ArrowFormat):
     title = "CSV"
     suffixes = (".csv", ".tsv", ".txt")
     targets = (".csv", ".tsv", ".csv.gz")
+    above = ""  # a line above the names that states the delimiter
 
     @classmethod
     def is_named(cls, path: Path) -> bool:
@@ -83,6 +95,9 @@ class CsvFile(ArrowFormat):
         try:
             with self.open_text() as file:
                 line = file.readline(_LONGEST_HEADER)
+                sep = _SEPARATOR.fullmatch(line)
+                if sep:
+                    self.above, line = line, file.readline(_LONGEST_HEADER)
         except BAD_GZIP:
             raise self.bad_gzip() from None
         except UnicodeError:
@@ -93,7 +108,7 @@ class CsvFile(ArrowFormat):
         if "\0" in line:
             raise ValueError(
                 f"{path}: zero bytes in the first line: not a text file, or one in "
-                "UTF-16 or UTF-32; if so, give its encoding"
+                "UTF-16 or UTF-32; if so, give its encoding, as encoding='utf-16-le'"
             )
         if not line.strip():
             raise ValueError(
@@ -106,7 +121,7 @@ class CsvFile(ArrowFormat):
             )
         if not line.endswith(("\n", "\r")):
             raise ValueError(f"{path}: no records, only one line")
-        self.delimiter = reading.delimiter or _sniff(path, line)
+        self.delimiter = reading.delimiter or (sep and sep[1]) or _sniff(path, line)
 
     def open(self) -> IO[bytes]:
         """Open the file, unpacked if need be."""
@@ -129,12 +144,16 @@ class CsvFile(ArrowFormat):
             # Codecs such as utf-16-le leave the mark.
             if not self.utf8 and file.read(1) != _MARK:
                 file.seek(0)
+            file.read(len(self.above))
             yield file
 
     def format(self) -> Format:
         """Return delimiter, encoding and missing codes."""
         encoding = "utf-8-sig" if self.utf8 and self.marked() else self.encoding
-        return replace(super().format(), delimiter=self.delimiter, encoding=encoding)
+        # A rare mark that only the line above stated is not written: it would be lost.
+        rare = self.above and self.delimiter not in DELIMITERS
+        delimiter = "," if rare else self.delimiter
+        return replace(super().format(), delimiter=delimiter, encoding=encoding)
 
     def common_codes(self) -> tuple[str, ...]:
         """Return no codes: Arrow replaces the common missing codes as it reads."""
@@ -191,12 +210,12 @@ class CsvFile(ArrowFormat):
     ) -> tuple[Any, Scan]:
         """Read the file once; no table if a record does not fit into a block."""
         pyarrow, pyarrow_csv = import_pyarrow(), import_pyarrow("csv")
-        scan = Scan(self.path, len(names), self.delimiter)
+        scan = Scan(self.path, len(names), self.delimiter, self.above)
         try:
             with self.open() as file:
                 report = None if progress is None else self._report(file, progress)
                 encoding = None if self.utf8 else self.encoding
-                stream = ScannedFile(file, encoding, scan, report)
+                stream = ScannedFile(file, encoding, scan, report, self.above)
                 try:
                     reader = pyarrow_csv.open_csv(
                         stream,
@@ -271,9 +290,11 @@ class CsvFile(ArrowFormat):
                     decoder.decode(chunk, final=not chunk)
                 except UnicodeDecodeError as error:
                     place = offset - pending + error.start
+                    line = error.object.rfind(b"\n", 0, error.start) + 1
+                    hint = encoding_hint(error.object[line : line + _SAMPLE])
                     raise ValueError(
                         f"{self.path}: not {self.encoding} at byte offset {place}; "
-                        "give its encoding, for example encoding='cp1252'"
+                        f"give its encoding{hint}"
                     ) from None
                 except UnicodeError as error:  # without a byte to blame
                     raise ValueError(
@@ -305,8 +326,10 @@ class ScannedFile:
         encoding: str | None,
         scan: Scan,
         report: Callable[[], None] | None = None,
+        above: str = "",
     ) -> None:
         self._file = file
+        self._above = above.encode()
         self._report = report
         self._decoder = encoding and codecs.getincrementaldecoder(encoding)()
         self._scan = scan
@@ -347,7 +370,7 @@ class ScannedFile:
                 text = self._decoder.decode(raw, final=self._ended).encode()
             if not self._begun and text:
                 self._begun = True
-                text = text.removeprefix(codecs.BOM_UTF8)
+                text = text.removeprefix(codecs.BOM_UTF8).removeprefix(self._above)
                 self._scan.feed(text)
                 # Arrow removes one mark: without ours, a second one of the file.
                 return codecs.BOM_UTF8 + text

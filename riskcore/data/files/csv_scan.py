@@ -79,12 +79,14 @@ class Scan:
     3 lines: a header, 2 records
     """
 
-    def __init__(self, path: Path, width: int, delimiter: str) -> None:
+    def __init__(self, path: Path, width: int, delimiter: str, above: str = "") -> None:
         self.path = path
         self.delimiter = ord(delimiter)
         self.ends_open = False
         self._state = np.zeros(_SIZE, np.int64)
         self._state[_WIDTH] = width
+        self._state[_LINE] = bool(above)  # a line above the names, not fed
+        self._state[_OFFSET] = len(above)
 
     def feed(self, data: bytes) -> None:
         """Take the next part of the file, in an encoding that extends ASCII."""

@@ -12,23 +12,27 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, time, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Header, Writing, distinct
 from riskcore.data.files.excel_writer import letters_of, write_workbook
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import DoubtfulDates, Intake
 
 # Sizes that no workbook of Excel has: 2^20 rows of some 200 columns, and its texts.
 _LARGEST, _LARGEST_PART, _MOST_PARTS = 1 << 32, 1 << 29, 10_000
 _SHEETS = "xl/worksheets/"
 _CHUNK = 1 << 20
 _PROGRESS = 1 << 14  # records between two steps
+# What a format shows as it stands; the letters of days, months and years.
+_LITERAL, _DAYS = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]'), re.compile("[dy]|mmm")
 # A format that shows a whole number with leading zeros.
 _ZEROS = re.compile(r"0{2,}")
 
@@ -45,7 +49,7 @@ class ExcelFile(ArrowFormat):
     suffixes = (".xlsx",)
     targets = (".xlsx",)
     typed = True
-    read_by = ("sheet",)
+    read_by = ("sheet", "decimal")
 
     def check_reading(self) -> None:
         """Refuse options of other formats, and any work without openpyxl."""
@@ -102,8 +106,8 @@ class ExcelFile(ArrowFormat):
         names = self.header.names
         kept = [names.index(name) for name in columns]
         values: list[list[Any]] = [[] for _ in kept]
-        records = 0
-        for row in _records(self.path, self.sheet, len(names)):
+        records, odd = 0, list[str]()  # odd: cells whose day is not in the calendar
+        for row in _records(self.path, self.sheet, len(names), odd):
             records += 1
             for position, cells in zip(kept, values, strict=True):
                 cells.append(row[position])
@@ -111,7 +115,14 @@ class ExcelFile(ArrowFormat):
                 progress(records, records + 1)
         if progress is not None:
             progress(records, records)
-        arrays = [column_of(cells) for cells in values]
+        if odd:
+            number = counted(len(odd), "cell")
+            warn(
+                f"{self.path}: {number} with the format of a date but no day of Excel, "
+                f"read as missing: {', '.join(odd[:5])}",
+                DoubtfulDates,
+            )
+        arrays = [column_of(cells, self.reading.decimal) for cells in values]
         table = import_pyarrow().table(dict(zip(columns, arrays, strict=True)))
         return table, Intake(records=records)
 
@@ -134,6 +145,7 @@ def _opened(path: Path) -> Iterator[Any]:
             with warnings.catch_warnings():  # of styles, which are not used
                 warnings.simplefilter("ignore", UserWarning)
                 book = load_workbook(file, read_only=True)
+            book._date_formats = frozenset()  # see `_moment`
         except _UNREADABLE as error:
             raise ValueError(f"{path}: not a workbook of Excel: {error}") from None
         try:
@@ -237,16 +249,16 @@ def _names(path: Path, cells: list[Any]) -> list[str]:
                 f"{path}: column {letters_of(number)} has no name in the first row; "
                 "name it, or delete it"
             )
-    return [_text(_value(path, cell)) for cell in cells]
+    return [_text(_value(path, cell, [])) for cell in cells]
 
 
-def _records(path: Path, sheet: str, width: int) -> Iterator[list[Any]]:
+def _records(path: Path, sheet: str, width: int, odd: list[str]) -> Iterator[list[Any]]:
     """Yield the values of each record; refuse empty rows between records."""
     empty, first_empty = 0, 0
     for number, cells in enumerate(_rows(path, sheet), 1):
         if number == 1:
             continue
-        values = [_value(path, cell) for cell in cells]
+        values = [_value(path, cell, odd) for cell in cells]
         for cell, value in zip(cells[width:], values[width:], strict=True):
             if value is not None:
                 raise ValueError(
@@ -265,7 +277,7 @@ def _records(path: Path, sheet: str, width: int) -> Iterator[list[Any]]:
         yield values[:width] + [None] * (width - len(values))
 
 
-def _value(path: Path, cell: Any) -> Any:
+def _value(path: Path, cell: Any, odd: list[str]) -> Any:
     """Return the value of a cell as it is shown; refuse formulas and errors."""
     value, kind = cell.value, getattr(cell, "data_type", "n")
     if value is None or value == "":
@@ -277,12 +289,45 @@ def _value(path: Path, cell: Any) -> Any:
         )
     if kind == "e":
         raise ValueError(f"{path}: cell {cell.coordinate} has the error {value}")
+    if kind == "n" and (shows := _shows(cell.number_format)):
+        moment = _moment(value, shows, cell.parent.parent.epoch)
+        if moment is None:
+            odd.append(f"{cell.coordinate} ({value})")
+        return moment
     if isinstance(value, int) and kind == "n" and _ZEROS.fullmatch(cell.number_format):
         return f"{value:0{len(cell.number_format)}d}"
     return value
 
 
-def column_of(values: list[Any]) -> Any:
+@lru_cache
+def _shows(form: str) -> str:
+    """Return what a format shows: "date", "time", "span", or nothing of these."""
+    numbers = import_module("openpyxl.styles.numbers")
+    if not numbers.is_date_format(form):
+        return ""
+    if numbers.is_timedelta_format(form):
+        return "span"
+    return "date" if _DAYS.search(_LITERAL.sub("", form.lower())) else "time"
+
+
+def _moment(serial: float, shows: str, epoch: datetime) -> Any:
+    """Return the date or time of a serial number, None if there was no such day.
+
+    openpyxl takes 0 for a time, and 60, a 29 February 1900, for the day before.
+    """
+    first, gap = (0, ()) if epoch.year == 1904 else (1, (60,))
+    if shows != "span" and (int(serial) in gap or (shows == "date" and serial < first)):
+        return None
+    if shows == "date" and serial < 1:
+        return epoch + timedelta(days=serial)
+    try:
+        convert = import_module("openpyxl.utils.datetime").from_excel
+        return convert(serial, epoch, timedelta=shows == "span")
+    except OverflowError:  # after the year 9999
+        return None
+
+
+def column_of(values: list[Any], decimal: str = ".") -> Any:
     """Return the values of a column as an array: numbers, dates, bools or text."""
     pyarrow = import_pyarrow()
     kinds = {type(value) for value in values if value is not None}
@@ -296,11 +341,11 @@ def column_of(values: list[Any]) -> Any:
         days = all(moment is None or moment.time() == time() for moment in values)
         array = pyarrow.array(values, pyarrow.timestamp("us"))
         return array.cast(pyarrow.date32()) if days else array
-    texts = [None if value is None else _text(value) for value in values]
+    texts = [None if value is None else _text(value, decimal) for value in values]
     return pyarrow.array(texts, pyarrow.string())
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, decimal: str = ".") -> str:
     """Return a value as text: whole numbers without a point, dates by ISO 8601."""
     if isinstance(value, bool):
         return str(value).upper()
@@ -312,4 +357,4 @@ def _text(value: Any) -> str:
         return str(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
-    return str(value)
+    return str(value).replace(".", decimal) if isinstance(value, float) else str(value)

@@ -25,9 +25,15 @@ from riskcore.data.files.csv import CsvFile, LineBreaksInFields
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
+from riskcore.data.files.joined import JoinedFile
 from riskcore.data.files.parquet import ParquetFile
 from riskcore.data.files.parquet_set import ParquetSet
-from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.files.reading import (
+    DoubtfulCodes,
+    Reading,
+    beside_persons,
+    file_and_ids,
+)
 from riskcore.data.files.replace import (
     Create,
     refuse_existing,
@@ -91,13 +97,6 @@ def read(
 
     Columns of a CSV file are text, except for ``numeric`` ones; with ``text`` so are
     all of a mu-Argus file, also those declared numeric: "118.30" stays "118.30".
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.csv"
-    ...     _ = path.write_text("region,weight\n01,12.5\n,8\n")
-    ...     read(path, numeric=["weight"]).to_pydict()
-    {'region': ['01', None], 'weight': [12.5, 8.0]}
     """
     file = opened(path, reading)
     return file.read(columns, numeric=numeric, text=text, progress=progress)[0]
@@ -127,14 +126,14 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
 
     What no file can have is left to the first, which refuses it. It has the metadata.
     """
-    others = replace(reading, metadata=None)
+    others = replace(reading, metadata=None, household_file=None)
     readings = [
         opened(x, others if i else reading).fitting() for i, x in enumerate(paths)
     ]
     lost = {
         name: asked
         for name, asked in vars(reading).items()
-        if name not in ("metadata", "missing_codes")
+        if name not in ("metadata", "missing_codes", "household_file")
         and all(getattr(file_reading, name) != asked for file_reading in readings)
     }
     if not {name for file_reading in readings for name in file_reading.columns} >= {
@@ -145,17 +144,7 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:
-    r"""Return how a file is written, so that `write` can write another like it.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.csv"
-    ...     _ = path.write_text("sex;w\n1;12.50\n", encoding="utf-8-sig")
-    ...     like = format_of(path)
-    ...     safe = write(Path(folder) / "safe.csv", read(path), like=like)
-    ...     safe.read_bytes() == path.read_bytes()
-    True
-    """
+    r"""Return how a file is written, so that `write` can write another like it."""
     return opened(path, reading).format()
 
 
@@ -181,14 +170,12 @@ def write(
     the missing codes of all columns, which are quoted where they are values; or the
     mu-Argus file that the columns come from. Some of its variables may have recodings
     or new ids (``renumbered``).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = write(Path(folder) / "risk.csv", {"individual_risk": [0.1, None]})
-    ...     path.read_text().splitlines()
-    ['individual_risk', '0.1', '']
     """
     path = check_writable(path, overwrite=overwrite, like=like)
+    if like is not None and like.joined is not None:
+        for target, part, own in like.joined.split(path, columns, like):
+            write(target, part, overwrite=overwrite, like=own, create=create)
+        return path
     sources = () if like is None else like.paths
     with (
         nullcontext(create) if create else replacing_all(overwrite, sources)
@@ -227,7 +214,8 @@ def refuse_within(targets: Iterable[Path], source: Path) -> None:
 def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, ...]:
     """Return the files that `write` makes: one at the path, or two for mu-Argus."""
     path = Path(path)
-    return written_as(path, like).files_written(path)
+    files = written_as(path, like).files_written(path)
+    return (*files, beside_persons(path)) if like and like.joined else files
 
 
 def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]:
@@ -254,6 +242,11 @@ def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]
 def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
     """Return a file of the class of its format, to be read."""
     path, reading = Path(path), reading or Reading()
+    if reading.household_file is not None:
+        files = [path, file_and_ids(reading.household_file)[0]]
+        how = shared(replace(reading, household_file=None), files)
+        persons, households = map(opened, files, how)
+        return JoinedFile(persons, households, reading)
     for file_format in FORMATS:
         if file_format.is_many(path) and reading.metadata is None:
             return file_format(path, reading)
@@ -286,7 +279,7 @@ def _format_read(path: Path, reading: Reading) -> type[FileFormat]:
     suffixes = ", ".join(
         suffix for file_format in FORMATS for suffix in file_format.suffixes
     )
-    raise ValueError(
-        f"{path}: unknown kind of file; save it as a known one, or read it into a data "
-        f"frame in Python; known are {suffixes}"
-    )
+    how = "save it as a known one, or read it into a data frame in Python"
+    if path.suffix.lower() in (".rds", ".rda", ".rdata"):
+        how = "in R, save it with labels by haven::write_sav(x, 'x.sav')"
+    raise ValueError(f"{path}: unknown kind of file; {how}; known are {suffixes}")

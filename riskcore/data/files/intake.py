@@ -23,6 +23,10 @@ _USER_MISSING = {
 }
 
 
+class DoubtfulDates(UserWarning):
+    """A column has the format of dates, but not all its values are dates."""
+
+
 @dataclass(frozen=True, slots=True)
 class Intake:
     """The account of the lines of a file, or of its row groups or batches.

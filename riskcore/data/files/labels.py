@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import re
+import struct
+import unicodedata
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from decimal import Decimal
 from typing import Any
 
+from riskcore.data.files.reading import is_number
+
+_SINGLE = struct.Struct("f")
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_DIGITS = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
 # A code, or the codes from the first to the last.
 Range = tuple[Any, Any]
 
@@ -42,6 +51,11 @@ class Labels:
         """Return a code followed by its label; a code without a label as given."""
         label = self.values.get(str(column), {}).get(code_text(code))
         return code if label is None else f"{code_text(code)} ({label})"
+
+    def beside(self, other: Labels) -> Labels:
+        """Return these labels, and those of other columns."""
+        names = (part.name for part in fields(self))
+        return Labels(*({**getattr(other, x), **getattr(self, x)} for x in names))
 
     def without_codes_of(self, columns: Collection[str]) -> Labels:
         """Return the labels, leaving out the code labels of some columns."""
@@ -92,3 +106,49 @@ def code_text(code: Any) -> str:
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     return str(code)
+
+
+def code_number(code: Any) -> Any:
+    """Return the number that a code is or that its text writes, or None.
+
+    >>> [code_number(code) for code in (True, "2", "2.5", "02", "2.0")]
+    [1, 2, 2.5, None, None]
+    """
+    if isinstance(code, bool):
+        return int(code)
+    if not isinstance(code, str) or not is_number(code):
+        return code if isinstance(code, int | float) else None
+    number = float(code)
+    whole = int(number) if number.is_integer() else number
+    # "01" is a name, and so is a number that a double does not hold.
+    return whole if code_text(whole) == code else None
+
+
+def look_alike(code: Any) -> Hashable:
+    """Return what is equal for codes that a reader takes for the same.
+
+    >>> len({look_alike(code) for code in ("Nord", " nord", "N\u200bord\u00a0")})
+    1
+    >>> len({look_alike(code) for code in ("34", "034", "34.0", 34.0)})
+    1
+    """
+    text = code_text(code)
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+    text = " ".join(text.casefold().split())
+    return Decimal(text) if _DIGITS.fullmatch(text) else text
+
+
+def number_text(code: Any) -> str:
+    """Return a number as people write it, of 32 bits as well; text as it is.
+
+    >>> number_text(85.0999984741211), number_text("90.0")
+    ('85.1', '90')
+    """
+    text = code_text(code)
+    if isinstance(code, float) and not code.is_integer():
+        short = f"{code:.7g}"  # as many digits as 32 bits hold
+        (single,) = _SINGLE.unpack(_SINGLE.pack(float(short)))
+        text = min(text, short, key=len) if single == code else text
+    number = "." in text and _DIGITS.fullmatch(text)
+    return text.rstrip("0").rstrip(".") if number else text

@@ -10,6 +10,7 @@ from riskcore.common.settings import (
     ByColumn,
     Choice,
     File,
+    Number,
     Setting,
     array,
     either,
@@ -90,7 +91,7 @@ class ReadSettings(TypedDict, total=False):
         Choice(
             default=".",
             choices=(".", ","),
-            help="decimal mark of the weights in a CSV file (default .)",
+            help="decimal mark of weights in a CSV or Excel file (default .)",
         ),
     ]
     missing_codes: Annotated[
@@ -116,4 +117,23 @@ class ReadSettings(TypedDict, total=False):
     sheet: Annotated[
         str | None,
         Setting(metavar="NAME", help="sheet of an Excel file (default: the first)"),
+    ]
+    weight_scale: Annotated[
+        float | None,
+        Number(
+            within="(0, inf)",
+            unit="a factor",
+            metavar="FACTOR",
+            help="what the weights are multiplied by: 1e-6 for six implied decimals. "
+            "Weights that look so are refused without it; 1 says that they are right",
+        ),
+    ]
+    household_file: Annotated[
+        str | Path | None,
+        File(
+            metavar="FILE[:ID[=ID]]",
+            help="file of the households of the persons in the survey file, joined by "
+            "the column that both have, by d.csv:HID or, if the ids of persons and of "
+            "households differ, by d.csv:RX030=DB030; the safe file is two files then",
+        ),
     ]

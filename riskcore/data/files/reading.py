@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from riskcore.common import arguments
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.argus.metadata import Metadata
@@ -18,6 +20,20 @@ _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
 # A number as text, a pattern for both Python and Arrow.
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+# The usual encodings; where two fit as well, the first comes first.
+_ENCODINGS = (
+    "utf-8", "cp932", "cp949", "gbk", "cp950", "cp1251", "cp1253", "cp1252", "cp1250",
+    "cp1254", "cp1256", "cp1255", "cp874", "cp1257",
+)  # fmt: skip
+# Letters as people write them: accents alone or by twos and threes between ASCII
+# letters, and those of another script, which do not touch ASCII letters.
+_LETTERS = re.compile(
+    r"(?<![^\x00-\x7f])[À-ÖØ-öø-ɏ]{1,3}(?![^\x00-\x7f])"
+    r"|(?<![A-Za-z])(?:(?=[^\W\d_])[Ͱ-힣])+(?![A-Za-z])"
+)
+_WORD = re.compile(r"[^\s,;|\"]*[^\x00-\x7f][^\s,;|\"]*")
+_ENOUGH = 0.8  # share of such letters, compared with the best encoding
+_MOST, _LONGEST = 4, 20  # encodings in a message, and letters of a word
 
 
 class DoubtfulCodes(UserWarning):
@@ -40,7 +56,7 @@ class Reading:
         Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else the most
         frequent of comma, semicolon, tab and bar in the first line outside quotes.
     decimal : {".", ","}
-        The decimal mark of weights in CSV files.
+        The decimal mark of weights that are text in CSV and Excel files.
     missing_codes : sequence of str, or mapping of column names to them
         Codes that stand for a missing value, in all columns or by column; the column
         ``""`` of a mapping stands for all. An empty field of a CSV file is always
@@ -55,14 +71,23 @@ class Reading:
         The metadata of a mu-Argus file; with them a file of any suffix is mu-Argus.
     sheet : str, optional
         The sheet of an Excel file, by default the first.
+    weight_scale : float, optional
+        What the sampling weights are multiplied by, such as 1e-6 if they have six
+        implied decimals. Without it, weights that look so are refused; 1 says that they
+        are right. This alone is for data in memory, too.
+    household_file : path, optional
+        The file of the households of a file of persons, such as EU-SILC's D beside R.
+        The two are joined by the only column that both have, or by the id that
+        ``"d.csv:HID"`` or ``"d.csv:RX030=DB030"`` (of persons, of households) names.
+        They are assessed and protected as one table and written as two files.
 
     Raises
     ------
     TypeError
-        If the codes or the name of the sheet are not text.
+        If the codes or the name of the sheet are not text, or the scale not a number.
     ValueError
-        For an unknown encoding, a delimiter that is not one ASCII letter, or another
-        decimal mark.
+        For an unknown encoding, a delimiter that is not one ASCII letter, another
+        decimal mark, or a scale that is not above 0.
 
     Examples
     --------
@@ -78,6 +103,8 @@ class Reading:
     metadata: Metadata | str | Path | None = None
     user_missing: str = "missing"
     sheet: str | None = None
+    weight_scale: float | None = None
+    household_file: str | Path | None = None
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -107,6 +134,11 @@ class Reading:
             )
         if not isinstance(self.sheet, str | None):
             raise TypeError(f"sheet={self.sheet!r}: give the name of a sheet as text")
+        scale = self.weight_scale
+        if scale is not None:
+            arguments.number_in("weight_scale", scale, "(0, inf)", "a factor")
+        if not isinstance(self.household_file, str | Path | None):
+            raise TypeError("household_file: give a path; join data in memory before")
         for name, codes in self._by_column().items():
             for code in (name, *codes):
                 if not isinstance(code, str):
@@ -180,12 +212,48 @@ class Reading:
             "metadata": None if metadata is None else str(metadata),
             "user_missing": self.user_missing,
             "sheet": self.sheet,
+            "weight_scale": self.weight_scale,
+            "household_file": self.household_file and str(self.household_file),
         }
+
+    def _with_files(self, move: Callable[[Path], Path]) -> Reading:
+        """Return the reading with other paths of the files that it names."""
+        metadata, household_file = self.metadata, self.household_file
+        if isinstance(metadata, Metadata):
+            metadata = metadata.path
+        if metadata is not None:
+            metadata = move(Path(metadata))
+        if household_file is not None:
+            file, ids = file_and_ids(household_file)
+            household_file = f"{move(file)}:{ids}" if ids else move(file)
+        return replace(self, metadata=metadata, household_file=household_file)
+
+
+def file_and_ids(words: str | Path) -> tuple[Path, str]:
+    """Return the file and the ids of ``d.csv:RX030=DB030``."""
+    file, _, ids = str(words).rpartition(":")
+    if len(file) < 2 or Path(words).exists():  # C:\d.csv
+        return Path(words), ""
+    return Path(file), ids
+
+
+def beside_persons(path: Path) -> Path:
+    """Return the path of the safe file of households beside that of persons."""
+    packed = path.suffix.lower() == ".gz"
+    ending = "".join(path.suffixes[-2:] if packed else path.suffixes[-1:])
+    return path.with_name(f"{path.name.removesuffix(ending)}-households{ending}")
 
 
 def numbers_among(codes: Iterable[str]) -> list[float]:
     """Return the codes that are numbers, perhaps with blanks around them."""
     return [float(code) for code in codes if is_number(code.strip(" "))]
+
+
+def declared(name: Hashable, codes: Iterable[str]) -> str:
+    """Return how to declare codes of a column as missing."""
+    words = " ".join(shlex.quote(f"{name}={code}") for code in codes)
+    plain = {str(name): [*codes]}
+    return f"--na {words} (in Python: missing_codes={plain} of Reading, or None)"
 
 
 def is_number(text: str) -> bool:
@@ -220,3 +288,32 @@ def _is_text_encoding(name: Any) -> bool:
         return packed.decode(name, "surrogateescape") == _ANY_TEXT
     except (LookupError, TypeError, ValueError):  # ValueError: of idna, or a zero byte
         return False
+
+
+def encoding_hint(raw: bytes) -> str:
+    r"""Return for a message the likely encodings of text, with a word as each reads it.
+
+    >>> encoding_hint("Łódź;1\nŁódź;2\n".encode("cp1250"))
+    "; encoding='cp1250' reads 'Łódź'"
+    """
+    lines = [line for line in raw.splitlines(keepends=True) if not line.isascii()]
+    shares: dict[str, tuple[float, str]] = {}  # by the text that is read
+    for name in _ENCODINGS:
+        try:  # the last letter may be cut
+            text = codecs.getincrementaldecoder(name)().decode(b"".join(lines))
+        except UnicodeDecodeError:
+            continue
+        foreign = sum(not letter.isascii() for letter in text)
+        if foreign:
+            likely = len("".join(_LETTERS.findall(text)))
+            shares.setdefault(text, (likely / foreign, name))
+    least = _ENOUGH * max((share for share, _ in shares.values()), default=0)
+    ranked = sorted(shares.items(), key=lambda pair: -round(pair[1][0], 1))
+    texts = [text for text, (share, _) in ranked if share >= least][:_MOST]
+    # The word that is read in the most ways.
+    rows = zip(*map(_WORD.findall, texts), strict=False)
+    row = max(rows, key=lambda words: len(set(words)), default=())
+    return "".join(
+        f"; encoding={shares[text][1]!r} reads {word[:_LONGEST]!r}"
+        for text, word in zip(texts, row, strict=False)
+    )

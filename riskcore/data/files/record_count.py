@@ -295,8 +295,8 @@ def _count_tagged(file: _Bytes) -> int:
     file.seek(places[11] - len("</strls>"))
     file.expect(b"</strls><value_labels>")
     last = b"</value_labels></stata_dta>"
-    file.seek(file.size - len(last))
-    if file.take(len(last)) != last:
+    file.seek(max(file.size - len(last) - 2, 0))
+    if not file.take(file.left).rstrip(b"\r\n").endswith(last):
         file.refuse("it is cut, or other bytes follow its end")
     return int(records)
 
@@ -323,9 +323,9 @@ def _count_untagged(file: _Bytes, release: int) -> int:
         width = _width(file, kinds, _WIDTHS_111, 244, 0)
     _skip_data(file, records, width)
     place = file.file.tell()
-    # Labels follow up to the end; in files of Stata 4 they have no known layout.
+    # Labels follow up to the end; before Stata 6 they have another layout.
     names = (9, 33) if release < 110 else (33,)
-    if release >= 105 and not any(
+    if release >= 108 and not any(
         _are_labels(file, place, name_width) for name_width in names
     ):
         file.refuse(f"bytes that are not labels follow its {records:,} records")
@@ -498,20 +498,24 @@ def count_sas(path: Path) -> RecordCount:
                 f"all, the file has {file.size:,}"
             )
         file.seek(begin)
-        records, stated = 0, None
+        records, numbers = 0, None
         for _ in range(pages):
             page_records, said = _on_page(file, file.take(size), wide=wide)
             records += page_records
-            stated = said if stated is None else stated
-        if stated != records:
-            file.refuse(
-                f"it states {stated or 0:,} records, its pages hold {records:,}"
-            )
-        return RecordCount(records, stated=True)
+            numbers = said if numbers is None else numbers
+        stated, deleted = numbers or (0, 0)
+        if records not in (stated, stated - deleted):  # deleted ones may be gone
+            file.refuse(f"it states {stated:,} records, its pages hold {records:,}")
+        return RecordCount(stated - deleted, stated=True)
 
 
-def _on_page(file: _Bytes, page: bytes, *, wide: bool) -> tuple[int, int | None]:
-    """Return the number of records on a page, and of the file if the page states it."""
+def _on_page(
+    file: _Bytes, page: bytes, *, wide: bool
+) -> tuple[int, tuple[int, int] | None]:
+    """Return the number of records on a page, and of the file if the page states it.
+
+    Records marked as deleted are among those of the file, and their number follows.
+    """
     place, pointer = (40, "QQBB6x") if wide else (24, "IIBB2x")
     pointer = file.order + pointer
     kind, blocks, count = struct.unpack_from(f"{file.order}3H", page, place - 8)
@@ -520,7 +524,7 @@ def _on_page(file: _Bytes, page: bytes, *, wide: bool) -> tuple[int, int | None]
     if kind & _NO_RECORDS or place + count * struct.calcsize(pointer) > len(page):
         return 0, None
     # On a mixed page records without a pointer follow the blocks that have one.
-    records, stated = blocks - count if kind & _KINDS == _MIXED else 0, None
+    records, numbers = blocks - count if kind & _KINDS == _MIXED else 0, None
     for _ in range(count):
         begin, length, packing, is_record = struct.unpack_from(pointer, page, place)
         place += struct.calcsize(pointer)
@@ -531,8 +535,8 @@ def _on_page(file: _Bytes, page: bytes, *, wide: bool) -> tuple[int, int | None]
         mark = struct.unpack_from(f"{file.order}2I", page, begin)
         signature = mark[1] if wide and mark[0] in (0, 0xFFFFFFFF) else mark[0]
         if signature == _ROWS:
-            form, at = ("Q", 48) if wide else ("I", 24)
-            (stated,) = struct.unpack_from(file.order + form, page, begin + at)
+            form, at = ("2Q", 48) if wide else ("2I", 24)
+            numbers = struct.unpack_from(file.order + form, page, begin + at)
         elif is_record and signature not in _SIGNATURES and signature < 0xFFFFFFF8:
             records += 1
-    return records, stated
+    return records, numbers

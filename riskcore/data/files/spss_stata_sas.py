@@ -41,7 +41,7 @@ from riskcore.data.files.base_format import (
     distinct,
     suffix_of,
 )
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import DoubtfulDates, Intake
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.record_count import (
     RecordCount,
@@ -56,6 +56,8 @@ _ROWS = 200_000  # records read at a time; a run can be interrupted in between
 LARGEST_WHOLE = 2**53  # beyond it, not all whole numbers are doubles
 _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, from 1970
 _DAY, _MICRO = 86_400, 1_000_000
+_WEEKS = 52  # in a year of Stata: the last has 8 days or 9
+_MARKS = "[BCDNPS]?"  # the mark between the numbers of a date of SAS
 
 
 class RecordsNotStated(UserWarning):
@@ -76,6 +78,16 @@ def parser_errors() -> tuple[type[Exception], ...]:
     return parser.ReadstatError, parser.PyreadstatError, UnicodeError
 
 
+def _hint(error: Exception) -> str:
+    """Return what to do about an error of pyreadstat."""
+    of_text = re.search("encoding|character set", str(error))
+    if of_text or isinstance(error, UnicodeError):
+        return "give its encoding, as encoding='cp1252' (encoding='latin-1' reads any)"
+    if "version" in str(error):
+        return "save it again in a version of today, in Stata by saveold"
+    return "is it whole, and what its suffix says?"
+
+
 class LabelledFile(ArrowFormat):
     """A file of SPSS, Stata or SAS."""
 
@@ -94,9 +106,11 @@ class LabelledFile(ArrowFormat):
     epoch: ClassVar[int]  # first day of the program's calendar, from 1970-01-01
     ticks: ClassVar[int]  # units of its times in a second
     day: ClassVar[int]  # units of its dates in a day
-    # The words of the formats that show a number as a date, or as date and time.
-    dates: ClassVar[frozenset[str]]
-    times: ClassVar[frozenset[str]]
+    # The formats, without width, that show a number as a date, or as date and time.
+    dates: ClassVar[re.Pattern[str]]
+    times: ClassVar[re.Pattern[str]]
+    # The formats of weeks, months, quarters or half-years, and their number in a year.
+    periods: ClassVar[Mapping[str, int]] = {}
 
     @cached_property
     def metadata(self) -> Any:
@@ -133,8 +147,7 @@ class LabelledFile(ArrowFormat):
             )
         except parser_errors() as error:
             raise ValueError(
-                f"{self.path}: cannot be read: {error}; is it whole, and what its "
-                "suffix says?"
+                f"{self.path}: cannot be read: {error}; {_hint(error)}"
             ) from None
         return data, metadata
 
@@ -267,24 +280,56 @@ class LabelledFile(ArrowFormat):
             texts = [None if v is None else code_text(v) for v in numbers.to_pylist()]
             codes = pyarrow.array(texts, pyarrow.string())
             return compute.coalesce(extended, codes), count
-        return self._calendar(name, column, numbers), count
+        dates, codes = self._calendar(name, column, kept=kept and bool(count))
+        return (numbers if dates is None else dates), count + codes
 
-    def _calendar(self, name: str, column: Any, numbers: Any) -> Any:
-        """Return a column as dates or times by its format, unless digits are lost."""
+    def _calendar(self, name: str, column: Any, *, kept: bool) -> tuple[Any, int]:
+        """Return dates or times by a column's format or None, and how many are codes.
+
+        ``kept`` tells that codes stand among the dates and are to stay.
+        """
         pyarrow = import_pyarrow()
-        word = _word(self.labels.formats.get(name, ""))
-        valid = column.is_valid().to_numpy()
-        plain = np.where(valid, column.fill_null(0).to_numpy(), 0)
-        moments = None
-        if word in self.dates:
-            moments = _days_of(plain, self.day, self.epoch)
-            kind = pyarrow.date32()
-        elif word in self.times:
-            moments = _micro_of(plain, _MICRO // self.ticks, self.epoch * _DAY * _MICRO)
-            kind = pyarrow.timestamp("us")
-        if moments is None:
-            return numbers
-        return pyarrow.chunked_array([pyarrow.array(moments, mask=~valid).cast(kind)])
+        form = self.labels.formats.get(name, "")
+        word = _word(form)
+        timed = self.times.fullmatch(word)
+        if not timed and word not in self.periods and not self.dates.fullmatch(word):
+            if word in ("%tC", "%tb"):  # with leap seconds, or of business days
+                self._doubt(name, form, "has its own calendar, and stays a number")
+            return None, 0
+        numbers = column.to_numpy()
+        present = ~np.isnan(numbers)
+        numbers = np.nan_to_num(numbers)
+        per_day = _DAY * self.ticks if timed else self.day
+        days = numbers // per_day + self.epoch
+        if word in self.periods:
+            days = _first_days(numbers, self.periods[word])
+        labelled = [float(x) for x in self.labels.values.get(name, ()) if x[:1] != "."]
+        fits = present & (days >= _FIRST_DAY) & (days <= _LAST_DAY)
+        fits &= ~np.isin(numbers, labelled)
+        if kept or (not fits.any() and present.any()):
+            what = "has codes that stay" if kept else "has no date"
+            self._doubt(name, form, f"{what}, and stays a number")
+            return None, 0
+        codes = present & ~fits
+        if codes.any():
+            named = ", ".join(map(code_text, np.unique(numbers[codes])[:5].tolist()))
+            what = f"has {counted(int(codes.sum()), 'value')} with a label or no day"
+            self._doubt(name, form, f"{what}, read as missing: {named}")
+        moments = np.where(fits, days, 0).astype(np.int64)
+        if timed:  # in one product, which rounds as the writer does
+            micro = np.rint(np.where(fits, numbers, 0) * (_MICRO // self.ticks))
+            moments = micro.astype(np.int64) + self.epoch * _DAY * _MICRO
+            moments = np.minimum(moments, (_LAST_DAY + 1) * _DAY * _MICRO - 1)
+        elif clocks := int(np.count_nonzero(fits & (numbers % per_day != 0))):
+            what = f"has times of the day in {counted(clocks, 'record')}"
+            self._doubt(name, form, f"{what}, which are left out")
+        unit = "us" if timed else "D"
+        array = pyarrow.array(moments.view(f"M8[{unit}]"), mask=~fits)
+        return pyarrow.chunked_array([array]), int(codes.sum())
+
+    def _doubt(self, name: str, form: str, what: str) -> None:
+        """Warn of a column whose format is that of dates."""
+        warn(f"{self.path}: {name!r}, of the format {form}, {what}", DoubtfulDates)
 
     # --- writing ---
 
@@ -313,6 +358,11 @@ class LabelledFile(ArrowFormat):
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{path}: column {name!r} {error}") from None
             form = cls._form(labels.formats.get(name), form, column)
+            per_year = cls.periods.get(_word(form or ""))
+            if per_year and import_pyarrow("types").is_date(column.type):
+                periods = _periods_of(arrays[name] + cls.epoch, per_year)
+                form = cls.date_format if periods is None else form
+                arrays[name] = arrays[name] if periods is None else periods
             if form is not None:
                 formats[name] = form
             if name in labels.values:
@@ -338,9 +388,9 @@ class LabelledFile(ArrowFormat):
         """
         if old_form is None or is_text(column.type):
             return form
-        fits = (
-            form in (None, cls.whole_format) or _word(old_form) in cls.dates | cls.times
-        )
+        word = _word(old_form)
+        shown = word in cls.periods or cls.dates.fullmatch(word)
+        fits = form in (None, cls.whole_format) or shown or cls.times.fullmatch(word)
         return old_form if fits else form
 
     @classmethod
@@ -522,28 +572,33 @@ def _whole(column: Any) -> Any:
     return pyarrow.chunked_array([pyarrow.array(plain.astype(np.int64), mask=~valid)])
 
 
-def _days_of(numbers: Any, day: int, epoch: int) -> Any:
-    """Return numbers as days since 1970; None if not all are days of the calendar."""
-    days = numbers / day + epoch
-    fits = (numbers % day == 0) & (days >= _FIRST_DAY) & (days <= _LAST_DAY)
-    return days.astype(np.int32) if fits.all() else None
+def _first_days(periods: Any, per_year: int) -> Any:
+    """Return the first days, since 1970, of periods that are counted from 1960."""
+    whole = np.clip(np.floor(periods), -1e6, 1e6).astype(np.int64)
+    years, parts = whole // per_year - 10, whole % per_year
+    months = 12 * years + (0 if per_year == _WEEKS else 12 // per_year * parts)
+    days = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
+    return days + 7 * parts if per_year == _WEEKS else days
 
 
-def _micro_of(numbers: Any, scale: int, shift: int) -> Any:
-    """Return numbers as microseconds since 1970; None if digits would be lost."""
-    micro = np.rint(numbers * scale)
-    low, high = (days * _DAY * _MICRO - shift for days in (_FIRST_DAY, _LAST_DAY))
-    if not ((micro / scale == numbers) & (micro >= low) & (micro < high)).all():
+def _periods_of(days: Any, per_year: int) -> Any:
+    """Return the periods that begin on days, nan for nan; None if some do not."""
+    present = ~np.isnan(days)
+    all_periods = np.arange(-1959 * per_year, 8040 * per_year)
+    starts = _first_days(all_periods, per_year)
+    places = np.searchsorted(starts, days[present])
+    if not np.array_equal(starts[places], days[present]):
         return None
-    return micro.astype(np.int64) + shift
+    periods = days.copy()
+    periods[present] = all_periods[places]
+    return periods
 
 
 def _word(form: str) -> str:
-    """Return the word of a format: DATE for DATE11, %td for %tdD_m_Y."""
+    """Return a format without its width: DATE for DATE11, %td for %-12tdD_m_Y."""
     if form.startswith("%"):
-        return form.replace("-", "")[:3]
-    match = re.match(r"[A-Za-z_]+", form)
-    return match[0].upper() if match else ""
+        return re.sub(r"^%-?\d*(t\w|d)?.*", r"%\1", form)
+    return re.sub(r"\d*\.?\d*$", "", form).upper()
 
 
 _SPSS_LONGEST_TEXT = 32_767
@@ -561,10 +616,8 @@ class SpssFile(LabelledFile):
     reader, writer = "read_sav", "write_sav"
     epoch = -141_428  # 1582-10-14
     ticks, day = 1, 86_400
-    dates = frozenset(
-        ("DATE", "ADATE", "EDATE", "SDATE", "JDATE", "QYR", "MOYR", "WKYR")
-    )
-    times = frozenset(["DATETIME", "YMDHMS"])
+    dates = re.compile("[AEJS]?DATE|QYR|MOYR|WKYR")
+    times = re.compile("DATETIME|YMDHMS")
     date_format, time_format, whole_format = "DATE11", "DATETIME23.2", "F8.0"
     name_pattern = re.compile(
         r"(?!(ALL|AND|BY|EQ|GE|GT|LE|LT|NE|NOT|OR|TO|WITH)$)[^\W\d_][\w.$#@]*", re.I
@@ -675,8 +728,9 @@ class StataFile(LabelledFile):
     reader, writer = "read_dta", "write_dta"
     epoch = -3653  # 1960-01-01
     ticks, day = 1000, 1
-    dates = frozenset(("%td", "%d"))
-    times = frozenset(("%tc",))
+    dates = re.compile("%t?d")
+    times = re.compile("%tc")
+    periods: ClassVar = {"%tw": _WEEKS, "%tm": 12, "%tq": 4, "%th": 2}
     date_format, time_format, whole_format = "%td", "%tc", "%12.0g"
     name_pattern = re.compile(
         r"(?!(_all|_b|byte|_coef|_cons|double|float|if|in|int|long|_n|_N|_pi|_pred|_rc|"
@@ -745,11 +799,15 @@ class SasFile(LabelledFile):
     suffixes = (".sas7bdat", ".xpt")
     epoch = -3653  # 1960-01-01
     ticks, day = 1, 1
-    dates = frozenset((
-        "DATE", "DDMMYY", "MMDDYY", "YYMMDD", "E8601DA", "B8601DA",
-        "WEEKDATE", "WEEKDATX", "WORDDATE", "WORDDATX", "JULIAN",
-    ))  # fmt: skip
-    times = frozenset(["DATETIME", "E8601DT", "B8601DT"])
+    dates = re.compile(
+        "DATE|DAY|DOWNAME|WEEK(DAT[EX]|DAY|[UVW])|WORDDAT[EX]|MONNAME|MONTH|QTRR?|YEAR|"
+        f"(DDMMYY|MMDDYY|YYMMDD|MMYY|YYMM|YYQR?){_MARKS}|YYQZ|MONYY|YYMON|JUL(IAN|DAY)|"
+        "[BE]8601DA|MINGUO|NLDATE[A-Z]*|EURDF(DE|DD|DN|DWN|MN|MY|WDX|WKX)|HDATE|HEBDATE"
+    )
+    times = re.compile(
+        "DATETIME|DATEAMPM|MDYAMPM|DT(DATE|MONYY|WKDATX|YEAR|YYQC)|NLDATM[A-Z]*|"
+        "[BE]8601(DT|DN|DX|DZ|LX)|EURDFDT"
+    )
 
     @property
     def is_transport(self) -> bool:

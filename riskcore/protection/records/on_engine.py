@@ -56,7 +56,7 @@ class OnEngine:
     given: Any = None  # the protected data, see `given_back`
 
     @classmethod
-    def count(cls, engine: Engine, settings: Settings) -> OnEngine:
+    def count(cls, engine: Engine, settings: Settings, scale: float | None) -> OnEngine:
         """Have the engine count the rows that a protection needs."""
         if settings.household is not None:
             raise TypeError(
@@ -65,7 +65,7 @@ class OnEngine:
                 "protect without households"
             )
         engine.check(settings.columns)
-        counted = engine.count(settings.suppressible, settings.weight)
+        counted = engine.count(settings.suppressible, settings.weight, scale)
         cells = engine.cells(counted.question)
         rows = {
             key: column.to_native() for key, column in counted.keys_in(cells).items()

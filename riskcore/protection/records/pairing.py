@@ -178,7 +178,7 @@ def _placed(
     hidden = [both[x] for x in settings.suppressible if x in both and x not in treated]
     alike = [name for name in both if _equally_many(both[name])]
     same = [both[x] for x in alike if x not in blankable | treated | numeric]
-    same += _as_treated(prepared, released, {*both} - blankable)
+    same += _as_treated(prepared, settings, released, {*both} - blankable)
     household = None if settings.household is None else both.get(settings.household)
     # Somebody may have exchanged the numbers.
     also = [both[name] for name in alike if name in numeric]
@@ -197,7 +197,10 @@ def _together(own: CodedColumn, other: CodedColumn) -> Both:
 
 
 def _as_treated(
-    prepared: Prepared, released: Source, names: Collection[Hashable]
+    prepared: Prepared,
+    settings: Settings,
+    released: Source,
+    names: Collection[Hashable],
 ) -> list[Both]:
     """Return the treated columns as they are to be, and as they are in the file."""
     treated, columns = prepared.treated, []
@@ -206,7 +209,7 @@ def _as_treated(
     for name, own in treated.after.items():
         if name in names and name not in treated.categorical:
             with suppress(TypeError, ValueError):
-                other = numbers_of(released, released.records, name)
+                other = numbers_of(released, released.records, name, settings.treat)
                 codes = np.unique(np.append(own, other), return_inverse=True)[1]
                 columns.append((codes[: len(own)], codes[len(own) :]))
     return [column for column in columns if _equally_many(column)]
@@ -234,15 +237,15 @@ def _treated(
         name
         for columns, rules in settings.treat.items()
         for name in columns
-        if any(rule.categorical for rule in rules)
+        if any(rule.is_categorical(name) for rule in rules)
     }
     before, after = {}, {}
     for name in names:
         try:
             if name in categorical:
                 raise ValueError
-            own = numbers_of(original, original.records, name)
-            other = numbers_of(released, released.records, name)[place]
+            own = numbers_of(original, original.records, name, settings.treat)
+            other = numbers_of(released, released.records, name, settings.treat)[place]
         except (TypeError, ValueError):
             categorical.add(name)
             own, other = (np.where(codes < 0, np.nan, codes) for codes in both[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -17,9 +18,12 @@ from riskcore.data.columns import (
     Records,
     code_column,
     exact_numbers,
+    household_codes,
     is_text_column,
     plain_value,
 )
+from riskcore.data.dates import Dates
+from riskcore.data.likely_codes import refuse_codes
 from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
@@ -32,6 +36,7 @@ from riskcore.protection.treatments.rules import (
     Integers,
     Names,
     Treatment,
+    joined,
 )
 
 Rules = Mapping[Names, Sequence[Treatment]]
@@ -95,7 +100,7 @@ class Treated:
         after = {
             str(name): values
             for name, values in self.after.items()
-            if name not in self.categorical
+            if name not in self.categorical and not self.file.dates.get(name)
         }
         outcome = effects(before, after, self.weights)
         if self.weight in self.after:  # weights are not weighted by themselves
@@ -109,7 +114,8 @@ class Treated:
         coded = coded.with_columns({name: self._coded(name) for name in keys})
         if self.weight in self.after:
             weights = self.after[self.weight]
-            bad = int(np.count_nonzero(~(weights > 0)))
+            zero = (weights == 0) & (self.before[self.weight] == 0)
+            bad = int(np.count_nonzero(~(weights > 0) & ~zero))
             if bad:
                 raise ValueError(
                     f"treat {self.weight}: {bad:,} weights would be 0, negative or "
@@ -119,8 +125,12 @@ class Treated:
         return coded
 
 
-def numbers_of(source: Source, rows: Records, name: Hashable) -> NDArray[np.float64]:
-    """Return a column of the rows as numbers, nan for missing."""
+def numbers_of(
+    source: Source, rows: Records, name: Hashable, rules: Rules | None = None
+) -> NDArray[np.float64]:
+    """Return a column of the rows as numbers, nan for missing; dates by their rule."""
+    if (dates := _dates_of(rows, name, rules or {})) is not None:
+        return np.append(dates.numbers, np.nan)[code_column(rows, name).codes]
     numbers = source.numbers(name)
     return exact_numbers(rows if numbers is None else Records.of({name: numbers}), name)
 
@@ -136,13 +146,23 @@ def treat_records(
     """Return the treated columns of recoded rows.
 
     In a pass over households, rules that alter values apply once for each household
-    where its members agree; other rules give equal values for equal values anyway.
+    where its members agree; other rules give equal values for equal values anyway. So
+    do rules for the columns of a household file.
     """
+    if settings.weight in settings.treated and (source.scale or 1.0) != 1.0:
+        raise ValueError(
+            f"treat: {settings.weight!r} is multiplied by {source.scale:g} only as it "
+            "is read; to treat it, write the weights of people into the data first"
+        )
     weights, household = coded.weights, coded.households
+    if weights is not None:  # a mean without some of its records tells the others
+        weights = np.where(weights > 0, weights, weights[weights > 0].min())
     file = _File.of(source, rows, settings.treat)
+    file.refuse_codes(source, settings)
+    own = source.names if settings.level == "household" else source.of_households
     told: dict[str, dict[str, Any]] = {}
     of_persons, of_households = file.by_unit(
-        settings.treat, household if settings.level == "household" else None
+        settings.treat, household if own else None, own
     )
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
@@ -154,6 +174,7 @@ def treat_records(
             strata=file.strata_of(of_households, first),
             secret=secret,
             tell=told.__setitem__,
+            column=file.as_now,
         )
         after = {name: values[household] for name, values in once.items()}
     if of_persons:
@@ -170,7 +191,7 @@ def treat_records(
         )
     after = {name: after[name] for name in file.before}
     treated = Treated(
-        file, file.before, after, file.categorical, told, weights, settings.weight
+        file, file.before, after, file.categorical, told, coded.weights, settings.weight
     )
     treated.check()
     return treated
@@ -185,6 +206,7 @@ class _File:
     before: dict[Any, Floats]
     categorical: frozenset[Hashable]
     decimal: str
+    dates: dict[Hashable, Dates | None]  # of columns with a rule for dates
 
     @classmethod
     def of(cls, source: Source, records: Records, rules: Rules) -> _File:
@@ -194,7 +216,7 @@ class _File:
             name
             for names, treatments in rules.items()
             for name in names
-            if not all(rule.categorical for rule in treatments)
+            if not all(rule.is_categorical(name) for rule in treatments)
         }
         categorical = frozenset(
             name for names in rules for name in names if name not in numeric
@@ -205,13 +227,29 @@ class _File:
         before = {
             name: _codes(column)
             if name in categorical
-            else numbers_of(source, records, name)
+            else numbers_of(source, records, name, rules)
             for name, column in coded.items()
         }
-        return cls(records, coded, before, categorical, source.reading.decimal)
+        dates = {name: _dates_of(records, name, rules) for name in coded}
+        return cls(records, coded, before, categorical, source.reading.decimal, dates)
+
+    def refuse_codes(self, source: Source, settings: Settings) -> None:
+        """Refuse columns of numbers that may be codes, unless a rule says otherwise."""
+        recoded = settings.recodings
+        for names, rules in settings.treat.items():
+            rule = f"{joined(names)}={rules[0]}:numbers"
+            keep = f"say so in the rule: --treat {shlex.quote(rule)}"
+            for name in () if any(rule.numbers for rule in rules) else names:
+                if name not in self.categorical and name != settings.weight:
+                    labels = {} if name in recoded else source.value_labels
+                    own = labels.get(str(name))
+                    refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
-        self, rules: Rules, household: NDArray[np.int64] | None
+        self,
+        rules: Rules,
+        household: NDArray[np.int64] | None,
+        own: Sequence[Hashable],
     ) -> tuple[Rules, Rules]:
         """Return the rules for persons, and those for households."""
         if household is None:
@@ -220,7 +258,8 @@ class _File:
         shared = {
             names: treatments
             for names, treatments in rules.items()
-            if any(rule.alters for rule in treatments)
+            if {*own}.issuperset(names)
+            and any(rule.alters for rule in treatments)
             and not any(rule.by_risk or rule.last for rule in treatments)
             and all(
                 np.array_equal(values, values[first][household], equal_nan=True)
@@ -242,6 +281,8 @@ class _File:
         """Return the codes of the strata of some rules, or some rows of them."""
         return {
             name: code_column(self.records, name).codes[rows]
+            if rule.order is None
+            else household_codes(self.records, name, "within")[rows]
             for treatments in rules.values()
             for rule in treatments
             for name in rule.strata
@@ -260,6 +301,8 @@ class _File:
         if name in self.categorical:
             labels = self.coded[name].labels[np.array(numbers, np.int64)]
             return list(labels.tolist())
+        if (dates := self.dates[name]) is not None:
+            return dates.values(numbers)
         return _numbers(numbers, self.coded[name], self.decimal)
 
     def like(self, name: Hashable, values: list[Any], codes: Codes) -> Any:
@@ -272,6 +315,17 @@ class _File:
     def is_text(self, name: Hashable) -> bool:
         """Return whether a column is text."""
         return is_text_column(self.records.column(name))
+
+
+def _dates_of(records: Records, name: Hashable, rules: Rules) -> Dates | None:
+    """Return the dates of a column with a rule for dates; refuse other values."""
+    rule = next((steps[0] for names, steps in rules.items() if name in names), None)
+    if rule is None or rule.order is None:
+        return None
+    try:
+        return Dates.of([*code_column(records, name).labels], rule.order)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"treat {name}={rule}: {error}") from None
 
 
 def _codes(column: CodedColumn) -> Floats:

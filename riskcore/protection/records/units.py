@@ -35,6 +35,7 @@ from riskcore.data.columns import (
 )
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import Designs, designs_of, with_designs
 from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.records.on_engine import OnEngine
@@ -133,6 +134,7 @@ class SingleRecords:
     """Records that are planned one by one."""
 
     units: HouseholdRows | None = None  # the units, if they are not records
+    designs: Designs  # what is missing by design
 
     def __init__(
         self, source: Source, settings: Settings, say: Lines, secret: str | None
@@ -157,6 +159,9 @@ class SingleRecords:
         ``original`` are the assessments of the source, if they are known.
         """
         rows, coded = self.read()
+        if self.settings.person is None:
+            keys, missing = self.settings.variables, self.settings.missing
+            self.designs = designs_of(coded, keys, missing)
         if original is None:
             self.say("assessing the original file")
             original = self.measure(rows, coded)
@@ -183,17 +188,14 @@ class SingleRecords:
         source, settings = self.source, self.settings
         if source.path is not None:
             self.say(f"reading {source.path}")
-        records, numbers = source.records, source.numbers(settings.weight)
-        data, household, cluster = records, settings.household, settings.cluster
-        if numbers is not None:  # in place of text
-            names = [*settings.variables, household, cluster]
-            columns = {name: records.column(name) for name in names if name is not None}
-            columns[settings.weight] = numbers
-            data = records.with_data(columns, [settings.weight])
+        names, household = settings.variables, settings.household
         coded = CodedRecords.of(
-            data, settings.variables, settings.weight, household, cluster=cluster
+            source.records, names, None, household, cluster=settings.cluster
         )
-        return records, coded.sampled(settings.sampling_fraction)
+        weight = settings.weight
+        if weight is not None:
+            coded = replace(coded, weight=weight, weights=source.weights(weight))
+        return source.records, coded.sampled(settings.sampling_fraction)
 
     def measure(
         self,
@@ -205,6 +207,7 @@ class SingleRecords:
 
         ``original`` are those before recoding.
         """
+        coded = with_designs(coded, self.designs)
         return assess_key_sets(rows.data, coded, self.settings, original)
 
     def treat(self, before: Prepared) -> Prepared:
@@ -320,7 +323,7 @@ class Households(SingleRecords):
     ) -> list[Assessment]:
         """Return the risks of households before suppression, by set of keys."""
         data, keys = self.data_of_units(rows, coded), self.settings.variables
-        of_units = self.units.codes(coded, keys)
+        of_units = self.units.codes(with_designs(coded, self.designs), keys)
         return assess_key_sets(data, of_units, self.planned, original)
 
     def treat(self, before: Prepared) -> Prepared:
@@ -414,7 +417,7 @@ class EngineCells(SingleRecords):
                     "collect the data first"
                 )
         self.say(f"counting on {engine.name}")
-        self.held = OnEngine.count(engine, settings)
+        self.held = OnEngine.count(engine, settings, self.source.scale)
         rows = Records.of(self.held.rows)
         rows.coded.update(self.held.coded.columns)
         return rows, self.held.coded

@@ -96,6 +96,7 @@ def _totals_lost(
         codes = result.prepared.codes(name)
         lost = np.bincount(codes[mask], weights[mask], int(codes.max()) + 1)
         total = np.bincount(codes[codes >= 0], weights[codes >= 0])
+        lost, total = lost[total > 0], total[total > 0]
         yield (
             f"suppression took {counted(int(mask.sum()), 'value')} of "
             f"{printable(str(name))}, so that its weighted totals are up to "
@@ -110,7 +111,7 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
     if weight is None:
         return weight_remarks(None, fraction)
     if result.on_engine is not None:
-        weighed = result.on_engine.engine.weigh(weight)
+        weighed = result.on_engine.engine.weigh(result.on_engine.question)
         total = result.sets[0].original.cells.totals.population
         return weight_remarks(WeightFigures.on_engine(weighed, total), fraction)
     weights = numbers_of(result, weight)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -21,8 +21,9 @@ from riskcore.data.files.argus.metadata import read_metadata
 from riskcore.data.files.arrow import array_of, decoded, import_pyarrow, is_text
 from riskcore.data.files.csv import CsvFile
 from riskcore.data.files.formulas import guard_formulas
+from riskcore.data.files.joined import JoinedFile
 from riskcore.data.files.labels import Labels, code_text
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, beside_persons
 
 Positions = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -121,6 +122,11 @@ def _opened(
 ) -> formats.FileFormat:
     """Return the written file, whose parts have other names, to be read."""
     kind = formats.written_as(path, like)
+    if like.joined is not None:
+        persons = _opened(path, parts[:1], replace(like, joined=None))
+        beside, own = beside_persons(path), like.joined.households.format()
+        how = Reading(household_file=f"{beside}:{'='.join(like.joined.ids)}")
+        return JoinedFile(persons, _opened(beside, parts[1:], own), how)
     if issubclass(kind, CsvFile):
         delimiter, packed = like.csv_at(path)
         encoding, codes = like.encoding, like.missing_codes

@@ -134,6 +134,7 @@ def public(
         "format": _PUBLIC_FORMAT,
         "versions": versions(),
         "sha256": output["sha256"],
+        "household_sha256": output["household_sha256"],
         "records": figures["records"],
         "goals_met": figures["goals_met"],
         "safe": figures["safe"],
@@ -162,11 +163,7 @@ def public(
 
 
 def cost_in_public(cost: Any) -> Any:
-    """Return costs without the codes of categories: one may be blanked everywhere.
-
-    >>> cost_in_public({"SEX": 3.0, "JOB": {"pope": 1.0}})
-    {'SEX': 3.0, 'JOB': 'by category'}
-    """
+    """Return costs without the codes of categories: one may be blanked everywhere."""
     if not isinstance(cost, Mapping):
         return cost
     return {
@@ -214,6 +211,12 @@ class Record:
     versions: Mapping[str, Any]  # of the software that wrote it
     figures: Mapping[tuple[str, ...], Mapping[str, Any]]  # by set of keys
     given: str | None = None  # the kind of a population that no record can hold
+    household_sha256: str | None = None  # of the safe file of households, if any
+
+    @property
+    def digests(self) -> list[str]:
+        """The digests of the safe file and of that of its households."""
+        return [x for x in (self.sha256, self.household_sha256) if x is not None]
 
 
 def read_record(path: str | Path) -> Record:
@@ -237,10 +240,16 @@ def read_with_population(path: str | Path) -> Record:
     return record
 
 
-def reading_of(record: Record) -> Reading:
-    """Return how the original of a record was read; its metadata are beside it."""
-    options = {x: v for x, v in record.reading.items() if v is not None}
-    options.pop("metadata", None)
+def reading_of(record: Record, *, released: bool = False) -> Reading:
+    """Return how the original of a record was read; its metadata are beside it.
+
+    A file of households beside the released file has the name that it should have.
+    """
+    gone = ("metadata",) if released else ("metadata", "household_file")
+    options = {
+        x: v for x, v in record.reading.items() if v is not None and x not in gone
+    }
+    options.setdefault("weight_scale", 1.0)  # the weights were looked at
     try:
         return Reading(**options)
     except (TypeError, ValueError) as error:
@@ -314,6 +323,7 @@ def _record(path: Path, content: Mapping[str, Any]) -> Record:
         versions=member(content, "versions", dict),
         figures=_figures(content),
         given=population,
+        household_sha256=hex_digits(output, "household_sha256", "output"),
     )
     needed = record.settings.ties == "secret" or record.settings.is_random
     if secret is None and (record.shuffled or record.renumbered or needed):

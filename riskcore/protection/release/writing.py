@@ -84,16 +84,15 @@ def write(
     """
     _refuse_write(result, allow_unsafe=options["allow_unsafe"])
     result.source.refuse_changed()
-    path = result.source.check_writable(
+    source = result.source
+    path = source.check_writable(
         arguments.file_path("path", path), overwrite=options["overwrite"]
     )
     record_path, public_path = _record_files(path, options)
     texts = [record_path, *filter(None, [public_path]), *reports.texts]
-    inputs = [*result.source.paths, *result.settings.rule_files]
-    written = formats.files_written(path, result.source.format)
+    inputs = [*source.paths, *result.settings.rule_files]
+    written = formats.files_written(path, source.format)
     refuse_sources([*written, *texts], inputs)
-    sha256 = records.released_digest(result.source)
-    source = {**result.source.to_dict(), "sha256": sha256}
     layout, secret = _layout(result, path, options)
     shuffled = layout.order is not None
     say = steps or silent
@@ -107,15 +106,16 @@ def write(
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
         _read_back(result, layout, parts, say)
-        result.source.refuse_changed()
+        source.refuse_changed()
         verdict = verdict_facts(result, examined, layout.dropped)
         figures |= verdict
-        sha256 = digest(parts[0])
+        sha256, *beside = map(digest, parts if source.of_households else parts[:1])
         if record_before is not None:
-            _refuse_other_file(path, sha256, record_before)
+            _refuse_other_file(path, [sha256, *beside], record_before)
         output = {
             "file": path.name,
             "sha256": sha256,
+            "household_sha256": beside[0] if beside else None,
             "dropped": list(layout.dropped),
             "shuffled": shuffled,
             "renumbered": list(layout.renumbered),
@@ -125,7 +125,7 @@ def write(
         record = records.private(
             figures,
             result.settings,
-            source=source,
+            source={**source.to_dict(), "sha256": records.released_digest(source)},
             output=output,
         )
         create(record_path, private=True).write(_json(record))
@@ -223,12 +223,12 @@ def _refuse_unsafe(
     raise UnsafeError(" ".join([*said, _NOT_WRITTEN]), figures)
 
 
-def _refuse_other_file(path: Path, sha256: str, before: records.Record) -> None:
+def _refuse_other_file(path: Path, digests: list[str], before: records.Record) -> None:
     """Refuse a file that is not the file of a record, by whose secret it was made.
 
     Two files by one secret could be joined by their order and ids.
     """
-    if sha256 == before.sha256:
+    if digests == before.digests:
         return
     changed = [
         f"{name} was {before.versions.get(name)} and is {now}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,8 @@ from riskcore.protection.settings.shapes import refuse_faults
 COSTS = ("fewest", "equal", "entropy")
 # In place of related columns: those that are found.
 DERIVED = "derived"
-RAKE = "rake:"
+# A treatment whose words are the name of a file: of totals, or of a matrix.
+_OF_FILE = r"\s*(?:rake:|pram:(?=[^,]*\.csv\s*$))([^,]*)$"
 _HARMLESS: Shape = {
     "type": "string",
     "pattern": "^harmless:.",
@@ -56,10 +57,13 @@ _OF_RECODING: Mapping[str, Shape] = {
     "base": NUMBER,
     "tails": {"enum": [], "title": "no quantiles: a record holds bounds"},
     "words": _NAME,
+    "dates": TEXT,
+    "order": TEXT,
     "padded": BOOLEAN,
     "missing_codes": NAMES,
     "codelist": _NAME,
     "source": _NAME,
+    "rest": _CODE,
 }
 _OF_RULE: Mapping[str, Shape] = {
     "to": _CODE,
@@ -70,7 +74,7 @@ _OF_RULE: Mapping[str, Shape] = {
 }
 # Rules of treatments; the totals of raking stand in them, not in a file.
 _WORDS = array(
-    {"type": "string", "pattern": rf"^(?!\s*{RAKE}[^,]*$)", "title": "a rule in words"},
+    {"type": "string", "pattern": f"^(?!{_OF_FILE})", "title": "a rule in words"},
     "a list of rules",
 )
 _NOTHING: Shape = {"enum": [], "title": "nothing of this name"}
@@ -102,18 +106,18 @@ class Recodings(ByColumn):
     recorded_form = table(_OBJECT, "an object of recodings")
     names_files = True
 
-    def refuse_wrong(self, name: str, value: Any) -> None:
-        """Refuse what cannot be a rule."""
-        from riskcore.common import arguments
-        from riskcore.data.recode import Recoding
-
-        super().refuse_wrong(name, value)
-        for key, rule in value.items():
-            if not isinstance(rule, str | os.PathLike | Recoding):
-                raise TypeError(
-                    f"{name} of {key!r}: {arguments.shown(rule)} is neither a Recoding "
-                    "nor a rule such as 'top:85' nor the path of a .grc file"
+    def gathered(self, option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+        """Return the rules by column; top and bottom coding of one are one rule."""
+        rules: dict[str, Any] = {}
+        for name, rule in pairs:
+            both = {text.partition(":")[0] for text in (rules.get(name, ""), rule)}
+            if name in rules and both != {"top", "bottom"}:
+                raise ValueError(
+                    f"{option}: {name!r} appears twice; only top: and bottom: go "
+                    "together, as top:60,bottom:30"
                 )
+            rules[name] = f"{rules[name]},{rule}" if name in rules else rule
+        return rules
 
     def argument(self, plain: Any, folder: Path) -> Any:
         """Return the rules, whose files are found."""
@@ -254,8 +258,14 @@ class Treatments(ListsByColumn):
 
 def _treatment(rule: str, folder: Path) -> str:
     """Return a treatment in words, whose file of totals is found."""
-    file = rule.removeprefix(RAKE)
-    return rule if file == rule else f"{RAKE}{folder / file}"
+    file = treatment_file(rule)
+    return rule if file is None else f"{rule.partition(':')[0]}:{folder / file}"
+
+
+def treatment_file(rule: str) -> str | None:
+    """Return the file that a treatment in words names, or None."""
+    match = re.match(_OF_FILE, rule)
+    return None if match is None else match[1]
 
 
 class Costs(ByColumn):

@@ -26,7 +26,7 @@ from riskcore.data.cells import check_design, check_missing
 from riskcore.data.derived import derived, related_columns
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, with_bounds
-from riskcore.data.recoding_words import recoding_for, rule_file
+from riskcore.data.recoding_words import recodings_of, rule_file
 from riskcore.data.source import Source
 from riskcore.protection.settings.kinds import DERIVED
 from riskcore.protection.settings.settings_table import (
@@ -386,6 +386,12 @@ class Settings:
                     f"treat: {self.weight!r} is the weight, not a category; use "
                     "share-weights or round-weights"
                 )
+            shifted = any(rule.order is not None and not rule.strata for rule in rules)
+            if shifted and self.person is not None:
+                raise ValueError(
+                    "treat: without :within each record of a person gets a shift, and "
+                    f"their mean tells the date: add :within={self.person}"
+                )
         for name in self.treated:
             for what, columns in parts.items():
                 if name in columns:
@@ -552,13 +558,27 @@ class Settings:
         )
         names = list(dict.fromkeys(key for entry in goals.keys for key in entry))
         declared = source.variables
+        weight = source.weight if weight is None else weight
+        taken = {*names, weight, *goals.strata, *recodings, *(asked["roles"] or ())}
+        if isinstance(asked["related"], Mapping):
+            taken.update(*asked["related"].values())
+        household = source.household_of(household, taken, asked["person"])
+        if source.of_households:
+            household = source.household if household is None else household
+            if household != source.household or asked["person"] is not None:
+                raise ValueError(
+                    f"household: the household file is joined by {source.household!r}, "
+                    "which is the household; leave out another one, and person"
+                )
+            own = [name for name in names if name in source.of_households]
+            if own and asked["level"] != "household":
+                household_keys = [*dict.fromkeys([*(household_keys or ()), *own])]
         if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:
             household_keys = (
                 () if household is None else _household_keys(names, declared)
             )
-        weight = source.weight if weight is None else weight
         if asked["person"] is not None:
             if household is not None:
                 raise ValueError("person is what belongs together; leave out household")
@@ -572,10 +592,7 @@ class Settings:
             "strata": goals.strata,
             "weight": weight,
             "household": household,
-            "recodings": {
-                name: recoding_for(name, rule, declared.get(name))
-                for name, rule in recodings.items()
-            },
+            "recodings": recodings_of(recodings, declared),
             "related": _related(asked["related"], source, names, weight, household),
             "treat": _treatments_of(asked["treat"] or {}, source),
             "rule_files": tuple(path for path in rules if path is not None),
@@ -595,7 +612,7 @@ class Settings:
             return self
         source.check(self.columns)
         data = source.records if source.engine is None else source.data
-        recodings = with_bounds(data, self.recodings)
+        recodings = with_bounds(data, self.recodings, source.value_labels)
         return replace(self, recodings=recodings)
 
     def to_dict(self) -> dict[str, Any]:

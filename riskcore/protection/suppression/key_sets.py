@@ -17,7 +17,7 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, code_column
+from riskcore.data.columns import Records, code_column, plain_value
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Aim, Mask
 
@@ -203,6 +203,35 @@ def warn_of_model(sets: Sequence[KeySet]) -> None:
             "weights alone",
             ModelDisagrees,
         )
+
+
+class StratumBelowK(UserWarning):
+    """A stratum has fewer than k records, so that blanks cannot make them safe."""
+
+
+def warn_of_small_strata(cells: Cells, aim: Aim) -> None:
+    """Warn of strata that lose all their keys and stay unsafe."""
+    if not aim.strata or aim.k is None:
+        return
+    columns = [cells.keys.index(name) for name in aim.strata]
+    there = np.logical_and.reduce([*map(cells.present, columns)])
+    codes = np.stack([cells.codes[i][there] for i in columns]).astype(np.int64)
+    strata, of = np.unique(codes, axis=1, return_inverse=True)
+    records = np.bincount(of.reshape(-1), cells.records[there])
+    small = np.flatnonzero(records < aim.k)
+    if not small.size:
+        return
+    values = [
+        f"{cells.keys[i]}={plain_value(cells.categories[i][code])}"
+        for i, code in zip(columns, strata[:, small[0]], strict=True)
+    ]
+    warn(
+        f"strata: {counted(small.size, 'stratum', 'strata')} of fewer than k={aim.k} "
+        f"records, such as {', '.join(values)} ({records[small[0]]:.0f}): they lose all"
+        " keys and stay unsafe; join them with others by recodings, lower k, or leave "
+        "them out",
+        StratumBelowK,
+    )
 
 
 def _some_key(cells: Cells, strata: Sequence[Hashable]) -> Mask:

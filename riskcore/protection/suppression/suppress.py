@@ -37,7 +37,7 @@ from riskcore.common.progress import Lines
 from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of
 from riskcore.data.cells import Cells
-from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.disclosure.elimination import eliminate
 from riskcore.disclosure.kept_keys import cells as cells_by
@@ -483,7 +483,12 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
     It is by row where categories have costs of their own.
     """
     of_keys = [_costs_of_keys(assessment, settings) for assessment in assessments]
-    if not settings.costs_by_category:
+    by_design = any(
+        ByDesign in map(type, labels[-2:])
+        for assessment in assessments
+        for labels in assessment.cells.categories
+    )
+    if not settings.costs_by_category and not by_design:
         return of_keys
     of_rows: dict[Hashable, Risks] = {}
     for assessment, own in zip(assessments, of_keys, strict=True):
@@ -530,4 +535,6 @@ def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Ri
     costs[: len(texts)] = cost
     if cost < np.inf:
         costs[: len(texts)] = [category_costs.get(text, cost) for text in texts]
+    # A value that is missing by design cannot be blanked.
+    costs[[type(label) is ByDesign for label in labels]] = np.inf
     return costs

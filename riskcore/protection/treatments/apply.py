@@ -43,10 +43,6 @@ def treated_columns(
     values on every machine. ``tell`` is called with a label and the effects of each
     treatment that reports them, ``column`` with a name and the columns treated so far;
     for the others see `Given`.
-
-    >>> rule = Treatment.of("income", "round:100")
-    >>> treated_columns({"income": np.array([140.0, np.nan])}, {("income",): [rule]})
-    {'income': array([100.,  nan])}
     """
     plan = [(names, rule) for names, rules in treat.items() for rule in rules]
     plan.sort(key=lambda step: step[1].last)
@@ -61,6 +57,7 @@ def treated_columns(
             weights,
             combined(codes, len(values[0])) if codes else None,
             label,
+            names,
             partial(treatment_numbers, secret or "", stream),
             household,
             risk,

@@ -59,38 +59,41 @@ def _join_boxes(box: Any, p: int, node: int) -> None:
 
 
 @kernel
-def _distance(tree: Any, p: int, i: int, center: Any) -> float:
-    """Return the squared distance of a point from a center."""
+def _part(difference: float, city: int) -> float:
+    """Return the part of a distance that a coordinate adds: a square or a size."""
+    return abs(difference) if city else difference * difference
+
+
+@kernel
+def _distance(tree: Any, p: int, i: int, center: Any, city: int) -> float:
+    """Return the distance of a point from a center."""
     total = 0.0
     for j in range(p):
-        difference = tree[i * p + j] - center[j]
-        total += difference * difference
+        total += _part(tree[i * p + j] - center[j], city)
     return total
 
 
 @kernel
-def _nearest_in_box(box: Any, p: int, node: int, center: Any) -> float:
+def _nearest_in_box(box: Any, p: int, node: int, center: Any, city: int) -> float:
     """Return a lower bound of the distances of a box, infinite if it is empty."""
     total = 0.0
     first = 2 * p * node
     for j in range(p):
         below = box[first + 2 * j] - center[j]
         above = center[j] - box[first + 2 * j + 1]
-        difference = max(0.0, max(below, above))
-        total += difference * difference
+        total += _part(max(0.0, max(below, above)), city)
     return total
 
 
 @kernel
-def _farthest_in_box(box: Any, p: int, node: int, center: Any) -> float:
+def _farthest_in_box(box: Any, p: int, node: int, center: Any, city: int) -> float:
     """Return an upper bound of the distances of a box."""
     total = 0.0
     first = 2 * p * node
     for j in range(p):
         below = center[j] - box[first + 2 * j]
         above = box[first + 2 * j + 1] - center[j]
-        difference = max(below, above)
-        total += difference * difference
+        total += _part(max(below, above), city)
     return total
 
 
@@ -114,7 +117,7 @@ def _push_children(
 @kernel
 def _farthest(
     p: int, levels: int, tree: Any, order: Any, box: Any, ends: Any, center: Any,
-    stack: Any, bounds: Any,
+    stack: Any, bounds: Any, city: int,
 ) -> int:  # fmt: skip
     """Return the position of the farthest point, of ties the first one of the file."""
     inner = (1 << levels) - 1
@@ -129,14 +132,14 @@ def _farthest(
         if bounds[depth] < longest:
             continue
         if node < inner:
-            of_left = _farthest_in_box(box, p, 2 * node + 1, center)
-            of_right = _farthest_in_box(box, p, 2 * node + 2, center)
+            of_left = _farthest_in_box(box, p, 2 * node + 1, center, city)
+            of_right = _farthest_in_box(box, p, 2 * node + 2, center, city)
             depth = _push_children(
                 node, of_left, of_right, of_left > of_right, ends, stack, bounds, depth
             )
             continue
         for i in range(ends[2 * node], ends[2 * node + 1]):
-            length = _distance(tree, p, i, center)
+            length = _distance(tree, p, i, center, city)
             if length > longest or (length == longest and order[i] < order[best]):
                 longest = length
                 best = i
@@ -169,7 +172,7 @@ def _insert(
 @kernel
 def _nearest(
     p: int, k: int, levels: int, tree: Any, order: Any, box: Any, ends: Any,
-    center: Any, stack: Any, bounds: Any, lengths: Any, neighbors: Any,
+    center: Any, stack: Any, bounds: Any, lengths: Any, neighbors: Any, city: int,
 ) -> None:  # fmt: skip
     """Find the k points nearest to a center, the first ones of ties, by distance."""
     inner = (1 << levels) - 1
@@ -183,14 +186,14 @@ def _nearest(
         if count == k and bounds[depth] > lengths[k - 1]:
             continue
         if node < inner:
-            of_left = _nearest_in_box(box, p, 2 * node + 1, center)
-            of_right = _nearest_in_box(box, p, 2 * node + 2, center)
+            of_left = _nearest_in_box(box, p, 2 * node + 1, center, city)
+            of_right = _nearest_in_box(box, p, 2 * node + 2, center, city)
             depth = _push_children(
                 node, of_left, of_right, of_left < of_right, ends, stack, bounds, depth
             )
             continue
         for i in range(ends[2 * node], ends[2 * node + 1]):
-            length = _distance(tree, p, i, center)
+            length = _distance(tree, p, i, center, city)
             count = _insert(length, order[i], count, k, lengths, neighbors)
 
 
@@ -232,11 +235,12 @@ def mdav_steps(
 ) -> None:  # fmt: skip
     """Make at most ``steps`` pairs of groups.
 
-    ``state`` has n, p, k, the levels of the tree, how many points are left and how many
-    groups are made; ``total`` the sums of the points that are left, as double-doubles.
-    ``work`` is room for a center, k distances and the bounds of the stack.
+    ``state`` has n, p, k, the levels of the tree, how many points are left, how many
+    groups are made and whether distances are of the city; ``total`` the sums of the
+    points that are left, as double-doubles. ``work`` is room for a center, k distances
+    and the bounds of the stack.
     """
-    n, p, k, levels = state[0], state[1], state[2], state[3]
+    n, p, k, levels, city = state[0], state[1], state[2], state[3], state[6]
     center, lengths, bounds = work, offset(work, p), offset(work, p + k)
     for _ in range(steps):
         left = state[4]
@@ -251,12 +255,14 @@ def mdav_steps(
         # One group around the point farthest from the average; one around the point
         # that is farthest from that one.
         for _turn in range(2 if left >= 3 * k else 1):
-            best = _farthest(p, levels, tree, order, box, ends, center, stack, bounds)
+            best = _farthest(
+                p, levels, tree, order, box, ends, center, stack, bounds, city
+            )
             for j in range(p):
                 center[j] = tree[best * p + j]
             _nearest(
                 p, k, levels, tree, order, box, ends, center, stack, bounds, lengths,
-                neighbors,
+                neighbors, city,
             )  # fmt: skip
             for i in range(k):
                 point = neighbors[i]
@@ -271,9 +277,9 @@ def mdav_steps(
             state[4] -= k
 
 
-@native("int64, int64, int64, float64*, float64*, int64*")
+@native("int64, int64, int64, int64, float64*, float64*, int64*")
 def join_groups(
-    n: int, p: int, groups: int, x: Any, centroid: Any, nearest: Any
+    n: int, p: int, groups: int, city: int, x: Any, centroid: Any, nearest: Any
 ) -> None:
     """Find the centroid nearest to each point in the coordinates that are not nan."""
     for i in range(n):
@@ -284,7 +290,7 @@ def join_groups(
             for j in range(p):
                 difference = x[i * p + j] - centroid[g * p + j]
                 if difference == difference:
-                    total += difference * difference
+                    total += _part(difference, city)
             if total < shortest:
                 shortest = total
                 nearest[i] = g

@@ -36,6 +36,7 @@ class Noise(ShareTreatment):
     """
 
     correlated: bool = False
+    relative: bool = False  # of each value, in place of the standard deviation
 
     most = 10.0
     kind = "noise"
@@ -45,11 +46,12 @@ class Noise(ShareTreatment):
     @property
     def columns(self) -> tuple[int, float]:
         """The fewest and the most columns that it takes together."""
-        return (2, math.inf) if self.correlated else (1, 1)
+        return (2, math.inf) if self.correlated and not self.relative else (1, 1)
 
     def describe(self, public: bool) -> str:
         """Return "with noise of 10 % of the standard deviation, zeros kept"."""
-        size = f"noise of {percent_words(self.share)} of the standard deviation"
+        of = "each value" if self.relative else "the standard deviation"
+        size = f"noise of {percent_words(self.share)} of {of}"
         kept = ", means and covariances kept" if self.correlated else ""
         return f"with {size}, zeros kept{kept}"
 
@@ -57,7 +59,7 @@ class Noise(ShareTreatment):
         """Return the values with noise."""
         n = len(values[0])
         deviates = _normal(context, n * len(values)).reshape(len(values), n)
-        work = self._correlated if self.correlated else self._added
+        work = self._correlated if self.columns[1] > 1 else self._added
         return [
             np.where(old == 0.0, 0.0, rounded_as(new, old))
             for old, new in zip(values, work(values, deviates, context), strict=True)
@@ -68,6 +70,8 @@ class Noise(ShareTreatment):
     ) -> list[Floats]:
         """Return the sum of one column and noise."""
         (x,) = values
+        if self.relative:
+            return [x + self.share * x * deviates[0]]
         present = ~np.isnan(x)
         if np.count_nonzero(present) < 2:
             return [x.copy()]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.data.files.labels import code_text
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (
@@ -18,7 +22,9 @@ from riskcore.protection.treatments.rules import (
     Treatment,
     enter,
     number_of,
+    rows_of_file,
     shown_number,
+    text_of_rows,
 )
 
 Counts = NDArray[np.int64]
@@ -26,6 +32,8 @@ Matrix = NDArray[np.float64]  # row i: the probabilities of what category i beco
 
 # A matrix has a row and a column for each category.
 MOST_CATEGORIES = 2000
+# Largest distance of the sum of a row from 1.
+TOLERANCE = 1e-9
 
 
 @enter
@@ -33,9 +41,12 @@ MOST_CATEGORIES = 2000
 class PostRandomization(Treatment):
     """Categories change at random, by a `transition_matrix`."""
 
-    keep: float  # probability that a record keeps its category in the first step
+    # Probability that a record keeps its category in the first step.
+    keep: float = 0.0
     invariant: bool = False  # whether a second step restores expected frequencies
     within: Names = ()  # the columns of the strata, which have matrices of their own
+    # A matrix of one's own as text: a header, and a row for each category.
+    table: tuple[Names, ...] = ()
 
     kind = "pram"
     alters = True
@@ -43,23 +54,56 @@ class PostRandomization(Treatment):
     categorical = True
 
     def check(self) -> None:
-        """Refuse what is not a probability below 1."""
+        """Refuse what is not a probability below 1, or not a matrix of them."""
         if not 0.0 <= self.keep < 1.0:
             raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
+        (_, *names), *rows = self.table or [("",)]
+        if any(len(row) != len(names) + 1 for row in rows) or (
+            sorted(row[0] for row in rows) != sorted({*names})
+        ):
+            raise ValueError("matrix: need one row and one column for each category")
+        for name, row in self._rows().items():
+            if not all(0.0 <= number <= 1.0 for number in row):
+                raise ValueError(f"matrix: row {name!r} has numbers outside [0, 1]")
+            if abs(math.fsum(row) - 1.0) > TOLERANCE:
+                raise ValueError(
+                    f"matrix: row {name!r} adds to {math.fsum(row):.12g}, not to 1"
+                )
+
+    def _rows(self) -> dict[str, list[float]]:
+        """Return the rows of the matrix by category."""
+        return {
+            name: [number_of(text, f"a probability of {name!r}") for text in texts]
+            for name, *texts in self.table[1:]
+        }
+
+    @classmethod
+    def parsed(cls, words: str) -> Self:
+        """Return the rule of a probability, or of a matrix: a CSV file or its text."""
+        if "," in words:
+            rows = [*csv.reader(words.split(";"))]
+        elif words.endswith(".csv"):
+            rows = rows_of_file(Path(words), "a header, and a row for each category")
+        else:
+            return super(PostRandomization, cls).parsed(words)
+        return cls(table=tuple(map(tuple, rows)))
 
     @classmethod
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the probability of ``0.8``."""
-        return {"keep": number_of(argument, "a probability such as 0.8")}
+        what = "a probability such as 0.8; a matrix, as m.csv, has no options"
+        return {"keep": number_of(argument, what)}
 
     def argument(self) -> str:
-        """Return the probability."""
-        return shown_number(self.keep)
+        """Return the probability, or the matrix as text."""
+        return text_of_rows(self.table) if self.table else shown_number(self.keep)
 
     def describe(self, public: bool) -> str:
         """Return "post-randomized"; the public phrase tells nothing of the matrix."""
         if public:
             return "post-randomized"
+        if self.table:
+            return "post-randomized by a matrix of one's own"
         kind = " in two steps" if self.invariant else ""
         kept = f"kept with {shown_number(self.keep)}"
         return f"post-randomized{kind}, {kept}{self.in_strata()}"
@@ -81,9 +125,30 @@ class PostRandomization(Treatment):
             keep=self.keep,
             invariant=self.invariant,
             strata=stratum,
+            matrix=self._own_matrix(context) if self.table else None,
         )
         context.tell({"categories": labels.tolist(), **effects})
         return [np.append(labels, np.nan)[np.minimum(new, len(labels))]]
+
+    def _own_matrix(self, context: Given) -> Matrix:
+        """Return the matrix of the categories of a column, or refuse others."""
+        _, labels = context.column(context.names[0])
+        texts = [*map(code_text, labels.tolist())]
+        names, rows = self.table[0][1:], self._rows()
+        if lacking := [text for text in texts if text not in rows]:
+            raise ValueError(
+                f"treat {context.names[0]}: the matrix has no row for {lacking[0]!r}; "
+                "add it, with 1 on the diagonal if it stays"
+            )
+        places = [names.index(text) for text in texts]
+        table = np.array([rows[text] for text in texts])[:, places]
+        for text, total in zip(texts, table.sum(axis=1), strict=True):
+            if total < 1.0 - TOLERANCE:
+                raise ValueError(
+                    f"treat {context.names[0]}: row {text!r} of the matrix has "
+                    "categories that nobody has: write 0 there"
+                )
+        return table
 
 
 def post_randomize(
@@ -94,6 +159,7 @@ def post_randomize(
     keep: float,
     invariant: bool = False,
     strata: NDArray[Any] | None = None,
+    matrix: Matrix | None = None,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return codes of categories changed at random, and what changed.
 
@@ -109,7 +175,10 @@ def post_randomize(
     strata = np.zeros(len(codes), np.int64) if strata is None else strata
     present = np.flatnonzero((codes >= 0) & (codes < levels))
     counts = _counts(codes[present], strata[present], levels)
-    matrices = [transition_matrix(row, keep, invariant=invariant) for row in counts]
+    matrices = [
+        transition_matrix(row, keep, invariant=invariant) if matrix is None else matrix
+        for row in counts
+    ]
     new = codes.copy()
     cells = strata[present].astype(np.int64) * levels + codes[present]
     order = present[stable_order(cells, counts.size)]
@@ -140,11 +209,6 @@ def transition_matrix(counts: ArrayLike, keep: float, *, invariant: bool) -> Mat
     They differ in rare categories: by the first, a record of a category keeps it with
     probability ``keep`` or more, however rare it is; by the second, most records of a
     rare category leave it.
-
-    >>> transition_matrix([90, 10], 0.8, invariant=False).round(3).tolist()
-    [[0.98, 0.02], [0.18, 0.82]]
-    >>> transition_matrix([90, 10], 0.8, invariant=True).round(3).tolist()
-    [[0.917, 0.083], [0.748, 0.252]]
     """
     records = np.asarray(counts, np.float64)
     matrix = np.eye(len(records))

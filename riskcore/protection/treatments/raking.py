@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from math import fsum
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -23,12 +22,16 @@ from riskcore.protection.treatments.rules import (
     Treatment,
     enter,
     number_of,
+    rows_of_file,
     shown_number,
+    text_of_rows,
 )
 
 # Largest relative error of a total that counts as reached, and rounds of raking.
 TOLERANCE = 1e-9
 MOST_ROUNDS = 1000
+
+_NEED = "a header, such as column,category,total, and a line for each category"
 
 
 class Margin(NamedTuple):
@@ -167,14 +170,12 @@ class Raking(Treatment):
         if "," in argument:
             rows = [*csv.reader(argument.split(";"))]
         else:
-            rows = _rows_of_file(Path(argument))
+            rows = rows_of_file(Path(argument), _NEED)[1:]
         for row in rows:
             if len(row) != 3:
                 raise ValueError(
                     f"{','.join(row)!r}: need a column, a category and its total"
                 )
-            if ";" in "".join(row):
-                raise ValueError(f"{','.join(row)!r}: recode a category with ';'")
         return {
             "totals": tuple(
                 (column, category, number_of(total, f"a total of {column}"))
@@ -184,10 +185,7 @@ class Raking(Treatment):
 
     def argument(self) -> str:
         """Return the totals, in quotes where a name has a comma."""
-        lines = StringIO()
-        rows = ((*names, shown_number(total)) for *names, total in self.totals)
-        csv.writer(lines, lineterminator=";").writerows(rows)
-        return lines.getvalue()[:-1]
+        return text_of_rows((*names, shown_number(x)) for *names, x in self.totals)
 
     def describe(self, public: bool) -> str:
         """Return "raked to known totals of REGION, SEX"."""
@@ -205,7 +203,14 @@ class Raking(Treatment):
             totals[name] = {
                 by_text.get(c, c): total for c, total in category_totals.items()
             }
-        raked, effects = rake(weights, margins_of(columns, totals))
+        margins = margins_of(columns, totals)
+        empty = [x for x, of in margins.items() if not _sums(weights, of).all()]
+        if empty:
+            raise ValueError(
+                f"margin {empty[0]!r}: in a category all weights are zero, so they "
+                "cannot add to its total; recode it together with another"
+            )
+        raked, effects = rake(weights, margins)
         if not effects["converged"]:
             raise ValueError(
                 f"{context.label[:80]}: the totals are not reached after "
@@ -215,18 +220,3 @@ class Raking(Treatment):
             )
         context.tell(effects)
         return [raked]
-
-
-def _rows_of_file(path: Path) -> list[list[str]]:
-    """Return the lines of a file of totals, without its header."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = [[text.strip() for text in row] for row in csv.reader(file) if row]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a CSV file in UTF-8") from None
-    if len(rows) < 2:
-        raise ValueError(
-            f"{path}: need a header, such as column,category,total, and a line for "
-            "each category"
-        )
-    return rows[1:]

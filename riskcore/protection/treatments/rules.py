@@ -7,13 +7,16 @@ kind of treatment is a class in a module of its own, entered in `KINDS`.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from importlib import import_module
+from io import StringIO
+from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -40,6 +43,7 @@ _MODULES = (
     "raking",
     "rank_swap",
     "rounding",
+    "shift",
     "swap_areas",
     "tails",
     "weights",
@@ -48,6 +52,8 @@ _MODULES = (
 # A mean of fewer values tells too much of each.
 FEWEST = 3
 
+# Options that name columns.
+_LISTS = ("categories", "within")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?")
 
 
@@ -58,6 +64,7 @@ class Given:
     weights: Floats | None
     stratum: Integers | None  # of each record, if the rule has ``within``
     label: str  # the column and its rule, for messages
+    names: Names  # the columns
     numbers: Callable[[int], NDArray[np.uint64]]  # secret ones, equal at each call
     household: Integers | None
     risk: Floats | None  # records with the largest are treated first
@@ -76,6 +83,9 @@ class Treatment(ABC):
     by_risk: ClassVar[bool] = False  # whether it needs the risk of each record
     last: ClassVar[bool] = False  # whether it comes after all others
 
+    # Whether values that look like codes, such as 999998, are numbers.
+    numbers: bool = field(default=False, kw_only=True)
+
     def __post_init__(self) -> None:
         self.check()
         if "" in self.strata or len({*self.strata}) < len(self.strata):
@@ -93,6 +103,10 @@ class Treatment(ABC):
         """The columns within whose combinations it works."""
         return getattr(self, "within", ())
 
+    def is_categorical(self, name: Hashable) -> bool:
+        """Return whether a column of the rule is of categories."""
+        return self.categorical or name in getattr(self, "categories", ())
+
     @property
     def needs(self) -> Names:
         """Other columns that it uses: its strata."""
@@ -107,6 +121,11 @@ class Treatment(ABC):
     def random(self) -> bool:
         """Whether the treatment needs a secret."""
         return False
+
+    @property
+    def order(self) -> str | None:
+        """The order of day and month in text, "" if not given; None for no dates."""
+        return None
 
     @abstractmethod
     def check(self) -> None:
@@ -125,7 +144,7 @@ class Treatment(ABC):
     def parsed(cls, words: str) -> Self:
         """Return the rule of the words after its kind and the first colon."""
         argument, *options = words.split(":")
-        allowed = [*cls._flags(), *(["within"] if hasattr(cls, "within") else [])]
+        allowed = [*cls._flags(), *(name for name in _LISTS if hasattr(cls, name))]
         return cls(**cls.read(argument), **_options_of(options, allowed))
 
     def in_strata(self) -> str:
@@ -135,7 +154,9 @@ class Treatment(ABC):
     @classmethod
     def _flags(cls) -> list[str]:
         """Return the fields that are options without a value."""
-        return [field.name for field in fields(cls) if isinstance(field.default, bool)]
+        flags = [entry.name for entry in fields(cls) if isinstance(entry.default, bool)]
+        others = [flag for flag in flags if flag != "numbers"]
+        return others if cls.categorical else [*others, "numbers"]
 
     @abstractmethod
     def describe(self, public: bool) -> str:
@@ -151,8 +172,9 @@ class Treatment(ABC):
 
     def __str__(self) -> str:
         flags = [name for name in self._flags() if getattr(self, name)]
-        within = [f"within={'+'.join(self.strata)}"] if self.strata else []
-        return ":".join([self.kind, self.argument(), *flags, *within])
+        lists = {name: getattr(self, name, ()) for name in _LISTS}
+        named = [f"{name}={'+'.join(words)}" for name, words in lists.items() if words]
+        return ":".join([self.kind, self.argument(), *flags, *named])
 
     @classmethod
     def of(cls, column: str, rule: str | Treatment) -> Treatment:
@@ -221,9 +243,6 @@ def parsed_treatments(
 
     ``treat`` maps a column, several joined as in ``"income+savings"`` or a tuple of
     columns to a rule or a list of rules, which apply one after the other.
-
-    >>> list(parsed_treatments({"a+b": "microaggregate:3"}, ["a", "b"]))
-    [('a', 'b')]
     """
     if not isinstance(treat, Mapping):
         raise TypeError(
@@ -240,6 +259,12 @@ def parsed_treatments(
             raise ValueError(f"treat {label}: there is no rule; leave the column out")
         treatments[names] = tuple(Treatment.of(label, rule) for rule in steps)
         _check(names, treatments[names])
+    shifts = [x for x in treatments.values() if any(r.order is not None for r in x)]
+    if len(shifts) > 1 or any(len(rules) > 1 for rules in shifts):
+        raise ValueError(
+            "treat: a shift is the only rule of its columns, and one for all dates of "
+            "a person; name them together, as in BIRTH+VISIT=shift:365:within=ID"
+        )
     every = [name for names in treatments for name in names]
     twice = [name for name in dict.fromkeys(every) if every.count(name) > 1]
     if twice:
@@ -273,6 +298,9 @@ def _check(names: Names, rules: Sequence[Treatment]) -> None:
         if not fewest <= len(names) <= most:
             need = "one column" if most == 1 else f"at least {fewest} columns"
             raise ValueError(f"treat {label}={rule}: this rule takes {need}")
+        odd = {*getattr(rule, "categories", ())} - {*names}
+        if odd:
+            raise ValueError(f"treat {label}={rule}: {min(odd)!r} is not treated here")
         own = [name for name in names if name in rule.strata]
         if own:
             raise ValueError(
@@ -295,6 +323,27 @@ def whole_of(text: str, what: str) -> int:
     if not re.fullmatch(r"\d{1,15}", text, re.ASCII):
         raise ValueError(f"{text!r} is not {what}")
     return int(text)
+
+
+def rows_of_file(path: Path, need: str) -> list[list[str]]:
+    """Return the lines of a CSV file that a rule names, with their header."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [[text.strip() for text in row] for row in csv.reader(file) if row]
+    except UnicodeDecodeError:
+        raise ValueError(f"{path}: not a CSV file in UTF-8") from None
+    if len(rows) < 2:
+        raise ValueError(f"{path}: need {need}")
+    if odd := [text for row in rows for text in row if ";" in text]:
+        raise ValueError(f"{path}: {odd[0]!r}: recode a category with ';'")
+    return rows
+
+
+def text_of_rows(rows: Iterable[Sequence[str]]) -> str:
+    """Return the lines of a CSV file in one, with quotes where a name has a comma."""
+    lines = StringIO()
+    csv.writer(lines, lineterminator=";").writerows(rows)
+    return lines.getvalue()[:-1]
 
 
 def percent_of(text: str) -> float:
@@ -347,9 +396,9 @@ def _options_of(words: Sequence[str], allowed: Sequence[str]) -> dict[str, Any]:
             raise ValueError(f"option {word!r}: {use}")
         if name in options:
             raise ValueError(f"option {name!r} is given twice")
-        if name != "within" and value:
+        if name not in _LISTS and value:
             raise ValueError(f"option {name!r} takes no value")
-        options[name] = tuple(value.split("+")) if name == "within" else True
+        options[name] = tuple(value.split("+")) if name in _LISTS else True
     return options
 
 

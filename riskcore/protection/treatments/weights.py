@@ -97,9 +97,9 @@ class WeightSharing(Treatment):
         """Return the shared weights."""
         (weights,) = values
         _refuse_missing(weights, context.label)
-        groups = combined(
-            [] if context.stratum is None else [context.stratum], len(weights)
-        )
+        strata = [] if context.stratum is None else [context.stratum]
+        # Records without a weight stay without, and take none from others.
+        groups = combined([*strata, (weights == 0).astype(np.int64)], len(weights))
         if self.classes > 1:
             groups = _classes_within(weights, self.classes, groups)
         sizes = np.bincount(groups)
@@ -141,12 +141,12 @@ def round_weights(
     Systematic sampling of the remainders in a secret order within strata: Cox (1987),
     Journal of the American Statistical Association 82, 520-524, for one dimension.
     """
-    below = int(np.count_nonzero(weights < base))
+    below = int(np.count_nonzero((weights < base) & (weights != 0)))
     if below:
         raise ValueError(
             f"round weights to {base:g}: {counted(below, 'weight')} below {base:g} "
-            f"could become 0; the smallest weight is {weights.min():g}, take a base of "
-            "at most that"
+            f"could become 0; the smallest weight is {weights[weights != 0].min():g}, "
+            "take a base of at most that"
         )
     values, value = ranked(weights)
     wholes, rest = np.divmod(values, base)

@@ -147,8 +147,8 @@ def test_data_that_change(engine, monkeypatch):
     data = engine.hold(survey())
     weigh = base.Engine.count
 
-    def one_more(self, keys, weight):
-        counted = weigh(self, keys, weight)
+    def one_more(self, keys, weight, *scale):
+        counted = weigh(self, keys, weight, *scale)
         known = dataclasses.replace(counted.weighed, n=counted.weighed.n + 1)
         return dataclasses.replace(counted, weighed=known)
 

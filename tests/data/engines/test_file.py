@@ -237,7 +237,7 @@ def test_households_and_reports_need_records(run, path):
 @pytest.mark.usefixtures("always")
 @pytest.mark.parametrize(
     ("weight", "fault"),
-    [(0.0, "1 zero or negative"), (np.nan, "1 missing"), (np.inf, "1 infinite")],
+    [(-1.0, "1 negative"), (np.nan, "1 missing"), (np.inf, "1 infinite")],
 )
 def test_invalid_weights(run, path, weight, fault):
     pq.write_table(pa.table({"a": [1, 2, 3], "w": [1.0, weight, 2.0]}), path)

@@ -178,7 +178,8 @@ def test_whole_and_decimal_weights(hold):
     weights = pa.array([Decimal("9.7"), Decimal("8.1")], pa.decimal128(20, 3))
     data = hold(pa.table({"k": [1, 2], "w": weights, "v": [2**53 + 1, 3]}))
     for weight, want in (("w", [9.7, 8.1]), ("v", [2.0**53, 3])):
-        found = riskcore.tabulate(data, ["k"], weight).population_frequency
+        how = riskcore.Reading(weight_scale=1)
+        found = riskcore.tabulate(data, ["k"], weight, reading=how).population_frequency
         assert found.tolist() == want
 
 

@@ -243,8 +243,9 @@ def test_the_same_as_in_memory_in_odd_data(engine, name, in_order):
 def test_weights_of_many_sizes(engine, in_order):
     columns, keys, weight, _ = CASES["spread weights"]
     table = pa.table(columns)
-    risk = np.sort(riskcore.assess(table, keys, weight).cell_risk)
-    how = {"weight": weight, "threshold": float(risk[-3] + risk[-2]) / 2}
+    how = {"reading": riskcore.Reading(weight_scale=1)}
+    risk = np.sort(riskcore.assess(table, keys, weight, **how).cell_risk)
+    how |= {"weight": weight, "threshold": float(risk[-3] + risk[-2]) / 2}
     want = riskcore.protect(table, keys, **how)
     got = riskcore.protect(engine.hold(table), keys, **how)
     assert got.suppressed == want.suppressed
@@ -453,7 +454,7 @@ def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
 @pytest.mark.parametrize(("keys", "threshold"), [(KEYS, 0.02), (["sex"], 0.9)])
 def test_data_that_change_meanwhile_are_refused(keys, threshold):
     """Also if nothing is blanked."""
-    frames = iter([*[survey(seed=3)] * 2, survey(seed=4)])
+    frames = iter([*[survey(seed=3)] * 3, survey(seed=4)])
     schema = polars.from_arrow(survey()).schema
 
     def read(_):

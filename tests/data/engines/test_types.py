@@ -14,6 +14,7 @@ import riskcore
 from riskcore import Recoding
 from tests import needs
 
+AS_IT_IS = riskcore.Reading(weight_scale=1)
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.records.on_engine.ColumnsNotChecked"
 )
@@ -31,7 +32,9 @@ def test_decimal_weights_are_the_doubles_next_to_them(engine, digits, scale):
     exact = [float(one) for one in numbers]
     assert table["w"].cast("double").to_pylist() != exact  # what Arrow makes of them
     for data in (table, engine.hold(table)):
-        found = riskcore.tabulate(data, ["k"], "w").population_frequency
+        found = riskcore.tabulate(
+            data, ["k"], "w", reading=AS_IT_IS
+        ).population_frequency
         assert found.tolist() == exact
 
 
@@ -43,13 +46,16 @@ def test_decimal_weights_in_memory(scale):
     pandas, polars = import_module("pandas"), import_module("polars")
     frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
     for data in (table, frame, polars.from_arrow(table), {"k": range(4), "w": numbers}):
-        found = riskcore.tabulate(data, ["k"], "w").population_frequency
+        found = riskcore.tabulate(
+            data, ["k"], "w", reading=AS_IT_IS
+        ).population_frequency
         assert found.tolist() == [float(one) for one in numbers]
 
 
 def test_whole_weights_beyond_doubles(engine):
     table = pa.table({"k": [1, 2], "w": [2**53 + 1, 2**62 + 1]})
-    found = riskcore.tabulate(engine.hold(table), ["k"], "w").population_frequency
+    data = engine.hold(table)
+    found = riskcore.tabulate(data, ["k"], "w", reading=AS_IT_IS).population_frequency
     assert found.tolist() == [2.0**53, 2.0**62]
 
 

@@ -24,6 +24,7 @@ def of_duckdb(kind, values):
 
 
 @needs.engine("duckdb")
+@pytest.mark.filterwarnings("ignore:key 'k'. 'A' and 'a'")
 @pytest.mark.parametrize("missing", ["refuse", "wildcard"])
 def test_a_collation_makes_no_texts_one_on_duckdb(missing):
     data = of_duckdb("VARCHAR COLLATE NOCASE", [*"aaaaaa", "A"])
@@ -38,6 +39,7 @@ def test_a_collation_makes_no_texts_one_on_duckdb(missing):
 
 
 @needs.engine("spark")
+@pytest.mark.filterwarnings("ignore:key 'k'. 'A' and 'a'")
 def test_a_collation_makes_no_texts_one_on_spark(session):
     rows = [(i, v) for i, v in enumerate([*"aaaaaa", "A"])]
     data = session.createDataFrame(rows, "id long, k string collate UTF8_LCASE")

@@ -69,6 +69,38 @@ def test_delimiter_is_found_in_the_first_line(tmp_path, name, text):
     )
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    ("first", "mark"),
+    [
+        ("sep=;", ";"),
+        ('"SEP=;";;', ";"),
+        ("Sep=~", "~"),
+        ("sep=\t", "\t"),
+        ("sep=,", ","),
+    ],
+)
+def test_a_first_line_that_states_the_delimiter(tmp_path, first, mark, encoding):
+    text = f"{first}\r\na{mark}b\r\n1{mark}é\r\n2{mark}3\r\n"
+    path = written(tmp_path, text.encode(encoding), "a.csv")
+    how = {} if encoding == "utf-8" else {"encoding": encoding}
+    assert formats.read(path, reading=Reading(**how)).to_pydict() == {
+        "a": ["1", "2"],
+        "b": ["é", "3"],
+    }
+    like = formats.format_of(path, Reading(**how))
+    safe = formats.write(tmp_path / "b.csv", {"a": ["1"], "b": ["é"]}, like=like)
+    assert formats.read(safe, reading=Reading(**how)).to_pydict()["b"] == ["é"]
+    path = written(tmp_path, f"{text}4\r\n".encode(encoding), "a.csv")
+    with pytest.raises(ValueError, match="first row 3, line 5, has 1"):
+        formats.read(path, reading=Reading(**how))
+
+
+@pytest.mark.parametrize("text", ["sep=a\n1\n", "sep,a\n1,2\n", "a,b\nsep=,\n"])
+def test_what_states_no_delimiter(tmp_path, text):
+    assert formats.read(written(tmp_path, text)).num_rows == 1
+
+
 def test_quotes_newlines_and_missing_values(tmp_path):
     path = written(tmp_path, '"x ""y""","b\nc"\n"1\r\n2",""\nNA,\n"NA",3\n\n')
     with pytest.warns(formats.LineBreaksInFields, match="1 quoted fields .* 1 lines"):
@@ -111,6 +143,32 @@ def test_encodings(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("encoding", "word"),
+    [
+        ("cp932", "処理区分"),
+        ("gbk", "地区"),
+        ("cp950", "地區"),
+        ("cp949", "지역이름"),
+        ("cp1251", "Область"),
+        ("cp1253", "Περιοχή"),
+        ("cp1250", "Łódź"),
+        ("cp1252", "Köln"),
+        ("cp1254", "Muğla"),
+        ("cp1256", "القاهرة"),
+    ],
+)
+@pytest.mark.parametrize("records", [1, 600_000])
+def test_likely_encodings_are_named(tmp_path, encoding, word, records):
+    path = written(tmp_path, ("a,b\n" * records + f"1,{word}\n").encode(encoding))
+    hint = f"encoding='{encoding}' reads '{word}'"
+    with pytest.raises(ValueError, match=hint) as refusal:
+        formats.read(path)
+    assert ("cp1252" in str(refusal.value)) == (encoding in ("cp1252", "cp1254"))
+    with pytest.raises(ValueError, match="encoding='utf-8' reads 'é'"):
+        formats.read(written(tmp_path, "a,b\n1,é\n"), reading=Reading("ascii"))
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a,b\n1,2\n1,2,3\n\n4\n", r"2 rows .* 2 fields .* row 2, line 3, has 3"),
@@ -135,6 +193,10 @@ def test_a_decimal_comma_is_suspected(tmp_path):
         riskcore.assess(path, ["k"], "w")
     result = riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
     assert result.cells.population_frequency.tolist() == [1.5, 2.0]
+    path = written(tmp_path, 'k,w\n1,"1,050"\n2,900\n')
+    message = r"without marks between thousands, or if the comma .* decimal=','"
+    with pytest.raises(ValueError, match=message):
+        riskcore.assess(path, ["k"], "w")
     path = written(tmp_path, "k;w\n1;1.234,5\n2;2\n")
     with pytest.raises(ValueError, match=r"not a number in 1 record"):
         riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))

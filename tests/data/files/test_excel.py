@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import riskcore
 from riskcore.data.files import excel_writer, formats
 from riskcore.data.files.excel import SheetsLeftOut
+from riskcore.data.files.intake import DoubtfulDates
 from riskcore.data.files.reading import Reading
 from tests.accepted import ANY_LEAK
 
@@ -98,6 +99,11 @@ def test_missing_codes_and_numbers_in_text():
     assert read(path, reading=reading, numeric=["w"]) == {"a": [None, 1], "w": [1.5, 2]}
     with pytest.raises(ValueError, match="w is not a number in 1 record"):
         read(book([["a", "w"], [9, "x"]]), numeric=["w"])
+    path = book([["w"], ["1,5"], [2.25], [3]])
+    with pytest.raises(ValueError, match=r"'1,5'; the decimal mark may be a comma"):
+        read(path, numeric=["w"])
+    found = read(path, reading=Reading(decimal=","), numeric=["w"])
+    assert found == {"w": [1.5, 2.25, 3]}
 
 
 def test_empty_rows_and_columns_at_the_end_are_formatting():
@@ -403,3 +409,44 @@ def test_the_command(run, refused):
     formats.write("risks.csv", {"sex": ["f"]})
     said = refused("assess risks.csv --keys sex --sheet X")
     assert "only Excel files have sheets" in said
+
+
+def dated(path, serials, *, since_1904=False, form="yyyy-mm-dd"):
+    book = openpyxl.Workbook()
+    if since_1904:
+        book.epoch = openpyxl.utils.datetime.MAC_EPOCH
+    sheet = book.active
+    sheet.append(["day", "time"])
+    for row, serial in enumerate(serials, 2):
+        sheet.append([serial, 0.25])
+        sheet.cell(row, 1).number_format = form
+        sheet.cell(row, 2).number_format = "h:mm"
+    book.save(path)
+
+
+@pytest.mark.parametrize(
+    ("since_1904", "serials", "days"),
+    [
+        (False, [1, 59, 61], ["1900-01-01", "1900-02-28", "1900-03-01"]),
+        (
+            True,
+            [0, 1, 59, 60],
+            ["1904-01-01", "1904-01-02", "1904-02-29", "1904-03-01"],
+        ),
+    ],
+)
+def test_serial_numbers_of_dates(since_1904, serials, days):
+    dated("a.xlsx", serials, since_1904=since_1904)
+    table = formats.read("a.xlsx")
+    assert [day.isoformat() for day in table["day"].to_pylist()] == days
+    assert table["time"].to_pylist() == ["06:00:00"] * len(serials)
+
+
+@pytest.mark.parametrize("form", ["yyyy-mm-dd", "d.m.yy h:mm", "mmm yy"])
+@pytest.mark.parametrize("serial", [0, 0.5, 60, 60.75, -1, 2958466])
+def test_days_that_there_were_not_are_missing(serial, form):
+    dated("a.xlsx", [1, serial], form=form)
+    with pytest.warns(DoubtfulDates, match=rf"read as missing: A3 \({serial}\)"):
+        table = formats.read("a.xlsx")
+    assert table["day"].to_pylist()[1:] == [None]
+    assert table["day"].null_count == 1

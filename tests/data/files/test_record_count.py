@@ -106,6 +106,22 @@ def test_stata_of_pyreadstat(tmp_path, version):
     labels = {"a": {1: "one", 2: "two"}}
     pyreadstat.write_dta(FRAME, path, version=version, variable_value_labels=labels)
     assert count_stata(path) == RecordCount(3, stated=True)
+    with path.open("ab") as file:
+        file.write(b"\r\n")
+    if version >= 13:  # marks tell where the file ends
+        assert count_stata(path) == RecordCount(3, stated=True)
+
+
+def test_stata_5_with_labels(tmp_path):
+    path = tmp_path / "a.dta"
+    about = struct.pack("<4BHI", 105, 2, 1, 0, 1, 2) + bytes(32 + 18) + b"d"
+    about += b"a".ljust(9, b"\0") + bytes(2 * 2 + 12 + 9 + 32) + bytes(3)
+    labels = struct.pack("<H10s2h", 2, b"lab", 1, 2) + b"one".ljust(8) * 2
+    path.write_bytes(about + struct.pack("<2d", 1, 2) + labels)
+    assert count_stata(path) == RecordCount(2, stated=True)
+    path.write_bytes(about + struct.pack("<d", 1))
+    with pytest.raises(ValueError, match="states 2 records, its data hold no more"):
+        count_stata(path)
 
 
 # SAS, which nothing but SAS writes
@@ -113,7 +129,7 @@ def test_stata_of_pyreadstat(tmp_path, version):
 DATA, META, MIXED = 0x0100, 0x0000, 0x0200
 
 
-def sas(pages, *, wide, order, stated, shift=0):
+def sas(pages, *, wide, order, stated, shift=0, deleted=0):
     """Return a file of pages of given kinds and numbers of records."""
     size = 1024
     head = bytearray(1024)
@@ -130,9 +146,8 @@ def sas(pages, *, wide, order, stated, shift=0):
             about = bytearray(256)
             mark = (0, 0xF7F7F7F7) if wide and order == ">" else (0xF7F7F7F7, 0)
             struct.pack_into(f"{order}2I", about, 0, *mark)
-            struct.pack_into(
-                order + ("Q" if wide else "I"), about, 48 if wide else 24, stated
-            )
+            form, at = ("2Q", 48) if wide else ("2I", 24)
+            struct.pack_into(order + form, about, at, stated, deleted)
             subheaders.append((about, 0, 0))
         subheaders += [(b"packed row", 4, 1)] * packed
         end = size
@@ -163,6 +178,10 @@ def test_pages_of_sas(tmp_path, wide, order, shift, pages, records):
     path = tmp_path / "a.sas7bdat"
     whole = sas(pages, stated=records, **how)
     path.write_bytes(whole)
+    assert count_sas(path) == RecordCount(records, stated=True)
+    path.write_bytes(sas(pages, stated=records, deleted=2, **how))
+    assert count_sas(path) == RecordCount(records - 2, stated=True)
+    path.write_bytes(sas(pages, stated=records + 1, deleted=1, **how))
     assert count_sas(path) == RecordCount(records, stated=True)
     for damaged in (whole[:-1], whole[:-1024], whole + b"x", whole + whole[-1024:]):
         path.write_bytes(damaged)

@@ -1,5 +1,6 @@
 """Files of SPSS, Stata and SAS: read, and written again."""
 
+import contextlib
 import json
 import math
 import sys
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from riskcore import Reading, Recoding, assess, protect
 from riskcore.cli import main
 from riskcore.data.files import formats, spss_stata_sas
+from riskcore.data.files.intake import DoubtfulDates
 from riskcore.data.files.record_count import RecordCount
 from riskcore.data.source import Source
 from riskcore.protection.release.readback import ReadBackError
@@ -306,22 +308,77 @@ def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
             "half": [0.5, 1.0],
             "zero": [-0.0, 1.0],
             "never": [math.nan, math.nan],
-            "odd_day": [0.5, 86_400.0],
-            "far": [1e15, 0.0],
+            "far": [1e15, 2e15],
         }
     )
     pyreadstat.write_sav(
         frame,
         tmp_path / "a.sav",
-        variable_format={"odd_day": "DATE11", "far": "DATE11"},
+        variable_format={"far": "DATE11"},
     )
-    read = formats.read(tmp_path / "a.sav")
+    with pytest.warns(DoubtfulDates, match="'far', of the format DATE11, has no date"):
+        read = formats.read(tmp_path / "a.sav")
     assert read.schema.types[:3] == [pa.float64()] * 3
     assert list(map(repr, read["zero"].to_pylist())) == ["-0.0", "1.0"]
     assert read["large"].to_pylist() == [2.0**53, 2.0**53 + 2]
     assert read["never"].null_count == 2
-    assert read["odd_day"].to_pylist() == [0.5, 86_400.0]
-    assert read["far"].to_pylist() == [10**15, 0]
+    assert read["far"].to_pylist() == [10**15, 2 * 10**15]
+
+
+FORMS = [
+    # The format, the numbers, what is read, and what is said.
+    ("a.sav", "DATE11", [86_400.0, 9e13], [date(1582, 10, 15), None], "missing: 90000"),
+    ("a.sav", "DATE9", [13783224961.0], [date(2019, 7, 23)], "times of the day in 1 r"),
+    ("a.dta", "%tdD_m_Y", [20.0, 9e7], [date(1960, 1, 21), None], "as missing: 90000"),
+    ("a.dta", "%dD_m_Y", [20.0, math.nan], [date(1960, 1, 21), None], None),
+    ("a.dta", "%tm", [532.0, -1.0], [date(2004, 5, 1), date(1959, 12, 1)], None),
+    ("a.dta", "%tq", [220.0, 1.0], [date(2015, 1, 1), date(1960, 4, 1)], None),
+    ("a.dta", "%th", [1.0], [date(1960, 7, 1)], None),
+    ("a.dta", "%tw", [52.0, 51.0], [date(1961, 1, 1), date(1960, 12, 23)], None),
+    ("a.dta", "%ty", [1961.0], [1961], None),
+    ("a.dta", "%tC", [1961.0], [1961], "its own calendar, and stays a number"),
+    ("a.xpt", "E8601DA10", [0.0], [date(1960, 1, 1)], None),
+    ("a.xpt", "MONYY7", [31.0], [date(1960, 2, 1)], None),
+    ("a.xpt", "DTDATE9", [86_400.0], [datetime(1960, 1, 2)], None),
+]
+
+
+@pytest.mark.parametrize(("name", "form", "numbers", "values", "said"), FORMS)
+def test_formats_of_dates(tmp_path, name, form, numbers, values, said):
+    path = tmp_path / name
+    write = {".sav": "write_sav", ".dta": "write_dta", ".xpt": "write_xport"}
+    frame = pd.DataFrame({"d": numbers})
+    getattr(pyreadstat, write[path.suffix])(frame, path, variable_format={"d": form})
+    with contextlib.ExitStack() as stack:
+        if said is not None:
+            stack.enter_context(pytest.warns(DoubtfulDates, match=said))
+        assert formats.read(path)["d"].to_pylist() == values
+
+
+def test_a_labelled_number_among_dates_is_a_code(tmp_path):
+    labels = {"d": {99.0: "unknown", 20.0: "a day"}}
+    frame = pd.DataFrame({"d": [20.0, 21.0, 99.0]})
+    forms = {"variable_format": {"d": "%td"}, "variable_value_labels": labels}
+    pyreadstat.write_dta(frame, tmp_path / "a.dta", **forms)
+    with pytest.warns(DoubtfulDates, match="2 values with a label.*missing: 20, 99"):
+        read = formats.read(tmp_path / "a.dta")["d"].to_pylist()
+    assert read == [None, date(1960, 1, 22), None]
+
+
+def test_the_last_day_of_the_calendar_and_months_are_written_again(tmp_path):
+    path = tmp_path / "a.dta"
+    last = 253717919999000.0
+    frame = pd.DataFrame({"t": [last, 0.0], "m": [532.0, -1.0], "w": [51.0, -1.0]})
+    forms = {"t": "%tc", "m": "%tm", "w": "%tw"}
+    pyreadstat.write_dta(frame, path, variable_format=forms)
+    table = formats.read(path)
+    assert table["t"].to_pylist()[0] == datetime(9999, 12, 31, 23, 59, 59)
+    written = tmp_path / "b.dta"
+    formats.write(written, table, like=formats.format_of(path))
+    lists, about = shown(written)
+    assert lists["m"] == [532, -1]
+    assert lists["w"] == [51, -1]
+    assert about.original_variable_types["m"] == "%tm"
 
 
 # Written again

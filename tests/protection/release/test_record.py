@@ -252,7 +252,7 @@ def test_published_texts_do_not_name_columns_left_out():
     result = protect(
         path, KEYS, threshold=1.0,
         **ANY_LEAK | {"roles": ANY_LEAK["roles"] | {"zpay": "numeric"}},
-        treat={"zdebts": "noise:10%", "zpay+w": "microaggregate:3"},
+        treat={"zdebts": "noise:10%", "zpay+w": "microaggregate:3:decimals"},
         recodings={"zjob": Recoding.mapping({"a": "b"})}, related={"age": ["zcode"]},
     )  # fmt: skip
 
@@ -598,10 +598,11 @@ def test_members_that_lack(record):
     # What is not needed: of recodings what has a default, of files their names, and
     # single roles and reasons.
     assert {path[-1] for path in read} <= {
-        "versions", "file", "columns", "age", "metadata", "encoding",
+        "versions", "file", "columns", "age", "metadata", "encoding", "rest",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
-        "user_missing", "born", "*", "words", "base", "tails",
+        "user_missing", "household_file", "born", "*", "words", "base", "tails",
+        "weight_scale", "dates", "order",
     }  # fmt: skip
 
 

@@ -246,7 +246,7 @@ def test_errors_have_the_place_of_their_rule(text, message, tmp_path):
 @pytest.mark.parametrize(
     ("rule", "said"),
     [
-        ("frm:1,2", "neither a file nor a rule; rules are upto:, from:"),
+        ("frm:1,2", "neither a file nor a rule; rules are year, "),
         ("hierarchy:x.csv:1", "No such file or directory"),
     ],
 )

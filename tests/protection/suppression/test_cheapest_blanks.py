@@ -16,7 +16,7 @@ from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.blank import blank
 from riskcore.data.cells import tabulate
 from riskcore.data.files.argus import reader
-from riskcore.data.recode import recode
+from riskcore.data.recode_table import recode
 from riskcore.protection.suppression.cheapest_blanks import (
     Margins,
     entropies,

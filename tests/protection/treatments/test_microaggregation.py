@@ -4,10 +4,13 @@ import math
 from itertools import combinations
 
 import numpy as np
+import pyarrow
 import pytest
 
+import riskcore
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.microaggregation import (
+    MeansRounded,
     groups_of,
     mdav,
     univariate_groups,
@@ -221,3 +224,59 @@ def test_the_order_of_the_records_does_not_matter_without_ties():
     before = np.stack(treated("microaggregate:3", *x.T))
     after = np.stack(treated("microaggregate:3", *x[order].T))
     assert np.allclose(before[:, order], after, rtol=1e-13)
+
+
+def test_gower_is_found_by_a_full_search():
+    draw = np.random.default_rng(3)
+    x, c = draw.lognormal(8, 1, 50).round(), draw.integers(0, 4, 50)
+    group = groups_of(np.column_stack([x, c]), 4, [False, True])
+
+    def distances(point, shares):
+        gaps = abs(x - point) / np.ptp(x)
+        return gaps + np.array(
+            [0.5 * abs(np.eye(4)[code] - shares).sum() for code in c]
+        )
+
+    left, number, expected = np.arange(50), 0, np.full(50, -1)
+    while len(left) >= 8:
+        center = x[left].mean(), np.eye(4)[c[left]].mean(axis=0)
+        for _ in range(2 if len(left) >= 12 else 1):
+            far = left[np.argmax(distances(*center)[left])]
+            center = x[far], np.eye(4)[c[far]]
+            near = left[np.argsort(distances(*center)[left], kind="stable")[:4]]
+            expected[near], number = number, number + 1
+            left = np.setdiff1d(left, near)
+    expected[left] = number
+    assert (group == expected).all()
+
+
+def test_categories_become_the_most_frequent_of_the_group():
+    x, d = [1.0, 2.0, 3.0, 51.0, 52.0, 53.0, 2.0], [2, 1, 2, 3, 3, 3, None]
+    data = {"K": [1] * 7, "X": x, "C": list("aabccba"), "D": d}
+    treat = {"X+C+D": "microaggregate:3:median:categories=C+D"}
+    safe = riskcore.protect(data, ["K"], threshold=1.0, treat=treat).data
+    assert list(safe["X"]) == [2.0] * 3 + [52.0] * 3 + [2.0]
+    assert list(safe["C"]) == list("aaaccca")
+    assert list(safe["D"]) == [2, 2, 2, 3, 3, 3, None]
+    treat = {"X": "microaggregate:3:categories=K"}
+    with pytest.raises(ValueError, match="'K' is not treated here"):
+        riskcore.protect(data, ["K"], threshold=1.0, treat=treat)
+
+
+@pytest.mark.parametrize("k", range(2, 7))
+def test_medians_are_those_of_the_groups(k):
+    x = np.random.default_rng(k).normal(size=40)
+    (new,) = treated(f"microaggregate:{k}:median:decimals", x)
+    group = univariate_groups(x, k)
+    assert all((new[group == g] == np.median(x[group == g])).all() for g in set(group))
+
+
+def test_means_of_whole_numbers_are_rounded_with_a_word():
+    x = [20.0, 21.0, 21.0]
+    with pytest.warns(MeansRounded, match="the column has whole numbers"):
+        assert list(treated("microaggregate:3", x)[0]) == [21.0] * 3
+    assert list(treated("microaggregate:3:decimals", x)[0]) == [62 / 3] * 3
+    data = pyarrow.table({"K": [1] * 3, "X": [20, 21, 21]})
+    treat = {"X": "microaggregate:3:decimals"}
+    safe = riskcore.protect(data, ["K"], threshold=1.0, treat=treat).data
+    assert safe["X"].to_pylist() == [62 / 3] * 3

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import riskcore
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.pram import (
     MOST_CATEGORIES,
@@ -184,3 +185,48 @@ def test_a_column_of_numbers():
     assert effects["categories"] == [10.0, 20.0, 30.0]
     assert effects["changed"] == np.count_nonzero((found != column) & (found == found))
     assert effects["matrices"][0][2] == [0.0, 0.0, 1.0]
+
+
+MATRIX = "V,1,2,3\n1,.8,.2,0\n2,0,1,0\n3,0,.1,.9\n"
+
+
+def by_matrix(values, text, path):
+    """Return values post-randomized by a matrix in a file."""
+    path.write_text(text)
+    data = {"K": [1] * len(values), "V": values}
+    treat = {"V": f"pram:{path}"}
+    result = riskcore.protect(data, ["K"], threshold=1.0, treat=treat)
+    rule = result.settings.treat["V",][0]
+    assert Treatment.of("V", str(rule)) == rule
+    return result.data["V"]
+
+
+@pytest.mark.parametrize("kind", [int, float, str])
+def test_a_matrix_of_ones_own_makes_its_moves_only(kind, tmp_path):
+    old = np.repeat([kind(i) for i in (1, 2, 3)], 1000)
+    new = by_matrix(old, MATRIX, tmp_path / "m.csv")
+    moves = [
+        [np.mean(new[old == kind(i)] == kind(j)) for j in (1, 2, 3)] for i in (1, 2, 3)
+    ]
+    expected = np.array([[0.8, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.1, 0.9]])
+    assert np.abs(moves - expected).max() < 0.06
+    assert ((np.array(moves) == 0) >= (expected == 0)).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("1,.8,.2", "1,.8,.3", "row '1' adds to 1.1, not to 1"),
+        ("1,.8,.2", "1,1.2,-.2", "row '1' has numbers outside"),
+        ("1,.8,.2,0", "1,.8,.2", "one row and one column for each category"),
+        ("3,0,.1,.9\n", "", "one row and one column for each category"),
+        ("1,.8,.2", "1,x,.2", "'x' is not a probability of '1'"),
+        (",3\n", ",4\n", "one row and one column for each category"),
+        ("V,1,2,3\n1,.8,.2,0\n", "V,7,2,3\n7,.8,.2,0\n", "no row for '1'"),
+        (MATRIX, "V,1,2,3,4\n1,1,0,0,0\n2,0,1,0,0\n3,0,0,.5,.5\n4,0,0,0,1\n",
+         "row '3' of the matrix has categories that nobody"),
+    ],
+)  # fmt: skip
+def test_a_matrix_that_does_not_fit_is_refused(old, new, told, tmp_path):
+    with pytest.raises(ValueError, match=told):
+        by_matrix([1, 2, 3], MATRIX.replace(old, new), tmp_path / "m.csv")

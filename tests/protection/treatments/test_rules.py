@@ -24,7 +24,7 @@ RULES = [
     "pram:0.8", "pram:0:invariant", "pram:0.25:invariant:within=AREA+SEX",
     "swap-areas:2%", "swap-areas:0.5%:within=SIZE+AGE", "round-weights:10",
     "round-weights:0.5:within=A+B", "share-weights:5", "share-weights:1:within=A",
-    "rake:sex,f,510;sex,m,490.5",
+    "shift:365", "shift:90:dmy:within=A+B", "rake:sex,f,510;sex,m,490.5",
 ]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def test_every_kind_is_tried_here():
         ("top:2n=mean", "the mean of 2 records tells too much"),
         ("top:5n=median", "'median' is not a code, mean or limit"),
         ("top:5n=", "'' is not a code"),
-        ("top:5:within=A", "this rule has no options"),
+        ("top:5:within=A", "use numbers"),
         ("round:0", "need a number above 0"),
         ("round:-5", "need a number above 0"),
         ("round:0digits", "digits=0: need a whole number of at least 1"),
@@ -127,6 +127,7 @@ def test_what_may_be_false_and_what_is_random():
         words
         for words in RULES
         if words.startswith(("microaggregate", "swap", "noise", "pram", "round-"))
+        or words.startswith("shift")
         or "unbiased" in words
     }
     assert {words for words, rule in kinds.items() if rule.random} == {

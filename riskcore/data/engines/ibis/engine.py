@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any
@@ -61,10 +61,10 @@ class Ibis(base.Engine):
                     "with a collation that keeps all texts apart"
                 )
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
+    def weigh(self, question: Question) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
         with self._explained():
-            return super().weigh(weight, keys)
+            return super().weigh(question)
 
     def cells(self, question: Question) -> Any:
         """Return the cells, collected."""

@@ -54,17 +54,17 @@ class LargeFile(Polars):
             return None
         if weight is None:
             return engine
-        weighed = Polars.weigh(engine, weight)
+        weighed = Polars.weigh(engine, Question((), weight))
         exact = any(weighed.faults.values()) or weighed.whole_sums is not None
         return engine if exact else None
 
-    def weigh(self, weight: Hashable | None, keys: Sequence[Hashable] = ()) -> Weights:
+    def weigh(self, question: Question) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
-        weights = super().weigh(weight, keys)
-        if weight is None or any(weights.faults.values()):
+        weights = super().weigh(question)
+        if question.weight is None or any(weights.faults.values()):
             return weights
         squares: list[float] = []
-        for batch in self.file.read([str(weight)]):
+        for batch in self.file.read([str(question.weight)]):
             w = batch.column(0).to_numpy(zero_copy_only=False).astype(np.float64)
             w = np.minimum(w, LARGEST_SQUARED)
             squares += exact_parts(w * w)

@@ -172,6 +172,11 @@ def _variable(tokens: list[str], *, free: bool) -> Variable:
     name = unquoted(tokens[0])
     if not name:
         raise ValueError("a variable needs a name")
+    if not free and len(tokens) == 2:
+        raise ValueError(
+            "width must be a whole number behind the start; for free format add "
+            '<SEPARATOR> "," above (and <NAMESINFRONT>, if the data begin with names)'
+        )
     begin = None if free else _integer(tokens, 1, "start position", least=1) - 1
     width = _integer(tokens, 1 if free else 2, "width", least=1)
     missing = missing_codes(tokens[2 if free else 3 :])
@@ -225,7 +230,7 @@ def _check(metadata: Metadata) -> None:
         "declares two household numbers": (
             sum(v.household_id for v in metadata.variables) > 1
         ),
-        "has <NAMESINFRONT> but no <SEPARATOR>": (
+        'has <NAMESINFRONT> but no <SEPARATOR>; add the line <SEPARATOR> ","': (
             metadata.names_in_front and metadata.separator is None
         ),
         "relates a variable to one it does not declare": any(

@@ -91,10 +91,8 @@ def fields_of(
     split: _Fixed | _Free = _Fixed(path, variables)
     first_line = 1
     if metadata.separator is not None:
-        names = list(metadata.names)
-        if metadata.names_in_front:
-            names, characters = _split_names(path, characters, metadata.separator)
-            first_line = 2
+        names, characters = _split_names(path, characters, metadata)
+        first_line += metadata.names_in_front
         split = _Free(path, variables, names, metadata.separator)
     done = 0
     for block, starts, ends in _blocks(path, characters):
@@ -202,7 +200,8 @@ class _Fixed:
 
     def __init__(self, path: Path, variables: Sequence[Variable]) -> None:
         for variable in variables:
-            _check_width(path, variable.width, f"the columns of {variable.name}")
+            suspect = f"the columns of {variable.name} (free format needs <SEPARATOR>)"
+            _check_width(path, variable.width, suspect)
         self.spans = [(v.start or 0, v.width) for v in variables]
         self.empty = _Fault("no data")
         self.short = [
@@ -311,12 +310,20 @@ def _split(line: str, separator: str) -> list[str]:
 
 
 def _split_names(
-    path: Path, characters: Array, separator: str
+    path: Path, characters: Array, metadata: Metadata
 ) -> tuple[list[str], Array]:
-    """Return the names in the first line, and the characters after it."""
+    """Return the names of the fields, and the characters after a line of names."""
     block, starts, ends = next(_blocks(path, characters))
     line = decoded(block[starts[0] : ends[0]])
-    names = [name.strip() for name in _split(line, separator)]
+    names = [name.strip() for name in _split(line, str(metadata.separator))]
+    if not metadata.names_in_front:
+        declared = {name.casefold() for name in metadata.names}
+        if 2 * len(declared & {name.casefold() for name in names}) > len(declared):
+            raise ValueError(
+                f"{path}: the first line has the names of the variables, not data; add "
+                f"the line <NAMESINFRONT> to {metadata.path}, before the variables"
+            )
+        return list(metadata.names), characters
     if len(set(names)) < len(names):
         raise ValueError(f"{path}: a name appears twice in the first line")
     begin = starts[1] if starts.size > 1 else characters.size

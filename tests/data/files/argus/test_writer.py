@@ -16,7 +16,8 @@ from riskcore.data.files.argus.metadata import (
     metadata_of,
     read_metadata,
 )
-from riskcore.data.recode import Recoding, recode
+from riskcore.data.recode import Recoding
+from riskcore.data.recode_table import recode
 from tests import needs
 
 RDA = """\

@@ -1,0 +1,284 @@
+"""The dates of a column of dates, of text, or of whole numbers such as 20240131."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.common.words import listed
+from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.date_words import ORDERS
+from riskcore.data.files.labels import code_text
+from riskcore.data.likely_codes import LikelyCode
+
+Days = NDArray[np.datetime64]
+
+_YEAR, _DAY, _MARK = r"(?P<y>\d{4})", r"(?P<d>\d\d?)", "(?P<mark>[-/.])"
+_MONTH, _NAME = r"(?P<m>\d\d?)", "(?P<m>[A-Za-z]{3})"
+# Dates in text by the order of their parts, and the time of the day after them.
+_FORMS = {
+    order: re.compile(rf"\s*{day}(?P<time>[T ]\d\d?:\d\d\S*)?\s*", re.ASCII)
+    for order, day in {
+        "ymd": rf"{_YEAR}{_MARK}{_MONTH}(?P=mark){_DAY}",
+        "ymd without marks": rf"{_YEAR}(?P<mark>)(?P<m>\d\d)(?P<d>\d\d)",
+        "dmy with names": rf"{_DAY}(?P<mark>[-/. ]?){_NAME}(?P=mark){_YEAR}",
+        "dmy": rf"{_DAY}{_MARK}{_MONTH}(?P=mark){_YEAR}",
+        "mdy": rf"{_MONTH}{_MARK}{_DAY}(?P=mark){_YEAR}",
+    }.items()
+}
+# Nobody in a file has dates before and after; where calendars begin are codes, too, if
+# no other date is within a year.
+_FIRST, _LAST = np.array(["1800-01-02", "2098-12-31"], "M8[D]")
+_BEGINS = np.array(
+    ["1899-12-30", "1899-12-31", "1900-01-01", "1960-01-01", "1970-01-01"], "M8[D]"
+)
+_BEGIN, _END = -719_162, 2_932_897  # the years 1 and 10,000, in days from 1970
+
+
+def is_date(value: Any) -> bool:
+    """Return whether a value is of a type of dates, or of dates with times."""
+    return isinstance(value, date | np.datetime64)
+
+
+def may_be_date(value: Any) -> bool:
+    """Return whether a value is a date, or text that looks like one."""
+    if not isinstance(value, str) or value.isdigit():
+        return is_date(value)
+    return any(form.fullmatch(value) for form in _FORMS.values())
+
+
+def day_text(value: Any) -> str | None:
+    """Return a date, or text such as 2024-01-31, as such text; None for other values.
+
+    >>> day_text("2024-01-31"), day_text(date(2024, 1, 31)), day_text("31.1.")
+    ('2024-01-31', '2024-01-31', None)
+    """
+    text = str(np.datetime64(value, "D")) if is_date(value) else value
+    with suppress(TypeError, ValueError):
+        return text if date.fromisoformat(text).isoformat() == text else None
+    return None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dates:
+    """The dates of values, and how a date is written as such a value.
+
+    >>> Dates.of(["31.12.2023", "1.1.2024"]).texts
+    ['2023-12-31', '2024-01-01']
+    """
+
+    days: Days
+    fractions: NDArray[np.float64]  # numbers below 1 for the times of the day
+    times: dict[float, Any]  # the time of each number, as it stands in the values
+    write: Callable[[Any, Any], Any]  # returns the value of a day and such a time
+
+    @classmethod
+    def of(
+        cls, values: Sequence[Any], order: str = "", *, years: bool = False
+    ) -> Dates:
+        """Return the dates of values; refuse values that are not dates.
+
+        ``order`` is that of day and month in text; with ``years`` it does not matter.
+        """
+        values = [*map(plain_value, values)]
+        if not values:
+            raise ValueError("all values are missing")
+        if all(map(is_date, values)):
+            days, clocks, write = _of_dates(values)
+        else:
+            texts = [*map(code_text, values)]
+            days, clocks, write = _of_text(texts, order, years)
+            if texts != values:
+                text, write = write, lambda day, time: int(text(day, time))
+        distinct = sorted({*clocks})
+        unit = 1 << len(distinct).bit_length()  # so that sums with days are exact
+        fraction = {clock: i / unit for i, clock in enumerate(distinct)}
+        times = {number: clock for clock, number in fraction.items()}
+        return cls(days, np.array([fraction[x] for x in clocks]), times, write)
+
+    @property
+    def texts(self) -> list[str]:
+        """The days as text such as 2024-01-31."""
+        return [*map(str, self.days)]
+
+    @property
+    def numbers(self) -> NDArray[np.float64]:
+        """Days since 1970, and a fraction that tells which time of the day it is."""
+        return self.fractions + self.days.astype(np.int64)
+
+    def values(self, numbers: Sequence[float]) -> list[Any]:
+        """Return numbers as dates that are written as those of the column."""
+        if numbers and not _BEGIN <= min(numbers) <= max(numbers) < _END:
+            raise ValueError("a date would be before the year 1 or after the year 9999")
+        return [
+            self.write(np.datetime64(int(day), "D"), self.times[fraction])
+            for day, fraction in (divmod(number, 1) for number in numbers)
+        ]
+
+    def written(self, mask: NDArray[np.bool_]) -> list[str]:
+        """Return some values as text, as they are named as missing codes."""
+        return [*map(str, self.values(self.numbers[mask].tolist()))]
+
+    def at_midnight(self, text: Any) -> Any:
+        """Return the value of a day such as 2024-01-31, without a time of the day."""
+        clock = self.times[0]
+        zero = re.sub(r"\d", "0", clock) if isinstance(clock, str) else clock * 0
+        return self.write(np.datetime64(text), zero)
+
+    def parts(self, part: str) -> list[Any]:
+        """Return the years, the quarters or months with their years, or ages on a day.
+
+        Who was born on 29 February is a year older from 1 March on.
+        """
+        texts = self.texts
+        if part == "month":
+            return [text[:-3] for text in texts]
+        if part == "year":
+            return [int(text[:-6]) for text in texts]
+        if part == "quarter":
+            return [f"{t[:-6]}-Q{(int(t[-5:-3]) + 2) // 3}" for t in texts]
+        day = part.removeprefix("age:")
+        wrong = far_days(self.days) | (self.days > np.datetime64(day))
+        if wrong.any():
+            said = f"cannot be dates of birth on {day}"
+            raise ValueError(_refusal(self.written(wrong), said))
+        return [int(day[:4]) - int(t[:4]) - (day[5:] < t[5:]) for t in texts]
+
+    def refuse_far(self, mask: NDArray[np.bool_]) -> None:
+        """Refuse dates that are probably codes."""
+        if mask.any():
+            said = _refusal(
+                self.written(mask), "may be codes, and would count as dates"
+            )
+            raise ValueError(f"{said}, or give them a band of their own")
+
+
+def dates_in(column: CodedColumn) -> Dates | None:
+    """Return the dates of a column of dates or text; None if not all values are."""
+    if not any(map(may_be_date, column.labels[:1])):
+        return None
+    with suppress(TypeError, ValueError):
+        return Dates.of([*column.labels])
+    return None
+
+
+def far_dates(
+    column: CodedColumn,
+    sizes: NDArray[np.int64] | None = None,
+    dates: Dates | None = None,
+) -> tuple[LikelyCode, ...]:
+    """Return the dates that are probably codes.
+
+    ``sizes`` says how many records each row stands for; ``dates`` are those of the
+    column, if they were read before.
+    """
+    typed = column.labels.dtype.kind == "M"
+    if typed and not far_days(column.labels.astype("M8[D]")).any():
+        return ()  # fast, for wide files
+    if (dates := dates or dates_in(column)) is None:
+        return ()
+    far = far_days(dates.days)
+    counts = np.bincount(column.codes, sizes, len(far) + 1)[:-1][far].astype(np.int64)
+    texts = dates.written(far)
+    return tuple(
+        LikelyCode(text, None, records)
+        for text, records in zip(texts, counts.tolist(), strict=True)
+    )
+
+
+def far_days(days: Days) -> NDArray[np.bool_]:
+    """Return which days are probably codes, such as 9999-12-31."""
+    far: NDArray[np.bool_] = (days < _FIRST) | (days > _LAST)
+    if 2 * np.count_nonzero(far) > len(days):  # a file of another age
+        return np.zeros(len(days), bool)
+    begins = np.isin(days, _BEGINS)
+    others = days[~far & ~begins]
+    if others.size:
+        far |= begins & ((days < others.min() - 365) | (days > others.max() + 365))
+    return far
+
+
+def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], Any]]:
+    """Return days, times and how to write dates of a type; by the clock of a zone."""
+    first = values[0]
+    zone: Any = getattr(first, "tzinfo", None)
+    plain = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
+    moments = np.array([*map(np.datetime64, plain)])
+    days = moments.astype("M8[D]")
+
+    def write(day: Any, time: Any) -> Any:
+        moment = (day + time).astype(getattr(first, "dtype", None) or moments.dtype)
+        value = moment if isinstance(first, np.datetime64) else moment.item()
+        if moment.astype("M8[D]") != day or not is_date(value):
+            raise ValueError(f"the type of the column does not hold {day}")
+        if hasattr(zone, "localize"):  # of pytz
+            return zone.localize(value)
+        return value.replace(tzinfo=zone) if zone else value
+
+    return days, moments - days, write
+
+
+def _of_text(
+    texts: list[str], order: str, years: bool
+) -> tuple[Days, Any, Callable[[Any, Any], str]]:
+    """Return days, times and how to write dates of text."""
+    forms = {
+        x: form for x, form in _FORMS.items() if order in ("", x) or x not in ORDERS
+    }
+    fitting = {x: form for x, form in forms.items() if form.fullmatch(texts[0])}
+    matches: dict[str, list[Any]] = {
+        name: [*map(form.fullmatch, texts)] for name, form in (fitting or forms).items()
+    }
+    days = {name: [*map(_day, column)] for name, column in matches.items()}
+    form = min(days, key=lambda name: days[name].count(None))
+    if wrong := [t for t, day in zip(texts, days[form], strict=True) if day is None]:
+        like = f"such as 2024-01-31, or all in the order {order or 'dmy or mdy'}"
+        raise ValueError(_refusal(wrong, f"are not dates like the others, {like}"))
+    unclear = form == "dmy" and not order and not years and None not in days["mdy"]
+    if unclear and days["dmy"] != days["mdy"]:
+        raise ValueError(
+            f"{listed(texts[:2])}: is the day first or the month? Add :dmy or :mdy to "
+            "the rule, as in month:dmy, from:2024-01-31:dmy or shift:90:dmy"
+        )
+    first, mark = matches[form][0], matches[form][0]["mark"]
+    name = "%b" if first["m"].isalpha() else "%m"
+    layout = mark.join({"y": "%Y", "m": name, "d": "%d"}[x] for x in form[:3])
+    short = any(len(match[x]) == 1 for match in matches[form] for x in "dm")
+
+    def write(day: Any, time: Any) -> str:
+        text: str = day.item().strftime(layout)
+        text = re.sub(r"\b0", "", text) if short else text
+        return f"{text.upper() if first['m'].isupper() else text}{time}"
+
+    clocks = [match["time"] or "" for match in matches[form]]
+    return np.array(days[form], "M8[D]"), clocks, write
+
+
+def _day(match: re.Match[str] | None) -> date | None:
+    """Return the day of the parts of a date, None if there is no such day."""
+    if match is None:
+        return None
+    day, month, year = match.group("d", "m", "y")
+    try:
+        named = month.isalpha()
+        number = datetime.strptime(month, "%b").month if named else int(month)
+        return date(int(year), number, int(day))
+    except ValueError:
+        return None
+
+
+def _refusal(values: list[str], said: str) -> str:
+    """Return what is wrong with values, and what to do if they are codes."""
+    named = listed(values[:3]) + (", ..." if len(values) > 3 else "")
+    return (
+        f"{named} {said}. If they are codes, name them as missing: --na "
+        f"COLUMN={values[0]} (in Python: missing_codes={{'COLUMN': ['{values[0]}']}} "
+        "of Reading, or None in a frame)"
+    )

@@ -1,0 +1,134 @@
+"""Numbers that may be codes: named by `describe`, refused by treatments."""
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore.data.files.labels import Labels
+from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.profile import profile
+from tests.accepted import ANY_LEAK
+
+RNG = np.random.default_rng(1)
+INCOME = np.round(np.exp(RNG.normal(9.5, 0.8, 1000)))
+COUNT = RNG.poisson(4, 1000)
+SCALE = RNG.integers(1, 6, 1000)
+
+
+def among(numbers, *codes):
+    """Return numbers with ten of each code."""
+    mixed = np.array(numbers, float)
+    for place, code in enumerate(codes):
+        mixed[10 * place : 10 * place + 10] = code
+    return mixed
+
+
+def named(numbers, labels=None):
+    """Return the codes that are named, in ascending order."""
+    values = {"X": {str(code): "a label" for code in labels or ()}}
+    column = profile({"X": numbers}, ["X"], labels=Labels(values=values))[0]
+    return sorted(float(code.text) for code in column.codes)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "codes", "labels"),
+    [
+        (INCOME, [999998], []),
+        (INCOME, [999997, 999999], []),
+        (INCOME, [-444, -333], []),
+        (INCOME, [-8, -2, -1], []),
+        (INCOME + 3000, [-2, -1], [-2, -1]),
+        (INCOME, [-99, 9999999], []),
+        (COUNT, [98, 99], []),
+        (COUNT, [999], []),
+        (COUNT, [-2147483648], []),
+        (COUNT, [32767], []),
+        (COUNT, [998, 999], [998, 999]),
+        (COUNT, [9990], [9990]),
+        (COUNT % 4, [9], [9]),
+        (SCALE, [9], [1, 2, 3, 4, 5, 9]),
+        (RNG.integers(0, 180, 1000), [996, 997, 998, 999], []),
+        (RNG.normal(15, 5, 1000).round(1), [-9999, -8888], []),
+        (RNG.normal(25, 4, 1000).round(1), [99.9], []),
+        (np.append(INCOME, [400000, 650000, 3e6]), [999998], []),
+        (np.append(INCOME, 3e6), [99999], [99999]),
+        (COUNT, [-9, -8, -2, -1], []),
+        (SCALE, [-1], [-1, 1, 2, 3, 4, 5]),
+    ],
+)
+@pytest.mark.parametrize("text", [False, True])
+def test_codes_are_named(numbers, codes, labels, text):
+    numbers = among(numbers, *codes)
+    if text and not labels:
+        numbers = [f"{number:.12g}" for number in numbers]
+    assert named(numbers, labels) == codes
+
+
+@pytest.mark.parametrize(
+    ("numbers", "labels"),
+    [
+        (np.minimum(RNG.integers(0, 104, 2000), 99), []),
+        (np.append(RNG.integers(18, 85, 300), [88, 99]), []),
+        (np.append(INCOME, [500000] * 4), []),
+        (np.minimum(INCOME, 40000), []),
+        (np.minimum(3 * INCOME, 99999), []),
+        (np.minimum(RNG.integers(0, 96, 1000), 97), [97]),
+        (np.minimum(COUNT, 10), [0, 10]),
+        (np.where(COUNT > 4, INCOME + 3000, 0), [0]),
+        (np.append(SCALE, 9), []),
+        (RNG.integers(-5, 35, 500), []),
+        (RNG.normal(0, 50000, 500).round(), []),
+        (RNG.integers(1920, 2020, 500), []),
+        (np.round(RNG.pareto(1, 5000) * 1000), []),
+        (RNG.choice([9.99, 19.99, 99.99, 199.99, 499.99], 500), []),
+        (SCALE, [1, 2, 3, 4, 5]),
+        (SCALE - 3, [-2, -1, 0, 1, 2]),
+        (SCALE + 4, [5, 6, 7, 8, 9]),
+        ([-9, -5, -1, 0, 2, 5, 12], []),
+        (RNG.integers(1, 400, 500), range(1, 390)),
+        (RNG.integers(0, 11, 500), [0, 10]),
+        (RNG.integers(88, 100, 500), []),
+    ],
+)
+def test_ordinary_amounts_are_left_alone(numbers, labels):
+    assert named(numbers, labels) == []
+
+
+@pytest.mark.parametrize(
+    "rule", ["top:1%", "bottom:1%", "round:10", "noise:10%", "swap:5%"]
+)
+def test_a_treatment_stops_at_codes_and_names_them(rule):
+    data = {"SEX": np.arange(1000) % 2, "INCOME": among(INCOME, 999998)}
+
+    def protect(rule):
+        return riskcore.protect(
+            data, ["SEX"], threshold=1, treat={"INCOME": rule}, **ANY_LEAK
+        )
+
+    with pytest.raises(
+        ValueError, match=r"999998 \(10 .*--na INCOME=999998 .*:numbers"
+    ):
+        protect(rule)
+    treated = protect(f"{rule}:numbers").data["INCOME"]
+    assert np.nanmax(treated) > 9e5 or rule == "top:1%"
+
+
+def test_a_recoding_by_quantiles_stops_at_codes():
+    data = {"INCOME": among(INCOME, 999998)}
+    for rule in ("99%", "1%"):
+        side = {"99%": "top", "1%": "bottom"}[rule]
+        recoding = riskcore.Recoding.top_bottom(**{side: rule})
+        with pytest.raises(ValueError, match=r"999998 .* give the bound itself"):
+            riskcore.recode(data, {"INCOME": recoding})
+
+
+def test_a_key_with_a_code_is_doubted():
+    with pytest.warns(DoubtfulCodes, match=r"99999 \(10 records\)"):
+        riskcore.assess({"RELIGION": among(SCALE, 99999)}, ["RELIGION"])
+
+
+def test_describe_names_codes_with_their_labels_also_beside_a_role():
+    data = {"INCOME": among(INCOME, 999998)}
+    found = riskcore.describe(data, roles={"INCOME": "numeric"})
+    assert "given; may be codes: 999998 (10 records)" in found._repr_html_()
+    assert found.to_dict()["columns"][0]["may_be_codes"][0]["records"] == 10
