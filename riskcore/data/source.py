@@ -216,7 +216,8 @@ class Source:
         self, household: Any, taken: Iterable[Hashable | None], person: Any = None
     ) -> Any:
         """Return the household column: the declared one if nothing else is asked."""
-        if household is None and person is None and self.household not in taken:
+        names = {*map(str, taken)}  # weights may wrongly be an array
+        if household is None and person is None and self.household not in names:
             return self.household
         return household
 
