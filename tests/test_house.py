@@ -6,7 +6,7 @@ from bench import house
 
 # What was reached; `notes/decisions.md` says why the rest of the way is missing.
 BUDGETS = {
-    "lines: common": 1995,
+    "lines: common": 2005,
     "lines: core": 14520,
     "lines: data": 17525,
     "lines: models": 8345,

@@ -8,6 +8,13 @@ from decimal import Decimal
 # Python would also take 1_000, Arabic digits and sNaN.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _MOST_DIGITS = 300
+# A number in data, a pattern for both Python and Arrow.
+NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def is_number(text: str) -> bool:
+    """Tell whether text is a number, which nan, inf and 1_000 are not."""
+    return re.fullmatch(NUMBER, text) is not None
 
 
 def fraction(text: str) -> float:

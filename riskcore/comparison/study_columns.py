@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.text_numbers import is_number
 from riskcore.comparison.formula import Variable
 from riskcore.comparison.measures import Floats, Ints
 from riskcore.comparison.statistics import File
 from riskcore.comparison.tables import SharedColumn
 from riskcore.data.columns import CodedColumn
 from riskcore.data.files.labels import Labels, code_text
-from riskcore.data.files.reading import is_number
 from riskcore.data.recode import Recoding
 
 # Numbers of at most so many values are codes of categories, unless a formula says

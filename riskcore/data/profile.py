@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
+from riskcore.common.text_numbers import is_number
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.dates import dates_in, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.labels import Labels
-from riskcore.data.files.reading import is_number
 from riskcore.data.likely_codes import LikelyCode, likely_codes
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]

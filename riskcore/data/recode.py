@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.text_numbers import is_number
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
@@ -37,7 +38,6 @@ from riskcore.data.columns import (
 from riskcore.data.date_words import PARTS
 from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
-from riskcore.data.files.reading import is_number
 from riskcore.data.likely_codes import refuse_codes
 from riskcore.data.tails import Tail, nearest_multiple
 

@@ -20,10 +20,11 @@ import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
+from riskcore.common.text_numbers import NUMBER, is_number
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import NUMBER, declared, is_number, warn_of_idle_codes
+from riskcore.data.files.reading import declared, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
 # Files in which numbers may be text, whose decimal mark is a way of reading.

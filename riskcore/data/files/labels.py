@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from typing import Any
 
-from riskcore.data.files.reading import is_number
+from riskcore.common.text_numbers import is_number
 
 _SINGLE = struct.Struct("f")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.common import arguments
+from riskcore.common.text_numbers import is_number
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.argus.metadata import Metadata
@@ -18,8 +19,6 @@ from riskcore.data.files.argus.metadata import Metadata
 DELIMITERS = ",;\t|"  # looked for in the first line
 _NO_DELIMITERS = '"\r\n\0'
 _ANY_TEXT = "a,1\n"
-# A number as text, a pattern for both Python and Arrow.
-NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 # The usual encodings; where two fit as well, the first comes first.
 _ENCODINGS = (
     "utf-8", "cp932", "cp949", "gbk", "cp950", "cp1251", "cp1253", "cp1252", "cp1250",
@@ -254,11 +253,6 @@ def declared(name: Hashable, codes: Iterable[str]) -> str:
     words = " ".join(shlex.quote(f"{name}={code}") for code in codes)
     plain = {str(name): [*codes]}
     return f"--na {words} (in Python: missing_codes={plain} of Reading, or None)"
-
-
-def is_number(text: str) -> bool:
-    """Tell whether text is a number, which nan, inf and 1_000 are not."""
-    return re.fullmatch(NUMBER, text) is not None
 
 
 def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:

@@ -54,6 +54,7 @@ def test_a_collation_makes_no_texts_one_on_spark(session):
 
 @needs.engine("ibis")
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:key 'plain'")
 def test_a_collation_and_intervals_are_refused_behind_ibis():
     import ibis
 

@@ -17,10 +17,11 @@ import numpy as np
 
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
+from riskcore.common.text_numbers import is_number
 from riskcore.data.files.argus.encoding import Array, characters_in, decoded
 from riskcore.data.files.argus.metadata import Metadata, Variable, metadata_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import is_number, warn_of_open_end
+from riskcore.data.files.reading import warn_of_open_end
 
 _BLOCK = 1 << 22  # characters handled at a time, which bounds the working memory
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
