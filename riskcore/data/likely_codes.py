@@ -136,7 +136,8 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     gaps[last + 1 :] = np.maximum.accumulate(steps[last:])
     gaps[:first] = np.maximum.accumulate(steps[:first][::-1])[::-1]
     far = gaps > max(np.diff(numbers[ordinary]).max(), span / 10)
-    alone = (size > 9) & (gaps > span)
+    # One number of two digits may be the age of the oldest.
+    alone = ((size > 99) | (size > 9) & (counts > 1)) & (gaps > span)
     often = (size > 99) & (counts > 1)
     # A last number of nines may be the bound of a top coding.
     inside = (gaps == 0) | ~_among(numbers, 10.0 ** np.arange(2, 13) - 1)

@@ -143,6 +143,7 @@ def published(result):
         "renumbered": [],
         "formulas_guarded": False,
         "sha256": "",
+        "household_sha256": None,
     }
     return (
         record.public(figures, settings, output=done),

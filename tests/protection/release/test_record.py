@@ -120,7 +120,8 @@ THRESHOLDS = [
 ]  # fmt: skip
 
 
-# With all of the guesses it is slow.
+# With all of the guesses it is slow. An age of 111 may be a code.
+@pytest.mark.filterwarnings("ignore:key 'age'")
 @pytest.mark.parametrize(
     ("thresholds", "step"),
     thin.cases(product(THRESHOLDS, [3, 9]), lambda _, step: step == 9),
