@@ -13,7 +13,7 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
-from riskcore import Recoding, assess, protect, simulate
+from riskcore import Reading, Recoding, assess, protect, simulate
 from riskcore.assessment.cell_risk import PopulationBelowSample
 from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
@@ -379,6 +379,7 @@ def hostile():
 
 def one(data, **options):
     roles = {"weight": "w", "household": "hh" if "hh" in data else None}
+    roles["reading"] = Reading(weight_scale=1)  # weights, however large
     return {"stages": {"original": assess(data, ["k"], **roles)}, **options}
 
 
