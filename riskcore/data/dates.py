@@ -262,7 +262,7 @@ def _of_text(
 
 
 def _day(match: re.Match[str] | None) -> date | None:
-    """Return the day of the parts of a date, None if there is no such day."""
+    """Return the day of the parts of a date, None if it does not exist."""
     if match is None:
         return None
     day, month, year = match.group("d", "m", "y")

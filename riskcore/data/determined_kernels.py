@@ -31,7 +31,7 @@ def compare_alike(
     records to look at first, and ``alike`` another record of the group of each, or -1;
     ``order`` lists records by ``group``; ``logs`` are those of 0 (unused) to n;
     ``count``, one for each code, is zero. ``told`` becomes -1 for a column with a
-    difference, or else minus the log of the chance that there is none, see
+    difference, or else minus the log of the chance that all agree, see
     `derived.log_chance`.
     """
     for j in range(columns):

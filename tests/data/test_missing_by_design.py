@@ -1,6 +1,7 @@
 """Values that are missing by design are a category of their own."""
 
 import numpy as np
+import polars
 import pytest
 
 import riskcore
@@ -123,7 +124,6 @@ def test_describe_says_it_for_keys():
 
 @SAID
 def test_an_engine_counts_the_same():
-    polars = pytest.importorskip("polars")
     frame = polars.DataFrame(DATA).with_columns(polars.col("OCC").fill_nan(None))
     for count in (
         riskcore.assess,

@@ -134,3 +134,10 @@ def test_a_mean_is_also_of_records_without_a_weight(rule):
     after = np.asarray(made.data["income"])
     assert not np.isin(after[after != income], income).any()
     assert (after != income).sum() >= 5
+
+
+def test_a_large_file_of_waves_that_alternate_is_refused():
+    w = np.random.default_rng(1).lognormal(0, 0.3, 300_000)
+    w[1::2] *= 1_000
+    with pytest.raises(ValueError, match="another scale"):
+        riskcore.assess({"k": np.arange(len(w)) % 50, "w": w}, ["k"], "w")
