@@ -171,7 +171,7 @@ KEYS = KeySets(
     help="key variables: what an intruder may know about a person",
 )
 WEIGHT = Column(
-    help="column of sampling weights, > 0; by default the weight that mu-Argus "
+    help="column of sampling weights, 0 or more; by default the weight that mu-Argus "
     "metadata declare",
 )
 HOUSEHOLD = Column(
