@@ -320,10 +320,7 @@ class Counting(NamedTuple):
 def held_assessment(
     data: Any, counted_there: Counted, how: Counting, above: float | None = None
 ) -> HeldAssessment | None:
-    """Return the assessment of cells that stay on their engine; None if they cannot.
-
-    Cells with a risk above ``above`` are counted.
-    """
+    """Return the assessment of cells on their engine; None if they cannot stay."""
     if not _by_weights(how.population) or how.tolerance:
         return None
     if not _stays_there(counted_there, how.missing, how.alpha):
@@ -336,10 +333,7 @@ def held_assessment(
 
 
 def _stays_there(counted: Counted, missing: str, alpha: float) -> bool:
-    """Return whether cells can stay on the engine that counted them.
-
-    Records with missing keys that match any value count in cells of other records.
-    """
+    """Return whether cells can stay there: no record counts in cells of others."""
     if missing not in WILDCARDS:
         return True
     return alpha == 1.0 and not any(counted.weighed.missing_keys)
@@ -456,10 +450,7 @@ def assess_coded(
     *,
     kept: bool = False,
 ) -> Assessment:
-    """Assess records whose columns are coded, see `assess`.
-
-    ``kept``: the model decided before a recoding, and "auto" keeps it.
-    """
+    """Assess records whose columns are coded; ``kept``: the model decided before."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake, tolerance)
     model, unique, by_weights = None, None, None

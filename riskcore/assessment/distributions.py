@@ -52,10 +52,7 @@ class _Own(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """The group of each combination, and the range of each group's values in the pool.
-
-    Before the values are moved there, ``begin`` is their number.
-    """
+    """The group of each combination, and the place of a group's values in the pool."""
 
     group: NDArray[np.int64]
     begin: NDArray[np.int64]

@@ -291,11 +291,7 @@ def _measured(
 
 
 def in_order(column: CodedColumn) -> CodedColumn:
-    """Return a column with its values in numeric order, even if they are text.
-
-    Text from a file is read as numbers here; equal numbers, such as 2 and 2.0, are one
-    value.
-    """
+    """Return a column in numeric order; text of numbers is read as numbers."""
     values = [plain_value(label) for label in column.labels]
     if not any(isinstance(value, str) for value in values):
         if any(isinstance(value, bool | bytes) for value in values):

@@ -81,10 +81,7 @@ class PopulationGoal:
 
 @dataclass(frozen=True, eq=False)
 class SensitiveGoal:
-    """The least l-diversity, or the largest distance t, of a sensitive column.
-
-    ``kind`` is the definition of l; ``ordered`` says whether t is that of numbers.
-    """
+    """The least l-diversity, of a ``kind``, or the largest distance t of a column."""
 
     rule: str
     asked: float

@@ -105,10 +105,7 @@ class Splitter:
         begin: NDArray[np.int64],
         deeper: bool = True,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-        """Return the members of the groups, where these begin, and single members.
-
-        Without ``deeper`` single members alone are sought, and no group is kept.
-        """
+        """Return the members of the groups, where these begin, and single members."""
         to_members = np.empty(len(members), np.int32)
         to_begin = np.empty(len(members) // 2 + 2, np.int64)
         split_groups(

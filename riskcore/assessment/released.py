@@ -183,11 +183,7 @@ def assess_released(
     data: Any = None,
     goals: Sequence[MarginGoal] = (),
 ) -> ReleasedAssessment:
-    """Return the risk of records after some of their keys were blanked.
-
-    ``original`` is the assessment before, ``blanked`` the mask of the rows that lose
-    each key, ``data`` the released records, ``goals`` those beside k and the risk.
-    """
+    """Return the risk of records after keys were blanked in the rows of masks."""
     before = original.cells_by_weights or original.cells
     lost = {
         i: blanked[key]

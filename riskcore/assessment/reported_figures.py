@@ -144,10 +144,7 @@ def amount(value: float) -> str:
 
 
 def missing_rule(figures: Plain) -> str | None:
-    """Return the rule for missing keys, or None if it was not needed.
-
-    A protection makes keys missing by itself, and has no number of them.
-    """
+    """Return the rule for missing keys, or None if it was not needed."""
     rule, number = figures["missing"], figures.get("incomplete_records")
     if rule == "refuse" or (number is not None and not any_missing(figures)):
         return None
@@ -494,11 +491,7 @@ CELL_FIGURES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table of figures, with a value for each stage of a file.
-
-    ``of`` is the key that the figure describes, if any. ``exact`` has the values with
-    all digits on the page, elsewhere the same values.
-    """
+    """A row of a table of figures, by stage of the file; ``exact`` has all digits."""
 
     label: str
     of: str | None

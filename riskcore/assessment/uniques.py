@@ -490,10 +490,7 @@ def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:
 
 
 def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
-    """Return the cells with weights that add up to the population.
-
-    If a population is given and the weights add up to another number, they are scaled.
-    """
+    """Return the cells with weights scaled to add up to the population, if given."""
     table = CellTable.of(tabulated)
     if by_weights:
         return table

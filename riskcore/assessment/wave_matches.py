@@ -39,10 +39,7 @@ class Choice(NamedTuple):
 
 
 def choices_taken(panel: Panel) -> list[int]:
-    """Return sets of waves as bits: all of the known number, and all of short persons.
-
-    Some may be nobody's.
-    """
+    """Return sets of waves as bits: all of the known number, all of short persons."""
     waves = range(len(panel.waves))
     most = len(waves) if panel.known is None else panel.known
     short = set(panel.taken[panel.needed < most].tolist())

@@ -195,11 +195,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
-    """Return how to read the file, from the options and otherwise from the record.
-
-    A record never names files to open, so metadata in another folder must be
-    given again.
-    """
+    """Return how to read the file, from the options, else the record without files."""
     from riskcore.protection.release.record import reading_of
 
     if before is None:

@@ -68,11 +68,7 @@ def sources_of(
 
 
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
-    """Return every file that a command reads to make its results.
-
-    A private record is not among them: only its owner can read the record, but the
-    file made with its secret is for publication. See `refuse_inputs`.
-    """
+    """Return every file that a command reads, without private records."""
     paths = [
         path
         for source_file in sources_of(options, source)

@@ -238,10 +238,7 @@ def carry_out(
     release: Release | None = None,
     before: Record | None = None,
 ) -> int:
-    """Make the safe file, by the options or by a file of rules; return the status.
-
-    ``before`` is the record of the same file made before, whose secret is taken.
-    """
+    """Make the safe file with the secret of ``before``, if given; return the status."""
     from riskcore.protection.protect import protect
     from riskcore.report.release_files import check_release_files, write_release
 

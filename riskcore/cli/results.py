@@ -94,10 +94,7 @@ def write_files(
     made: Mapping[Path | None, Callable[[], Any]],
     public: Collection[Path | None] = (),
 ) -> None:
-    """Write tables and pages by path: either all files or none.
-
-    Only their owner can read them, except tables and ``public``.
-    """
+    """Write tables and pages by path, all or none; tables and ``public`` are open."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import replacing_all
 
@@ -120,10 +117,7 @@ def write_results(
     progress: Progress,
     parts: Sequence[Part] = (),
 ) -> None:
-    """Write the table and the report: either all files or none.
-
-    ``parts`` follow the parts of the result in the report.
-    """
+    """Write the table and the report, to which ``parts`` are added: both or neither."""
     if options.output is not None:
         progress(f"writing {options.output}")
     made = {

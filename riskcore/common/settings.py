@@ -92,31 +92,19 @@ NAMES = array(TEXT, "a list of names")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Setting:
-    """One setting, here of text; the other kinds are subclasses.
-
-    Attributes
-    ----------
-    option, metavar : str
-        The name of the option if it differs from the name of the argument, and the
-        word for its value in the help.
-    nargs : str or None
-        How many words the option takes.
-    form, recorded_form : dict
-        The JSON schemas of all settings of its kind, in a file of rules and in a
-        private record; without the second, a record has the first, or null by default.
-    names_files : bool
-        Whether a rule may name a file.
-    """
+    """One setting, here of text; the other kinds are subclasses."""
 
     help: str
     default: Any = None
-    option: str = ""
-    metavar: str = ""
+    option: str = ""  # its name if it differs from that of the argument
+    metavar: str = ""  # the word for its value in the help
 
-    nargs: ClassVar[str | None] = None
+    nargs: ClassVar[str | None] = None  # how many words the option takes
+    # The JSON schemas of all settings of its kind, in a file of rules and in a private
+    # record; without the second, a record has the first, or null by default.
     form: ClassVar[Shape] = TEXT
     recorded_form: ClassVar[Shape | None] = None
-    names_files: ClassVar[bool] = False
+    names_files: ClassVar[bool] = False  # whether a rule may name a file
 
     @property
     def shape(self) -> Shape:
@@ -140,10 +128,7 @@ class Setting:
         return self.argument(word, Path())
 
     def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
-        """Return the argument that the words of the option stand for.
-
-        ``columns`` are those of the file, which tell where a name ends.
-        """
+        """Return the argument of an option's words, where names are of ``columns``."""
         return None if words is None else self.argument(words, Path())
 
     def check(self, name: str, value: Any) -> None:

@@ -122,10 +122,7 @@ class CodedRecords:
         return self.with_columns(recoded)
 
     def sampled(self, fraction: float | None) -> CodedRecords:
-        """Return the records with the weight 1/fraction each, unless they have weights.
-
-        Without a fraction they stay as they are.
-        """
+        """Return the records, each of weight 1/fraction if they have no weights."""
         if fraction is None or self.weight is not None:
             return self
         counted = self.counted
@@ -138,11 +135,7 @@ class CodedRecords:
         return replace(self, weight=name, weights=record_weights, counted=counted)
 
     def complete(self, names: Iterable[Hashable]) -> CodedRecords:
-        """Return the records that have all the named keys; the weights sum to the same.
-
-        The keys are coded again. If all have them, or none with a weight, all are
-        returned.
-        """
+        """Return the records that have all keys, if any; weights sum to the same."""
         columns = self.keys(names)
         whole = np.logical_and.reduce(
             [column.codes < len(column.labels) for column in columns]

@@ -54,11 +54,7 @@ def middle(a: float, b: float, c: float) -> float:
 def select(
     point: Any, number: Any, d: int, j: int, low: int, high: int, k: int
 ) -> None:
-    """Put the point of rank ``k`` by column ``j`` in its place, and parts around it.
-
-    Quickselect (Hoare 1961): no point before it is above it, none after it below.
-    ``high`` is the last point.
-    """
+    """Put the point of rank ``k`` by column ``j`` in its place, by quickselect."""
     while low < high:
         pivot = middle(
             point[low * d + j], point[(low + high >> 1) * d + j], point[high * d + j]

@@ -190,10 +190,7 @@ def rank_codes(
     rank: Any,
     cells: Any,
 ) -> None:
-    """Give numbers to the distinct codes of partitions, and move these to the front.
-
-    ``key`` and ``number`` have room for twice the largest partition, ``most``.
-    """
+    """Give numbers to the distinct codes of partitions, and move these to the front."""
     for partition in range(first, last):
         start = begin[partition]
         n = begin[partition + 1] - start
@@ -217,10 +214,7 @@ def rank_by_bits(
     before: Any,
     rank: Any,
 ) -> int:
-    """Give numbers to the codes of a partition by a bit for each possible code.
-
-    The number of a code is the number of bits set before its own.
-    """
+    """Give numbers to the codes of a partition, by the bits set before their own."""
     words = 1 << max(low - 6, 0)
     for w in range(words):
         word[w] = 0

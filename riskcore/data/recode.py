@@ -813,10 +813,7 @@ def column_like(
     column: CodedColumn,
     container: Any = None,
 ) -> Any:
-    """Return a column of the holder and type of the original.
-
-    ``table`` are its values by the codes of ``column``.
-    """
+    """Return a column of the original's type, ``table`` being its values by code."""
     original = records.column(name)
     if isinstance(container, list | tuple):
         return type(container)(np.array(table, object)[column.codes].tolist())

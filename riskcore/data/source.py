@@ -266,10 +266,7 @@ class Source:
     def in_batches(
         self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
     ) -> LargeFile | None:
-        """Return a large file as an engine that counts in batches, None if it cannot.
-
-        Its cells have the bits that they would have in memory.
-        """
+        """Return a large file as an engine that counts as memory does; None if not."""
         if self.path is None or self.reading.codes() or self.reading.columns:
             return None
         if self.scale not in (None, 1.0):  # sums of doubles are not exact there

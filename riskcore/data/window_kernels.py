@@ -55,10 +55,7 @@ def slide(
 
 @kernel
 def _first(i: int, group: Any, code: Any, low: Any, numbers: int) -> int:
-    """Return the first cell of the window of the first number around a cell.
-
-    Steps that double look for it, then halves of the last one.
-    """
+    """Return the first cell of the window of the first number, by doubled steps."""
     step, start = 1, i
     while (
         start - step >= 0

@@ -687,10 +687,8 @@ class CellTable:
         return least, most
 
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Yield positions of cells here and there, and their numbers, there and here.
-
-        Cells match where the numbers agree in all keys that both have a value of.
-        """
+        """Yield matching cells here and there, and their numbers, there and here."""
+        # Cells match where the numbers agree in all keys that both have a value of.
         columns = self._columns_of(other)
         pairs = product(self.patterns(), [*other.patterns()])
         for (mine_known, cells), (known_there, there) in pairs:

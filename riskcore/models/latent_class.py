@@ -72,19 +72,14 @@ _ROUNDING = 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The fit of one number of classes, on the records by which it is chosen.
-
-    ``parameters`` is classes - 1 + classes times the sum of (categories - 1) over the
-    keys, ``iterations`` the passes over the cells of all starts together, ``converged``
-    whether the last cycle gained less than the tolerance.
-    """
+    """The fit of one number of classes, on the records by which it is chosen."""
 
     classes: int
     log_likelihood: float
-    parameters: int
+    parameters: int  # classes - 1 + classes * sum of (categories - 1) over the keys
     aic: float
-    iterations: int
-    converged: bool
+    iterations: int  # passes over the cells, of all starts together
+    converged: bool  # whether the last cycle gained less than the tolerance
 
 
 class Mixture(NamedTuple):
@@ -95,10 +90,7 @@ class Mixture(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """The result of maximizing the penalized likelihood.
-
-    ``log_likelihood`` is without the prior, ``heights``, of each cycle, are with it.
-    """
+    """The result of a maximization; ``log_likelihood`` is without the prior."""
 
     mixture: Mixture
     log_likelihood: float
@@ -614,10 +606,8 @@ def _prior(table: CellTable) -> Floats:
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
-    """Raise the penalized likelihood until a cycle gains less than the tolerance.
-
-    A cycle is two steps of EM and one from where they point to, unless that is lower.
-    """
+    """Raise the penalized likelihood until a cycle gains less than the tolerance."""
+    # A cycle is two steps of EM and one from where they point to, unless it is lower.
     least = TOLERANCE * sample.table.n
     heights: list[float] = []
     iterations, converged = 0, False

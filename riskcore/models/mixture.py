@@ -63,10 +63,7 @@ def _unscaled(total: float, scaled: float) -> float:
 def _write_row(
     row: int, codes: Any, keys: int, classes: int, theta: Any, out: Any, first: int
 ) -> float:
-    """Multiply the thetas of a row of codes into ``out``; return how often it grew.
-
-    Numbers that all become small are scaled up, before they can underflow.
-    """
+    """Multiply the thetas of a row into ``out``; return how often small ones grew."""
     scaled = 0.0
     for j in range(keys):
         multiply(theta, codes[row * keys + j] * classes, out, first, classes)
@@ -160,10 +157,7 @@ def add_expectations(
 
 @kernel
 def _add_logarithm(f: float, total: float, uniques: float, likelihood: Any) -> float:
-    """Add f log(total) to a pair; return the product of what is still to be added.
-
-    Sample uniques are multiplied first: one logarithm for many.
-    """
+    """Add f log(total) to a pair; return the product of uniques still to be added."""
     if f != 1.0 or total < _SMALL:
         _add_term(f * log(total), likelihood)
         return uniques

@@ -258,11 +258,8 @@ def _most_likely(sizes: SizeIndices) -> Points:
 
 
 def _likely_phi(sigma: float, sizes: SizeIndices) -> float:
-    """Return the phi that maximizes the likelihood for a sigma.
-
-    The score by theta is the Laplace transform of a function with one change of sign,
-    so it has one zero (notes/population_models.md).
-    """
+    """Return the phi that maximizes the likelihood for a sigma."""
+    # The score by theta has one zero (notes/population_models.md).
     return positive_root(
         lambda phi: phi * _theta_score(phi, sigma, sizes), start=float(sizes.u)
     )

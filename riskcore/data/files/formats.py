@@ -122,10 +122,8 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
 
 
 def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
-    """Return how to read several files by options, each as far as it can have them.
-
-    What no file can have is left to the first, which refuses it. It has the metadata.
-    """
+    """Return how to read several files, each by the options that it can have."""
+    # What no file can have is left to the first, which refuses it.
     others = replace(reading, metadata=None, household_file=None)
     readings = [
         opened(x, others if i else reading).fitting() for i, x in enumerate(paths)

@@ -284,10 +284,8 @@ class LabelledFile(ArrowFormat):
         return (numbers if dates is None else dates), count + codes
 
     def _calendar(self, name: str, column: Any, *, kept: bool) -> tuple[Any, int]:
-        """Return dates or times by a column's format or None, and how many are codes.
-
-        ``kept`` tells that codes stand among the dates and are to stay.
-        """
+        """Return dates or times, or None, and how many are codes."""
+        # ``kept`` tells that codes stand among the dates and are to stay.
         pyarrow = import_pyarrow()
         form = self.labels.formats.get(name, "")
         word = _word(form)
@@ -382,10 +380,8 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def _form(cls, old_form: str | None, form: str | None, column: Any) -> str | None:
-        """Return the format that a column had if it still fits, else the one needed.
-
-        Text has none: its width would be that of the values before suppression.
-        """
+        """Return the old format if it fits, else the one needed; text has none."""
+        # Its width would be that of the values before suppression.
         if old_form is None or is_text(column.type):
             return form
         word = _word(old_form)
