@@ -263,9 +263,7 @@ def assess(
         weighs = fraction is None or weight is not None
         held = held_assessment(data, counted_there, how) if weighs else None
         if held is not None:
-            return replace(
-                held, **_about_weights(held, weight, counted_there, fraction)
-            )
+            return _with_weights(held, weight, counted_there, fraction)
     if household is not None:
         say("finding households")
     sampling: Any = {"scale": source.scale, "cluster": cluster, "strata": strata}
@@ -279,12 +277,8 @@ def assess(
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
         assessment = assess_coded(data, coded, keys, *how)
-        assessment = replace(
-            assessment, **_about_weights(assessment, weight, coded, fraction)
-        )
-        return (
-            _with_numbers(assessment, coded, keys, numbers) if numbers else assessment
-        )
+        assessment = _with_weights(assessment, weight, coded, fraction)
+        return _with_numbers(assessment, coded, keys, numbers)
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, fraction)
@@ -296,7 +290,9 @@ def _with_numbers(
     keys: Sequence[Hashable],
     numbers: Sequence[CodedColumn],
 ) -> Assessment:
-    """Return an assessment with the risk of numbers."""
+    """Return an assessment with the risk of numbers, if there are any."""
+    if not numbers:
+        return assessment
     cells = assessment.cells
     matches = exact_matches(
         coded, numbers, keys, cells.missing, cells.alpha, assessment.method
@@ -408,23 +404,18 @@ def assess_households(
     if coded.design is not None:
         coded_rows = replace(coded_rows, design=coded.design.some(members.first))
     assessment = assess_coded(rows, coded_rows, keys, *how)
-    values = {
-        field.name: getattr(assessment, field.name) for field in fields(assessment)
-    }
-    return HouseholdAssessment(
-        **values | _about_weights(assessment, weight, coded_rows, fraction),
-        members=members,
-        given=data,
-    )
+    assessment = _with_weights(assessment, weight, coded_rows, fraction)
+    values = {x.name: getattr(assessment, x.name) for x in fields(assessment)}
+    return HouseholdAssessment(**values, members=members, given=data)
 
 
-def _about_weights(
+def _with_weights(
     assessment: Assessment,
     weight: Hashable | None,
     coded: CodedRecords | Counted,
     fraction: float | None,
-) -> dict[str, Any]:
-    """Return what an assessment tells of its weights."""
+) -> Assessment:
+    """Return an assessment with what it tells of its weights."""
     figures = None
     if weight is not None:
         total = (assessment.cells_by_weights or assessment.cells).totals.population
@@ -433,7 +424,7 @@ def _about_weights(
             figures = WeightFigures.on_engine(counted.weighed, total)
         elif isinstance(coded, CodedRecords) and coded.weights is not None:
             figures = WeightFigures.of(coded.weights, total)
-    return {"weights": figures, "sampling_fraction": fraction}
+    return replace(assessment, weights=figures, sampling_fraction=fraction)
 
 
 def assess_coded(

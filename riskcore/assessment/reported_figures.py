@@ -64,6 +64,10 @@ def of_file(
 ) -> Plain:
     """Return the figures of a file as plain values, ready for JSON."""
     totals, households = cells.totals, None
+    tolerance: Plain = {}
+    if cells.windows is not None:
+        named = cells.windows.tolerance.items()
+        tolerance = {"tolerance": {str(key): str(amount) for key, amount in named}}
     if groups is not None:
         households = {
             "households": len(groups),
@@ -86,7 +90,7 @@ def of_file(
         "weighted": cells.weighted,
         "missing": cells.missing,
         "alpha": cells.alpha,
-        **_tolerance(cells),
+        **tolerance,
         "incomplete_records": cells.incomplete,
         "population": totals.population,
         "cells_below_sample": totals.below,
@@ -97,14 +101,6 @@ def of_file(
         "max_risk": distribution.max_risk,
         "households": households,
     }
-
-
-def _tolerance(cells: Cells) -> Plain:
-    """Return the tolerance of each key as text, if there are any."""
-    if cells.windows is None:
-        return {}
-    pairs = cells.windows.tolerance.items()
-    return {"tolerance": {str(key): str(tolerance) for key, tolerance in pairs}}
 
 
 def of_model(figures: Plain) -> list[str]:

@@ -29,12 +29,7 @@ from riskcore.common.text_numbers import is_number
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import (
-    CodedColumn,
-    Records,
-    code_column,
-    plain_value,
-)
+from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.date_words import PARTS
 from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
@@ -401,13 +396,12 @@ class Recoding:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
             raise ValueError(f"bottom={low} must be below top={high}")
-        rules = []
-        if low is not None:
-            label = low if bottom_label is None else plain_value(bottom_label)
-            rules.append(Rule(label, None, low))
-        if high is not None:
-            label = high if top_label is None else plain_value(top_label)
-            rules.append(Rule(label, high, None))
+        bottom_code, top_code = (
+            bound if label is None else plain_value(label)
+            for bound, label in ((low, bottom_label), (high, top_label))
+        )
+        rules = [Rule(bottom_code, None, low)] if low is not None else []
+        rules += [Rule(top_code, high, None)] if high is not None else []
         return cls(tuple(rules))
 
     @classmethod
@@ -526,11 +520,8 @@ class Recoding:
         >>> Recoding.truncation(2).to_dict()["drop"]
         2
         """
-        values = asdict(self)
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
+        values = asdict(self).items()
+        return {x: list(y) if isinstance(y, tuple) else y for x, y in values}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Recoding:
@@ -616,34 +607,22 @@ class Recoding:
         if self.drop:
             return Recoded(_truncated(codes, self.drop))
         if self.base:
-            return Recoded(
-                tuple(nearest_multiple(_number(code), self.base) for code in codes)
-            )
-        rules_by_code = self._rules_of(codes)
-        fallback = self._without_rule(
-            [
-                code
-                for code, rules in zip(codes, rules_by_code, strict=True)
-                if not rules
-            ]
+            multiples = (nearest_multiple(_number(code), self.base) for code in codes)
+            return Recoded(tuple(multiples))
+        pairs = list(zip(codes, self._rules_of(codes), strict=True))
+        fallback = self._without_rule([code for code, rules in pairs if not rules])
+        used = {position for _, rules in pairs for position in rules}
+        new = (
+            self.rules[max(rules)].to if rules else fallback.get(code)
+            for code, rules in pairs
         )
-        used = {position for rules in rules_by_code for position in rules}
-        return Recoded(
-            tuple(
-                self.rules[max(rules)].to if rules else fallback.get(code)
-                for code, rules in zip(codes, rules_by_code, strict=True)
-            ),
-            tuple(
-                rule
-                for position, rule in enumerate(self.rules)
-                if position not in used and (rule.single or self.padded)
-            ),
-            tuple(
-                c
-                for c, rules in zip(codes, rules_by_code, strict=True)
-                if len(rules) > 1
-            ),
+        unused = (
+            rule
+            for position, rule in enumerate(self.rules)
+            if position not in used and (rule.single or self.padded)
         )
+        overlapping = (code for code, rules in pairs if len(rules) > 1)
+        return Recoded(tuple(new), tuple(unused), tuple(overlapping))
 
     @property
     def _compares_dates(self) -> bool:

@@ -356,11 +356,6 @@ class LabelledFile(ArrowFormat):
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{path}: column {name!r} {error}") from None
             form = cls._form(labels.formats.get(name), form, column)
-            per_year = cls.periods.get(_word(form or ""))
-            if per_year and import_pyarrow("types").is_date(column.type):
-                periods = _periods_of(arrays[name] + cls.epoch, per_year)
-                form = cls.date_format if periods is None else form
-                arrays[name] = arrays[name] if periods is None else periods
             if form is not None:
                 formats[name] = form
             if name in labels.values:
@@ -385,9 +380,8 @@ class LabelledFile(ArrowFormat):
         if old_form is None or is_text(column.type):
             return form
         word = _word(old_form)
-        shown = word in cls.periods or cls.dates.fullmatch(word)
-        fits = form in (None, cls.whole_format) or shown or cls.times.fullmatch(word)
-        return old_form if fits else form
+        fits = form in (None, cls.whole_format) or cls.dates.fullmatch(word)
+        return old_form if fits or cls.times.fullmatch(word) else form
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
@@ -575,19 +569,6 @@ def _first_days(periods: Any, per_year: int) -> Any:
     months = 12 * years + (0 if per_year == _WEEKS else 12 // per_year * parts)
     days = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
     return days + 7 * parts if per_year == _WEEKS else days
-
-
-def _periods_of(days: Any, per_year: int) -> Any:
-    """Return the periods that begin on days, nan for nan; None if some do not."""
-    present = ~np.isnan(days)
-    all_periods = np.arange(-1959 * per_year, 8040 * per_year)
-    starts = _first_days(all_periods, per_year)
-    places = np.searchsorted(starts, days[present])
-    if not np.array_equal(starts[places], days[present]):
-        return None
-    periods = days.copy()
-    periods[present] = all_periods[places]
-    return periods
 
 
 def _word(form: str) -> str:
