@@ -18,16 +18,13 @@ from riskcore.common.sheet import Part
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
+_PRINTED = "report for internal use: the printed result as one page for any browser"
 
-def add_sheet_report(parser: argparse.ArgumentParser) -> None:
+
+def add_page(parser: argparse.ArgumentParser, what: str = _PRINTED) -> None:
     """Add the report for internal use, and --overwrite."""
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="HTML",
-        help="report for internal use: the printed result as one page for any browser; "
-        "only you can read the file",
-    )
+    said = f"{what}; only you can read the file"
+    parser.add_argument("--report", type=Path, metavar="HTML", help=said)
     parser.add_argument(
         "--overwrite", action="store_true", help="replace existing files"
     )
@@ -42,7 +39,7 @@ def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
         help=f"write all columns and {what} to a .csv, .csv.gz, .tsv, .parquet, "
         ".feather or .arrow file",
     )
-    add_sheet_report(parser)
+    add_page(parser)
     parser.add_argument(
         "--report-top",
         type=whole,

@@ -38,16 +38,10 @@ ORDER = "(order)"
 ORDERED = "sensitive:ordered"
 # JSON has no infinity: the cost of a key that may not be blanked.
 NEVER = "never"
-# Settings of earlier versions, and what stands in their place.
-FOLDED = {
-    "kind": "l says it with its number, as in entropy:3",
-    "ordered": "the role sensitive:ordered says it, as in INCOME=sensitive:ordered",
-    "report_title": "leave it out: the title follows from the file",
-    "hierarchies": "recode the sensitive column by its hierarchy",
-    "hierarchy": "recode the sensitive column by its hierarchy",
+# Names that are sought here, and where they are.
+ELSEWHERE = {
     "weight_scale": "give reading=riskcore.Reading(weight_scale=...); in rules, [data] "
     "has it",
-    "scoring": "leave it out: there is one, that of Elliot, Manning and Ford",
 }
 BOOLEAN: Shape = {"type": "boolean", "title": "true or false"}
 NUMBER: Shape = {"type": "number", "title": "a number"}
@@ -414,7 +408,7 @@ _ROLES = ("keys", "weight", "household", "reading")
 def _unexpected(name: str, known_names: Iterable[str]) -> str:
     close = get_close_matches(name, [*known_names, *_ROLES], 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    hint = f"; {FOLDED[name]}" if name in FOLDED else hint
+    hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else hint
     return f"unexpected keyword argument {name!r}{hint}"
 
 
