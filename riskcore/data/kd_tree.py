@@ -107,17 +107,9 @@ def widest(box: Any, node: int, d: int, scale: Any) -> int:
     "int64, int64, int64, int64*, int64*, float64*, float64*, int64*, int64*, float64*"
 )
 def build_trees(
-    first: int,
-    last: int,
-    d: int,
-    begin: Any,
-    root: Any,
-    scale: Any,
-    point: Any,
-    number: Any,
-    span: Any,
-    box: Any,
-) -> None:
+    first: int, last: int, d: int, begin: Any, root: Any, scale: Any, point: Any,
+    number: Any, span: Any, box: Any,
+) -> None:  # fmt: skip
     """Build the trees of groups; node v has the children 2v + 1 and 2v + 2."""
     for g in range(first, last):
         top = root[g]

@@ -183,24 +183,9 @@ class Bands:
 
         def write(start: int, stop: int) -> None:
             write_windows(
-                at,
-                of,
-                part,
-                start,
-                stop,
-                keys,
-                classes,
-                share,
-                theta,
-                window,
-                inside,
-                records,
-                least,
-                smooth,
-                float(n),
-                pseudo,
-                probability,
-            )
+                at, of, part, start, stop, keys, classes, share, theta, window, inside,
+                records, least, smooth, float(n), pseudo, probability,
+            )  # fmt: skip
 
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return probability

@@ -398,19 +398,9 @@ class LatentClass(CellModel):
 
         def write(start: int, stop: int) -> None:
             write_without(
-                positions,
-                own,
-                start,
-                stop,
-                keys,
-                len(share),
-                share,
-                theta,
-                float(n),
-                PSEUDO,
-                prior,
-                pi,
-            )
+                positions, own, start, stop, keys, len(share), share, theta, float(n),
+                PSEUDO, prior, pi,
+            )  # fmt: skip
 
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return pi
@@ -454,25 +444,10 @@ class LatentClass(CellModel):
         def write(start: int, stop: int) -> None:
             sums = np.zeros((len(theta) + 1, len(share)))
             write_without_cluster(
-                positions,
-                clusters.cell,
-                records,
-                clusters.starts,
-                kept,
-                start,
-                stop,
-                positions.shape[1],
-                len(share),
-                len(theta),
-                share,
-                theta,
-                n,
-                self.own,
-                PSEUDO,
-                prior,
-                sums,
-                without,
-            )
+                positions, clusters.cell, records, clusters.starts, kept, start, stop,
+                positions.shape[1], len(share), len(theta), share, theta, n, self.own,
+                PSEUDO, prior, sums, without,
+            )  # fmt: skip
 
         half = int(np.searchsorted(clusters.starts, len(records) // 2))
         in_threads(usual_threads(), write, [(0, half), (half, len(clusters))])
@@ -648,21 +623,10 @@ def em_step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
         sums, second_sums = np.zeros(theta.shape), np.zeros((rows, wide))
         likelihood = np.zeros(4)
         add_expectations(
-            first.positions,
-            sample.begins,
-            first.positions.shape[1],
-            second.place,
-            sample.records,
-            start,
-            stop,
-            wide,
-            share,
-            theta,
-            products,
-            sums,
-            second_sums,
-            likelihood,
-        )
+            first.positions, sample.begins, first.positions.shape[1], second.place,
+            sample.records, start, stop, wide, share, theta, products, sums,
+            second_sums, likelihood,
+        )  # fmt: skip
         return sums, second_sums, likelihood
 
     sums, second_sums, likelihood = _added(

@@ -104,21 +104,10 @@ def add_rows(
     "float64*, float64*, float64*, float64*"
 )
 def add_expectations(
-    codes: Any,
-    begins: Any,
-    keys: int,
-    place: Any,
-    records: Any,
-    start: int,
-    stop: int,
-    classes: int,
-    share: Any,
-    theta: Any,
-    second: Any,
-    sums: Any,
-    second_sums: Any,
+    codes: Any, begins: Any, keys: int, place: Any, records: Any, start: int, stop: int,
+    classes: int, share: Any, theta: Any, second: Any, sums: Any, second_sums: Any,
     likelihood: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add the expected records of each category and class, and f log pi, of some cells.
 
     The cells from ``begins[row]`` on share the codes of the first half of their keys,
@@ -199,19 +188,9 @@ def write_probabilities(
     "float64, float64*, float64*"
 )
 def write_without(
-    codes: Any,
-    part: Any,
-    start: int,
-    stop: int,
-    keys: int,
-    classes: int,
-    share: Any,
-    theta: Any,
-    n: float,
-    pseudo: float,
-    prior: Any,
-    probability: Any,
-) -> None:
+    codes: Any, part: Any, start: int, stop: int, keys: int, classes: int, share: Any,
+    theta: Any, n: float, pseudo: float, prior: Any, probability: Any,
+) -> None:  # fmt: skip
     """Write pi of some cells after an EM step without a part of one record of each.
 
     The part is taken off the sums of each class by the chance that the record is in it.
