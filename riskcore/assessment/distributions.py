@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.count import count
 from riskcore.data.unsigned import Codes
-from riskcore.data.wildcard import (
-    Patterns,
-    patterns_of,
-    slot_of,
-    table_bits,
-)
+from riskcore.data.wildcard import Patterns, patterns_of, slot_of, table_bits
 
 if TYPE_CHECKING:
     from riskcore.data.cells import Cells

@@ -15,11 +15,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, risk_of
-from riskcore.assessment.wave_choices import (
-    WaveRisks,
-    choices_of,
-    wave_risks,
-)
+from riskcore.assessment.wave_choices import WaveRisks, choices_of, wave_risks
 from riskcore.common.progress import Lines
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords

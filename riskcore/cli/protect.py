@@ -19,12 +19,7 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.results import print_json
-from riskcore.cli.rules import (
-    add_print_rules,
-    files_of,
-    print_rules,
-    rules_of_protect,
-)
+from riskcore.cli.rules import add_print_rules, files_of, print_rules, rules_of_protect
 from riskcore.cli.settings import add_setting, add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.topics import HelpByTopic

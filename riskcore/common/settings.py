@@ -12,14 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-)
+from typing import Annotated, Any, ClassVar, TypeAlias, TypedDict, TypeVar
 
 from riskcore.common import text_numbers
 

@@ -18,10 +18,7 @@ from riskcore.core.special.gamma.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import (
-    check_indices,
-    check_parameter,
-)
+from riskcore.models.superpopulation import check_indices, check_parameter
 
 METHODS = ("ml", "moments")
 

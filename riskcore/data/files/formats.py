@@ -14,13 +14,7 @@ from typing import Any
 
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus.argus_file import ArgusFile
-from riskcore.data.files.base_format import (
-    FileFormat,
-    Format,
-    Header,
-    Recoded,
-    Writing,
-)
+from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded, Writing
 from riskcore.data.files.csv import CsvFile, LineBreaksInFields
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake

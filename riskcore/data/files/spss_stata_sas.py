@@ -34,13 +34,7 @@ from riskcore.data.files.arrow import (
     is_text,
     table_of,
 )
-from riskcore.data.files.base_format import (
-    Format,
-    Header,
-    Writing,
-    distinct,
-    suffix_of,
-)
+from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
 from riskcore.data.files.intake import DoubtfulDates, Intake
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.record_count import (

@@ -22,12 +22,7 @@ from riskcore.data.files.argus.encoding import (
     encodes,
     encoding_of,
 )
-from riskcore.data.files.argus.metadata import (
-    Metadata,
-    Variable,
-    line_tokens,
-    unquoted,
-)
+from riskcore.data.files.argus.metadata import Metadata, Variable, line_tokens, unquoted
 from riskcore.data.files.base_format import Recoded
 
 _BLANK = ord(" ")
