@@ -126,9 +126,8 @@ class CodedRecords:
         if fraction is None or self.weight is not None:
             return self
         counted = self.counted
-        record_weights = (
-            np.ones(self.n) if counted is None else counted.records
-        ) / fraction
+        sizes = np.ones(self.n) if counted is None else counted.records
+        record_weights = sizes / fraction
         if isinstance(counted, Groups):
             counted = replace(counted, whole=None, sums=(record_weights,))
         name = "sampling_fraction"
@@ -263,9 +262,8 @@ def doubtful_codes(
         suspects = _like_missing(column, records)
         suspects += map(str, likely_codes(column, sizes=records))
         if suspects:
-            taken = "is taken as a category"
-            if len(suspects) > 1:
-                taken = "are taken as categories"
+            many = len(suspects) > 1
+            taken = "are taken as categories" if many else "is taken as a category"
             lines.append(
                 f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
                 "meant, declare missing codes by riskcore.Reading(missing_codes=...)"

@@ -88,8 +88,7 @@ class Rule:
         for code in (self.to, self.low, self.high):
             if code is not None:
                 _check_code(code)
-        if self.bounds not in ("[]", "[)", "(]", "()"):
-            raise ValueError(f"bounds={self.bounds!r}: use '[]', '[)', '(]' or '()'")
+        arguments.one_of("bounds", self.bounds, ("[]", "[)", "(]", "()"))
         if self.low is None and self.high is None:
             raise ValueError("the rule fits no code: give low, high or both")
         if self.low is None or self.high is None:
@@ -218,10 +217,7 @@ class Recoding:
     rest: Code | None = None
 
     def __post_init__(self) -> None:
-        if self.others not in ("keep", "missing", "refuse"):
-            raise ValueError(
-                f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
-            )
+        arguments.one_of("others", self.others, ("keep", "missing", "refuse"))
         for code in (self.missing, self.rest):
             if code is not None:
                 _check_code(code)
@@ -331,8 +327,7 @@ class Recoding:
             raise TypeError(f"breaks are numbers or dates, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
-        if closed not in ("right", "left"):
-            raise ValueError(f"closed={closed!r}: use 'right' or 'left'")
+        arguments.one_of("closed", closed, ("right", "left"))
         bounds: Bounds = "(]" if closed == "right" else "[)"
         spans = list(pairwise([None, *ends, None]))
         names = (

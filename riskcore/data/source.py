@@ -120,10 +120,8 @@ class Source:
         """Return the columns of this CSV file that are numbers, as in another one."""
         columns: dict[Hashable, Any] = {}
         if self.path is not None and self.format and self.format.kind == "csv":
-            file, data = (
-                formats.opened(self.path, self.reading),
-                self.data if data is None else data,
-            )
+            file = formats.opened(self.path, self.reading)
+            data = self.data if data is None else data
             for name in [*Records.of(data).columns]:
                 if name in others and holds_numbers(others[name]):
                     with suppress(ValueError):
@@ -360,8 +358,8 @@ class Source:
         reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         if self.path is None:
             reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
-            return {"file": None, "reading": reading, "columns": columns}
-        return {"file": self.path.name, "reading": reading, "columns": columns}
+        name = None if self.path is None else self.path.name
+        return {"file": name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Return the path if a file made from this source can be written there."""
