@@ -263,9 +263,7 @@ def assess(
         weighs = fraction is None or weight is not None
         held = held_assessment(data, counted_there, how) if weighs else None
         if held is not None:
-            return replace(
-                held, **_about_weights(held, weight, counted_there, fraction)
-            )
+            return _with_weights(held, weight, counted_there, fraction)
     if household is not None:
         say("finding households")
     sampling: Any = {"scale": source.scale, "cluster": cluster, "strata": strata}
@@ -279,12 +277,8 @@ def assess(
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
         assessment = assess_coded(data, coded, keys, *how)
-        assessment = replace(
-            assessment, **_about_weights(assessment, weight, coded, fraction)
-        )
-        return (
-            _with_numbers(assessment, coded, keys, numbers) if numbers else assessment
-        )
+        assessment = _with_weights(assessment, weight, coded, fraction)
+        return _with_numbers(assessment, coded, keys, numbers)
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, fraction)
@@ -296,7 +290,9 @@ def _with_numbers(
     keys: Sequence[Hashable],
     numbers: Sequence[CodedColumn],
 ) -> Assessment:
-    """Return an assessment with the risk of numbers."""
+    """Return an assessment with the risk of numbers, if there are any."""
+    if not numbers:
+        return assessment
     cells = assessment.cells
     matches = exact_matches(
         coded, numbers, keys, cells.missing, cells.alpha, assessment.method
@@ -320,10 +316,7 @@ class Counting(NamedTuple):
 def held_assessment(
     data: Any, counted_there: Counted, how: Counting, above: float | None = None
 ) -> HeldAssessment | None:
-    """Return the assessment of cells that stay on their engine; None if they cannot.
-
-    Cells with a risk above ``above`` are counted.
-    """
+    """Return the assessment of cells on their engine; None if they cannot stay."""
     if not _by_weights(how.population) or how.tolerance:
         return None
     if not _stays_there(counted_there, how.missing, how.alpha):
@@ -336,10 +329,7 @@ def held_assessment(
 
 
 def _stays_there(counted: Counted, missing: str, alpha: float) -> bool:
-    """Return whether cells can stay on the engine that counted them.
-
-    Records with missing keys that match any value count in cells of other records.
-    """
+    """Return whether cells can stay there: no record counts in cells of others."""
     if missing not in WILDCARDS:
         return True
     return alpha == 1.0 and not any(counted.weighed.missing_keys)
@@ -414,23 +404,18 @@ def assess_households(
     if coded.design is not None:
         coded_rows = replace(coded_rows, design=coded.design.some(members.first))
     assessment = assess_coded(rows, coded_rows, keys, *how)
-    values = {
-        field.name: getattr(assessment, field.name) for field in fields(assessment)
-    }
-    return HouseholdAssessment(
-        **values | _about_weights(assessment, weight, coded_rows, fraction),
-        members=members,
-        given=data,
-    )
+    assessment = _with_weights(assessment, weight, coded_rows, fraction)
+    values = {x.name: getattr(assessment, x.name) for x in fields(assessment)}
+    return HouseholdAssessment(**values, members=members, given=data)
 
 
-def _about_weights(
+def _with_weights(
     assessment: Assessment,
     weight: Hashable | None,
     coded: CodedRecords | Counted,
     fraction: float | None,
-) -> dict[str, Any]:
-    """Return what an assessment tells of its weights."""
+) -> Assessment:
+    """Return an assessment with what it tells of its weights."""
     figures = None
     if weight is not None:
         total = (assessment.cells_by_weights or assessment.cells).totals.population
@@ -439,7 +424,7 @@ def _about_weights(
             figures = WeightFigures.on_engine(counted.weighed, total)
         elif isinstance(coded, CodedRecords) and coded.weights is not None:
             figures = WeightFigures.of(coded.weights, total)
-    return {"weights": figures, "sampling_fraction": fraction}
+    return replace(assessment, weights=figures, sampling_fraction=fraction)
 
 
 def assess_coded(
@@ -456,10 +441,7 @@ def assess_coded(
     *,
     kept: bool = False,
 ) -> Assessment:
-    """Assess records whose columns are coded, see `assess`.
-
-    ``kept``: the model decided before a recoding, and "auto" keeps it.
-    """
+    """Assess records whose columns are coded; ``kept``: the model decided before."""
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake, tolerance)
     model, unique, by_weights = None, None, None

@@ -128,18 +128,10 @@ def assess_waves(
     _warn_below(panel)
     method: Method = asked["method"]
     risks = risks_of(coded, panel, missing, method, progress)
-    assessment = WaveAssessment(
-        data,
-        tuple(keys),
-        coded,
-        panel,
-        risks,
-        method,
-        missing,
-        waves.choice,
-    )
+    assessed = tuple(keys), coded, panel, risks, method, missing, waves.choice
     design = None if cluster is None else SampleDesign.of(data, cluster, strata)
-    assessment = replace(assessment, design=design, beside=population == BOTH)
+    beside = population == BOTH
+    assessment = WaveAssessment(data, *assessed, design=design, beside=beside)
     if population == LATENT_CLASS or (
         population == AUTO and assessment.weights_tell_little
     ):

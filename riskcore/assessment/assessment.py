@@ -752,10 +752,7 @@ class HeldAssessment(Assessment[DataT_co]):
         *,
         above: float | None = None,
     ) -> HeldAssessment:
-        """Assess cells counted on an engine; errors and warnings are as for `assess`.
-
-        Cells with a risk above ``above`` are counted.
-        """
+        """Assess cells counted on an engine; count those with a risk above one."""
         cells_above = 0
 
         def risk(f: Risks, F: Risks) -> Risks:

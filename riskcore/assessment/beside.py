@@ -27,11 +27,8 @@ APART = 1.25
 
 
 def weights_tell_little(cells: Cells) -> bool:
-    """Return whether the weights may say little about the population frequencies.
-
-    Records are alone in their cell, and people are left outside the sample. In such
-    samples of known populations the model came nearer to the truth.
-    """
+    """Return whether the weights may say little about the population frequencies."""
+    # Where records are alone and people outside, the model came nearer to the truth.
     totals = cells.totals
     return bool(
         cells.weighted
@@ -48,21 +45,11 @@ def apart(estimate: float, other: float) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Beside:
-    """The model beside the weights, fitted to cells when it is first asked for.
+    """The model beside the weights, fitted to cells when it is first asked for."""
 
-    Attributes
-    ----------
-    cells : Cells
-        The cells to fit; those of a file before values were suppressed.
-    design : SampleDesign or None
-        The clusters and strata of the records.
-    kept : bool
-        Whether the model is needed in any case: it decided before a recoding.
-    """
-
-    cells: Cells
+    cells: Cells  # those of a file before values were suppressed
     design: SampleDesign | None = None
-    kept: bool = False
+    kept: bool = False  # whether it is needed anyhow: it decided before a recoding
 
     @cached_property
     def needed(self) -> bool:

@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.count import count
 from riskcore.data.unsigned import Codes
-from riskcore.data.wildcard import (
-    Patterns,
-    patterns_of,
-    slot_of,
-    table_bits,
-)
+from riskcore.data.wildcard import Patterns, patterns_of, slot_of, table_bits
 
 if TYPE_CHECKING:
     from riskcore.data.cells import Cells
@@ -52,10 +47,7 @@ class _Own(NamedTuple):
 
 
 class _Groups(NamedTuple):
-    """The group of each combination, and the range of each group's values in the pool.
-
-    Before the values are moved there, ``begin`` is their number.
-    """
+    """The group of each combination, and the place of a group's values in the pool."""
 
     group: NDArray[np.int64]
     begin: NDArray[np.int64]
@@ -163,45 +155,20 @@ def _joined(
     largest = int(np.diff(patterns.begin).max())
     words = patterns.code.shape[1]
     link_values(
-        start,
-        stop,
-        a,
-        others,
-        0 if patterns.complete else -1,
-        words,
-        patterns.begin,
-        patterns.present,
-        patterns.code,
-        np.empty(words, np.uint64),
-        np.empty(1 << table_bits(min(size, largest)), np.int32),
-        *own,
-        *_Groups(*(np.empty(largest, np.int64) for _ in range(3))),
-        sums,
-        touched,
-        *pool,
-        links,
-        last,
-        np.zeros(2, np.int64),
-    )
+        start, stop, a, others, 0 if patterns.complete else -1, words, patterns.begin,
+        patterns.present, patterns.code, np.empty(words, np.uint64),
+        np.empty(1 << table_bits(min(size, largest)), np.int32), *own,
+        *_Groups(*(np.empty(largest, np.int64) for _ in range(3))), sums, touched,
+        *pool, links, last, np.zeros(2, np.int64),
+    )  # fmt: skip
     parts, at, room = [], start, 4 * size + levels
     while at < stop:
         buffers = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
         done = np.array([at, 0], np.int64)
         gather_values(
-            start,
-            stop,
-            *own,
-            last,
-            links,
-            *pool,
-            sums,
-            touched,
-            levels,
-            alpha,
-            room,
-            *buffers,
-            done,
-        )
+            start, stop, *own, last, links, *pool, sums, touched, levels, alpha, room,
+            *buffers, done,
+        )  # fmt: skip
         at, number = done.tolist()
         parts.append((buffers[0][:number], buffers[1][:number], buffers[2][:number]))
         room *= 2
@@ -214,31 +181,11 @@ def _joined(
     "int64*, float64*, int64*, int64*, int64*"
 )
 def link_values(
-    start: int,
-    stop: int,
-    a: int,
-    others: int,
-    complete: int,
-    words: int,
-    pattern_begin: Any,
-    present: Any,
-    code: Any,
-    joint: Any,
-    table: Any,
-    begin: Any,
-    value: Any,
-    number: Any,
-    group: Any,
-    place: Any,
-    finish: Any,
-    sums: Any,
-    touched: Any,
-    pool_value: Any,
-    pool_number: Any,
-    links: Any,
-    last: Any,
-    ends: Any,
-) -> None:
+    start: int, stop: int, a: int, others: int, complete: int, words: int,
+    pattern_begin: Any, present: Any, code: Any, joint: Any, table: Any, begin: Any,
+    value: Any, number: Any, group: Any, place: Any, finish: Any, sums: Any,
+    touched: Any, pool_value: Any, pool_number: Any, links: Any, last: Any, ends: Any,
+) -> None:  # fmt: skip
     """Link combinations to the values of agreeing combinations of other patterns.
 
     The combinations from ``start`` to ``stop`` have pattern ``a``; the others have any
@@ -274,17 +221,9 @@ def link_values(
 
 @kernel
 def _group_combinations(
-    start: int,
-    stop: int,
-    low: int,
-    high: int,
-    words: int,
-    code: Any,
-    joint: Any,
-    table: Any,
-    begin: Any,
-    groups: Any,
-) -> tuple[int, int]:
+    start: int, stop: int, low: int, high: int, words: int, code: Any, joint: Any,
+    table: Any, begin: Any, groups: Any,
+) -> tuple[int, int]:  # fmt: skip
     """Group combinations from ``low`` to ``high`` by their joint keys.
 
     A group is named by a combination of the smaller side. Return the first combination
@@ -365,25 +304,10 @@ def _add(sums: Any, v: Any, more: float, touched: Any, occurring: int) -> int:
     "float64*, int64*, int64, float64, int64, int64*, int64*, float64*, int64*"
 )
 def gather_values(
-    start: int,
-    stop: int,
-    begin: Any,
-    value: Any,
-    number: Any,
-    last: Any,
-    links: Any,
-    pool_value: Any,
-    pool_number: Any,
-    sums: Any,
-    touched: Any,
-    levels: int,
-    alpha: float,
-    room: int,
-    at: Any,
-    values: Any,
-    numbers: Any,
-    done: Any,
-) -> None:
+    start: int, stop: int, begin: Any, value: Any, number: Any, last: Any, links: Any,
+    pool_value: Any, pool_number: Any, sums: Any, touched: Any, levels: int,
+    alpha: float, room: int, at: Any, values: Any, numbers: Any, done: Any,
+) -> None:  # fmt: skip
     """Write the values of each combination: its own, and the values it is linked to.
 
     Begin at ``done[0]``, stop when there is no room, and write there where it stopped.

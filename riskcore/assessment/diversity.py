@@ -9,7 +9,7 @@ their distribution in the file.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -291,11 +291,7 @@ def _measured(
 
 
 def in_order(column: CodedColumn) -> CodedColumn:
-    """Return a column with its values in numeric order, even if they are text.
-
-    Text from a file is read as numbers here; equal numbers, such as 2 and 2.0, are one
-    value.
-    """
+    """Return a column in numeric order; text of numbers is read as numbers."""
     values = [plain_value(label) for label in column.labels]
     if not any(isinstance(value, str) for value in values):
         if any(isinstance(value, bool | bytes) for value in values):
@@ -418,13 +414,17 @@ class SensitiveVariable:
         None if there are no such cells. ``by_distinct_l`` has the numbers of cells and
         records with few values.
         """
-        filled = ~self.empty
-        records = self.cells.records
+        filled, records = ~self.empty, self.cells.records
+        few = ((values, self.distinct_l == values) for values in range(_ROWS + 1))
         rows = [
-            _row(values, self.distinct_l == values, records)
-            for values in range(_ROWS + 1)
+            {
+                "distinct_l": values,
+                "cells": int(np.count_nonzero(at)),
+                "records": int(records[at].sum()),
+            }
+            for values, at in few
+            if at.any()
         ]
-        rows = [row for row in rows if row["cells"]]
         return {
             "name": str(self.name),
             "values": self.values,
@@ -432,10 +432,10 @@ class SensitiveVariable:
             "distance": self.distance,
             "cells": len(self.cells),
             "cells_without_values": int(np.count_nonzero(~filled)),
-            "distinct_l": _least(self.distinct_l[filled]),
-            "entropy_l": _least(self.entropy_l[filled]),
-            "recursive_l": _least(self.recursive_l[filled]),
-            "closeness": _most(self.closeness[filled]),
+            "distinct_l": _extreme(np.min, self.distinct_l[filled]),
+            "entropy_l": _extreme(np.min, self.entropy_l[filled]),
+            "recursive_l": _extreme(np.min, self.recursive_l[filled]),
+            "closeness": _extreme(np.max, self.closeness[filled]),
             "by_distinct_l": rows,
         }
 
@@ -448,20 +448,8 @@ class SensitiveVariable:
         )
 
 
-def _row(values: int, at: Mask, records: NDArray[np.int64]) -> dict[str, int]:
-    return {
-        "distinct_l": values,
-        "cells": int(np.count_nonzero(at)),
-        "records": int(records[at].sum()),
-    }
-
-
-def _least(numbers: NDArray[Any]) -> Any:
-    return numbers.min().item() if len(numbers) else None
-
-
-def _most(numbers: NDArray[Any]) -> Any:
-    return numbers.max().item() if len(numbers) else None
+def _extreme(of: Callable[[NDArray[Any]], Any], numbers: NDArray[Any]) -> Any:
+    return of(numbers).item() if len(numbers) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -615,23 +603,15 @@ class Diversity(OnASheet, OfData[DataT_co]):
 
     def _sheet(self) -> Sheet:
         """Return the figures of the file as facts and tables."""
-        facts = [
-            ("records", f"{self.cells.n:,}"),
-            ("cells", f"{len(self.cells):,}"),
-        ]
+        facts = [("records", f"{self.cells.n:,}"), ("cells", f"{len(self.cells):,}")]
         absent = sum(self.cells.missing_values)
         if absent:
-            rule = {"category": "a category of their own"}
-            said = rule.get(self.cells.missing, f"match any value ({self._rule})")
+            rule, alpha = self.cells.missing, self.cells.alpha
+            rule += f", alpha {alpha:g}" if alpha != 1 else ""
+            said = f"match any value ({rule})"
+            said = "a category of their own" if rule == "category" else said
             facts.append(("missing key values", f"{absent:,}, {said}"))
-        return Sheet(
-            "Diversity", facts, [self._part_of(variable) for variable in self.variables]
-        )
-
-    @property
-    def _rule(self) -> str:
-        alpha = f", alpha {self.cells.alpha:g}" if self.cells.alpha != 1 else ""
-        return f"{self.cells.missing}{alpha}"
+        return Sheet("Diversity", facts, [*map(self._part_of, self.variables)])
 
     def _part_of(self, variable: SensitiveVariable) -> Part:
         of = variable.summary()
@@ -670,14 +650,7 @@ class Diversity(OnASheet, OfData[DataT_co]):
 
 
 def _columns(variable: SensitiveVariable) -> dict[str, NDArray[Any]]:
-    measures = (
-        variable.distinct_l,
-        variable.entropy_l,
-        variable.recursive_l,
-        variable.closeness,
-    )
-    names = (f"{variable.name}_{column}" for column in RECORD_COLUMNS)
-    return dict(zip(names, measures, strict=True))
+    return {f"{variable.name}_{x}": getattr(variable, x) for x in RECORD_COLUMNS}
 
 
 def _shown(number: Any) -> str:

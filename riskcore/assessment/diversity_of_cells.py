@@ -60,10 +60,8 @@ def diverse(distributions: Distributions, c: Fraction) -> Diverse:
 
 
 def equal_distance(distributions: Distributions) -> Reals:
-    """Return the total variation distance of each cell from the file.
-
-    This is the earth mover's distance if any two values have the distance 1.
-    """
+    """Return the total variation distance of each cell from the file."""
+    # It is the earth mover's distance if any two values have the distance 1.
     K, number = len(distributions.begin) - 1, distributions.number
     cell = np.repeat(np.arange(K), np.diff(distributions.begin))
     n, N = np.bincount(cell, number, K), float(distributions.total.sum())

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,41 +33,16 @@ Positions = NDArray[np.integer[Any]]
 _C = Fraction(3)
 
 
-class MarginGoal(Protocol):
-    """A goal that combinations keep or fail."""
-
-    @property
-    def rule(self) -> str:
-        """The name of the goal, as the argument that asks for it."""
-
-    @property
-    def asked(self) -> float:
-        """The limit that was asked for."""
-
-    @property
-    def sensitive(self) -> Hashable | None:
-        """The sensitive column, if there is one."""
-
-    def measured(self, combination: Positions, F: Numbers) -> Numbers:
-        """Return the figure of each combination; ``combination`` is that of cells."""
-
-    def fails(self, figures: Numbers) -> Mask:
-        """Return which figures fail the goal."""
-
-    def worst(self, figures: Numbers) -> float:
-        """Return the figure that decides."""
-
-
 @dataclass(frozen=True, slots=True)
 class PopulationGoal:
     """The least number of people that fit, by the sum of the weights."""
 
-    asked: float
-    rule: str = "min_population"
+    asked: float  # the limit
+    rule: str = "min_population"  # the argument that asks for it
     sensitive: Hashable | None = None
 
     def measured(self, combination: Positions, F: Numbers) -> Numbers:
-        """Return the people of each combination."""
+        """Return the people of each combination; ``combination`` is that of cells."""
         return F
 
     def fails(self, figures: Numbers) -> Mask:
@@ -81,10 +56,7 @@ class PopulationGoal:
 
 @dataclass(frozen=True, eq=False)
 class SensitiveGoal:
-    """The least l-diversity, or the largest distance t, of a sensitive column.
-
-    ``kind`` is the definition of l; ``ordered`` says whether t is that of numbers.
-    """
+    """The least l-diversity, of a ``kind``, or the largest distance t of a column."""
 
     rule: str
     asked: float
@@ -136,3 +108,6 @@ class SensitiveGoal:
     def worst(self, figures: Numbers) -> float:
         """Return the smallest l or the largest t."""
         return float(figures.min() if self.rule == "l" else figures.max())
+
+
+MarginGoal: TypeAlias = PopulationGoal | SensitiveGoal

@@ -105,26 +105,14 @@ class Splitter:
         begin: NDArray[np.int64],
         deeper: bool = True,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-        """Return the members of the groups, where these begin, and single members.
-
-        Without ``deeper`` single members alone are sought, and no group is kept.
-        """
+        """Return the members of the groups, where these begin, and single members."""
         to_members = np.empty(len(members), np.int32)
         to_begin = np.empty(len(members) // 2 + 2, np.int64)
         split_groups(
-            column.ctypes.data,
-            column.itemsize,
-            members,
-            begin,
-            len(begin) - 1,
-            self.alone,
-            self.counter,
-            int(deeper),
-            to_members,
-            to_begin,
-            self.single,
+            column.ctypes.data, column.itemsize, members, begin, len(begin) - 1,
+            self.alone, self.counter, int(deeper), to_members, to_begin, self.single,
             self.sizes,
-        )
+        )  # fmt: skip
         groups, singles = self.sizes[:2].tolist()
         to_begin = to_begin[: groups + 1]
         return to_members[: to_begin[-1]], to_begin, self.single[:singles]
@@ -274,19 +262,9 @@ def _sets(keys: int, most: int) -> int:
     "int32*, int64*"
 )
 def split_groups(
-    column: int,
-    size: int,
-    members: Any,
-    begin: Any,
-    groups: int,
-    alone: Any,
-    counter: Any,
-    deeper: int,
-    to_members: Any,
-    to_begin: Any,
-    single: Any,
-    sizes: Any,
-) -> None:
+    column: int, size: int, members: Any, begin: Any, groups: int, alone: Any,
+    counter: Any, deeper: int, to_members: Any, to_begin: Any, single: Any, sizes: Any,
+) -> None:  # fmt: skip
     """Split groups of cells by the codes of one more key.
 
     Single-record cells that are left alone are written to ``single``. A group of two

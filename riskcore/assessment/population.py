@@ -88,10 +88,7 @@ def model_of(
 
 
 def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
-    """Return E[1/F] and P(F = 1 | f) of cells by a model, each of shape (K,).
-
-    The third result is the cells, with F replaced where the model knows it.
-    """
+    """Return E[1/F] and P(F = 1) of cells by a model, and cells with its F."""
     cell_prior = model.prior(cells)
     if cell_prior.population is not None:
         mask = ~np.isnan(cell_prior.population)

@@ -183,11 +183,7 @@ def assess_released(
     data: Any = None,
     goals: Sequence[MarginGoal] = (),
 ) -> ReleasedAssessment:
-    """Return the risk of records after some of their keys were blanked.
-
-    ``original`` is the assessment before, ``blanked`` the mask of the rows that lose
-    each key, ``data`` the released records, ``goals`` those beside k and the risk.
-    """
+    """Return the risk of records after keys were blanked in the rows of masks."""
     before = original.cells_by_weights or original.cells
     lost = {
         i: blanked[key]
@@ -205,7 +201,8 @@ def assess_released(
     for labels, code in zip(before.categories, codes, strict=True):
         code[code == len(labels) - (labels[-1] is None)] = ANY
     for kind in np.unique(bits[bits > 0]).tolist():
-        at, gone = np.flatnonzero(bits == kind), [*_members(kind, [*lost])]
+        at = np.flatnonzero(bits == kind)
+        gone = [key for number, key in enumerate(lost) if kind >> number & 1]
         kept = margins.all_keys ^ sum(1 << i for i in gone)
         for whole, part in zip(fits, margins.fits(kept, cell[at]), strict=True):
             whole[at] = part
@@ -237,11 +234,6 @@ def assess_released(
     if original.model is not None:
         return assessment._by(original.model)._with_households(original)
     return assessment._with_households(original)
-
-
-def _members(kind: int, keys: list[int]) -> list[int]:
-    """Return the keys whose bits are set."""
-    return [key for number, key in enumerate(keys) if kind >> number & 1]
 
 
 def _patterns(

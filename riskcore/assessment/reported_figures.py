@@ -64,6 +64,10 @@ def of_file(
 ) -> Plain:
     """Return the figures of a file as plain values, ready for JSON."""
     totals, households = cells.totals, None
+    tolerance: Plain = {}
+    if cells.windows is not None:
+        named = cells.windows.tolerance.items()
+        tolerance = {"tolerance": {str(key): str(amount) for key, amount in named}}
     if groups is not None:
         households = {
             "households": len(groups),
@@ -86,7 +90,7 @@ def of_file(
         "weighted": cells.weighted,
         "missing": cells.missing,
         "alpha": cells.alpha,
-        **_tolerance(cells),
+        **tolerance,
         "incomplete_records": cells.incomplete,
         "population": totals.population,
         "cells_below_sample": totals.below,
@@ -97,14 +101,6 @@ def of_file(
         "max_risk": distribution.max_risk,
         "households": households,
     }
-
-
-def _tolerance(cells: Cells) -> Plain:
-    """Return the tolerance of each key as text, if there are any."""
-    if cells.windows is None:
-        return {}
-    pairs = cells.windows.tolerance.items()
-    return {"tolerance": {str(key): str(tolerance) for key, tolerance in pairs}}
 
 
 def of_model(figures: Plain) -> list[str]:
@@ -144,10 +140,7 @@ def amount(value: float) -> str:
 
 
 def missing_rule(figures: Plain) -> str | None:
-    """Return the rule for missing keys, or None if it was not needed.
-
-    A protection makes keys missing by itself, and has no number of them.
-    """
+    """Return the rule for missing keys, or None if it was not needed."""
     rule, number = figures["missing"], figures.get("incomplete_records")
     if rule == "refuse" or (number is not None and not any_missing(figures)):
         return None
@@ -494,11 +487,7 @@ CELL_FIGURES = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a table of figures, with a value for each stage of a file.
-
-    ``of`` is the key that the figure describes, if any. ``exact`` has the values with
-    all digits on the page, elsewhere the same values.
-    """
+    """A row of a table of figures, by stage of the file; ``exact`` has all digits."""
 
     label: str
     of: str | None

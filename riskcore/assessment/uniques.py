@@ -465,7 +465,9 @@ def estimate_uniques(
     estimates += _lancaster(tabulated, N, shrinkages, report)
     if tabulated.weighted:
         estimates.append(_by_weights(tabulated))
-    table = _as_sampled(tabulated, N, by_weights=population is None)
+    table = CellTable.of(tabulated)
+    if population is not None:
+        table = table.scaled(N / math.fsum(table.weight_sum.tolist()))
     if design is not None:
         table = table.clustered(tabulated.inverse, design)
     for name in cell_models:
@@ -489,30 +491,11 @@ def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:
         )
 
 
-def _as_sampled(tabulated: Cells, N: int, *, by_weights: bool) -> CellTable:
-    """Return the cells with weights that add up to the population.
-
-    If a population is given and the weights add up to another number, they are scaled.
-    """
-    table = CellTable.of(tabulated)
-    if by_weights:
-        return table
-    return table.scaled(N / math.fsum(table.weight_sum.tolist()))
-
-
 def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
     """Return the estimate of a model of cells. Its AIC is not comparable."""
-    estimate = _without_likelihood(name, model.tau(), model.reason)
-    low, high = model.tau_interval(level=level, groups=0)
-    wide_low, wide_high = model.tau_interval(level=level)
-    return replace(
-        estimate,
-        converged=model.converged,
-        low=low,
-        high=high,
-        wide_low=wide_low,
-        wide_high=wide_high,
-    )
+    ends = *model.tau_interval(level=level, groups=0), *model.tau_interval(level=level)
+    estimate = _without_likelihood(name, model.tau(), model.reason, ends)
+    return replace(estimate, converged=model.converged)
 
 
 def fit_all(
@@ -537,24 +520,18 @@ def fit_all(
 def _of_model(
     name: str, model: Superpopulation, sizes: SizeIndices, N: int, level: float
 ) -> Estimate:
-    low, high = model.tau_interval(sizes, N, level)
-    wide_low, wide_high = model.wide_tau_interval(sizes, N, level)
     return Estimate(
-        model=name,
-        parameters={
-            parameter: float(getattr(model, parameter)) for parameter in model.names
-        },
-        standard_errors=dict(model.standard_errors),
-        converged=model.converged,
-        reason=model.reason,
-        log_likelihood=model.log_likelihood,
-        aic=model.aic,
-        population_uniques=model.population_uniques(N),
-        tau=model.tau(sizes, N),
-        low=low,
-        high=high,
-        wide_low=wide_low,
-        wide_high=wide_high,
+        name,
+        {parameter: float(getattr(model, parameter)) for parameter in model.names},
+        dict(model.standard_errors),
+        model.converged,
+        model.reason,
+        model.log_likelihood,
+        model.aic,
+        model.population_uniques(N),
+        model.tau(sizes, N),
+        *model.tau_interval(sizes, N, level),
+        *model.wide_tau_interval(sizes, N, level),
     )
 
 
@@ -562,27 +539,18 @@ def _lancaster(
     cells: Cells, N: int, shrinkages: Sequence[float], progress: Lines
 ) -> list[Estimate]:
     """Return the estimates of Lancaster's model, one for each value of lambda."""
-    product = math.prod(len(labels) for labels in cells.categories)
+    names = [f"Lancaster, lambda {shrinkage:g}" for shrinkage in shrinkages]
+    levels = [len(labels) for labels in cells.categories]
+    product = math.prod(levels)
     if product > MOST_CELLS:
         why = f"{product} cells, but at most {MOST_CELLS} can be summed"
-        return [
-            _without_likelihood(_lancaster_name(shrinkage), math.nan, why)
-            for shrinkage in shrinkages
-        ]
+        return [_without_likelihood(name, math.nan, why) for name in names]
     progress("fitting Lancaster's model")
-    levels = [len(labels) for labels in cells.categories]
     model = Lancaster.fit(cells.codes, levels, cells.records)
     unique = cells.records == 1
     uniques = [column[unique] for column in cells.codes]
-    taus = np.atleast_1d(model.tau(uniques, N, list(shrinkages)))
-    return [
-        _without_likelihood(_lancaster_name(shrinkage), float(tau))
-        for shrinkage, tau in zip(shrinkages, taus, strict=True)
-    ]
-
-
-def _lancaster_name(shrinkage: float) -> str:
-    return f"Lancaster, lambda {shrinkage:g}"
+    taus = np.atleast_1d(model.tau(uniques, N, list(shrinkages))).tolist()
+    return [*map(_without_likelihood, names, taus)]
 
 
 def _by_weights(cells: Cells) -> Estimate:
@@ -592,18 +560,12 @@ def _by_weights(cells: Cells) -> Estimate:
     return _without_likelihood("weights, sum of f/F", math.fsum(fraction.tolist()))
 
 
-def _without_likelihood(model: str, tau: float, reason: str = "") -> Estimate:
-    return Estimate(
-        model=model,
-        parameters={},
-        standard_errors={},
-        converged=not reason,
-        reason=reason,
-        log_likelihood=math.nan,
-        aic=math.nan,
-        population_uniques=math.nan,
-        tau=tau,
-    )
+def _without_likelihood(
+    model: str, tau: float, reason: str = "", ends: Sequence[float] = ()
+) -> Estimate:
+    """Return an estimate of tau alone, and the ends of its two intervals."""
+    nans = (math.nan,) * 3  # of the likelihood, the AIC and population uniques
+    return Estimate(model, {}, {}, not reason, reason, *nans, tau, *ends)
 
 
 def _ends(low: float, high: float) -> str:

@@ -16,11 +16,7 @@ THRESHOLDS = (0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 
 class UnitRisk:
-    """The figures that `Assessment` and `WaveAssessment` share.
-
-    The units are the records, households with ``level="household"``, or the persons of
-    a panel.
-    """
+    """The figures of records, households or persons that assessments share."""
 
     _unit: ClassVar[str] = "record"
 

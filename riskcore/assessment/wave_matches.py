@@ -15,11 +15,7 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import Method
 from riskcore.assessment.cell_risk import Risks, risk_of
-from riskcore.assessment.wave_choices import (
-    WaveRisks,
-    choices_of,
-    wave_risks,
-)
+from riskcore.assessment.wave_choices import WaveRisks, choices_of, wave_risks
 from riskcore.common.progress import Lines
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
@@ -39,10 +35,7 @@ class Choice(NamedTuple):
 
 
 def choices_taken(panel: Panel) -> list[int]:
-    """Return sets of waves as bits: all of the known number, and all of short persons.
-
-    Some may be nobody's.
-    """
+    """Return sets of waves as bits: all of the known number, all of short persons."""
     waves = range(len(panel.waves))
     most = len(waves) if panel.known is None else panel.known
     short = set(panel.taken[panel.needed < most].tolist())

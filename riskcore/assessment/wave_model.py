@@ -91,10 +91,7 @@ def model_risks(
     *,
     every: bool = False,
 ) -> ModelRisks:
-    """Return the risk of each person by a model of each choice of waves.
-
-    With ``every`` all choices are fitted, however many there are.
-    """
+    """Return the risk of each person by a model of each choice of waves."""
     persons = len(panel)
     sums, largest, unique = (np.zeros(persons) for _ in range(3))
     number = np.zeros(persons, np.int64)
@@ -193,11 +190,8 @@ def _fit(
     first: Numbers,
     population: float,
 ) -> Fit:
-    """Fit the model to the persons of a choice.
-
-    Who is not among them for lack of a record is taken to be like those who are: their
-    weights are raised to the size of the population.
-    """
+    """Fit the model to the persons of a choice, weighted up to the population."""
+    # Who is not among them for lack of a record is taken to be like those who are.
     people = choice.candidates
     keys = list(coded.columns.values())
     history = history_of(keys, [rows[wave, people] for wave in choice.waves])
@@ -241,11 +235,8 @@ class Intervals(NamedTuple):
 
 
 def intervals(choice_fits: Iterable[Fit], level: float) -> Intervals:
-    """Return intervals of sums over persons of their mean over choices.
-
-    They are means of those of each choice, as if the errors of the choices were the
-    same: they are of the same persons, and this is the careful side.
-    """
+    """Return intervals of sums over persons of their mean over choices."""
+    # Taking the errors of choices as the same is careful: they are of the same persons.
     ends = np.array([_ends(fit, level) for fit in choice_fits if fit.model is not None])
     if not len(ends):
         return Intervals((math.nan, math.nan), (math.nan, math.nan))
@@ -257,10 +248,7 @@ def intervals(choice_fits: Iterable[Fit], level: float) -> Intervals:
 
 
 def _ends(fit: Fit, level: float) -> list[float]:
-    """Return the sum of the risks with its interval, and tau with its interval.
-
-    Of a choice that is not of all its candidates, in proportion.
-    """
+    """Return the sums of the risks and of uniques with intervals, in proportion."""
     assert fit.model is not None
     total, low, high = fit.model.interval(None, risk_by, level, deviation=deviation_by)
     tau, (least, most) = fit.model.tau(), fit.model.tau_interval(None, level)
@@ -276,11 +264,8 @@ class History(NamedTuple):
 
 
 def history_of(keys: Sequence[CodedColumn], rows: Sequence[Numbers]) -> History:
-    """Return the histories of persons whose records in each wave are ``rows``.
-
-    Keys that never change have no codes in later waves; nor has a key that is the same
-    for all.
-    """
+    """Return the histories of persons whose records in each wave are ``rows``."""
+    # Keys that never change, or are the same for all, have no codes in later waves.
     code_columns: list[Numbers] = []
     for column in keys:
         code_columns.append(column.codes[rows[0]].astype(np.int64))

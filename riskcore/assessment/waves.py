@@ -15,10 +15,7 @@ from riskcore.assessment.assess_settings import LATENT_CLASS, WEIGHTS, Method
 from riskcore.assessment.beside import FEW_SAMPLED, MANY_UNIQUES
 from riskcore.assessment.cell_risk import UNIQUE_COLUMN, Risks
 from riskcore.assessment.unit_risk import UnitRisk, at_targets
-from riskcore.assessment.wave_choices import (
-    WaveRisks,
-    refuse_too_many,
-)
+from riskcore.assessment.wave_choices import WaveRisks, refuse_too_many
 from riskcore.assessment.wave_matches import any_value, risks_of
 from riskcore.assessment.wave_sheet import sheet_of
 from riskcore.common import arguments

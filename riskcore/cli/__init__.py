@@ -42,7 +42,6 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import NoSuchNameError
-from riskcore.common.settings import FOLDED
 from riskcore.common.toml_text import RulesError
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -230,9 +229,6 @@ class _Command(_Parser):
 
 def _perhaps(name: str, options: Sequence[str]) -> str:
     """Return a hint at the options that may have been meant."""
-    folded = FOLDED.get(name.removeprefix("--").replace("-", "_"))
-    if folded is not None:
-        return f"; {folded}"
     close = [option for option in options if option.startswith(name)]
     if not close:
         words = [option.removeprefix("--") for option in options]

@@ -270,11 +270,7 @@ def _in_batches(
     asked: dict[str, Any],
     options: argparse.Namespace,
 ) -> Any:
-    """Return the file as an engine that counts in batches; None to read it to memory.
-
-    Households, numbers, models and reports need single records, keys with a tolerance
-    are read as numbers, and the file has no weights by a sampling fraction.
-    """
+    """Return the file as an engine that counts in batches; None to read it at once."""
     from riskcore.data.files import formats
 
     single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))

@@ -18,7 +18,7 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
-    add_sheet_report,
+    add_page,
     check_files,
     print_files,
     print_json,
@@ -110,7 +110,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="write RELEASED and the probability that a claim about each record is "
         "right to a .csv, .csv.gz, .tsv, .parquet, .feather or .arrow file",
     )
-    add_sheet_report(parser)
+    add_page(parser)
     parser.add_argument(
         "--report-top",
         type=whole,
@@ -138,6 +138,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.source import Source
     from riskcore.disclosure.audit import audit
     from riskcore.disclosure.audit_result import RECORD_COLUMNS
+    from riskcore.report.audit_page import audit_page, public_audit_page
 
     if options.report_top and options.report is None:
         raise ValueError("--report-top needs --report")
@@ -168,8 +169,13 @@ def run(options: argparse.Namespace) -> None:
     public = options.report_public
     files = {
         options.output: lambda: answer.released_records,
-        options.report: lambda: _page(answer, options),
-        public: lambda: _public_page(answer),
+        options.report: lambda: audit_page(
+            answer,
+            title=f"{options.released.name}: audit",
+            top=options.report_top,
+            provenance=provenance(options),
+        ),
+        public: lambda: public_audit_page(answer, title="Audit of the released file"),
     }
     write_files(options, inputs(options, original), files, public=[public])
     progress.done()
@@ -185,22 +191,3 @@ def run(options: argparse.Namespace) -> None:
     print(answer.text(f"riskcore {__version__}: {file_names}"))
     written = {"table of claims": options.output, "report": options.report}
     print_files({**written, "report for publication": public})
-
-
-def _page(audit: Any, options: argparse.Namespace) -> str:
-    """Return the report for internal use."""
-    from riskcore.report.audit_page import audit_page
-
-    return audit_page(
-        audit,
-        title=f"{options.released.name}: audit",
-        top=options.report_top,
-        provenance=provenance(options),
-    )
-
-
-def _public_page(audit: Any) -> str:
-    """Return the report for publication."""
-    from riskcore.report.audit_page import public_audit_page
-
-    return public_audit_page(audit, title="Audit of the released file")

@@ -20,7 +20,7 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
-    add_sheet_report,
+    add_page,
     check_files,
     print_files,
     print_json,
@@ -138,7 +138,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     rules = parser.add_argument_group("rules")
     add_settings(rules, CheckSettings)
     _add_original(parser)
-    add_sheet_report(parser)
+    add_page(parser)
     parser.add_argument(
         "--report-public",
         type=Path,
@@ -189,12 +189,11 @@ def _options() -> dict[str, str]:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from riskcore.report.sheet_page import public_rules_page
+
     progress = Progress(quiet=options.quiet)
-    setting_names = [
-        name
-        for option, name in _options().items()
-        if getattr(options, option) is not None
-    ]
+    names_by_option = _options().items()
+    setting_names = [x for y, x in names_by_option if getattr(options, y) is not None]
     release = _release(options)
     if options.keys is None and options.of_record is None and release is None:
         raise ValueError(
@@ -212,7 +211,7 @@ def run(options: argparse.Namespace) -> int:
     checked = _found(options, release, source, {**others, **rules}, progress)
     files = {
         options.report: lambda: report_text(options, checked),
-        options.report_public: lambda: _rules_page(checked),
+        options.report_public: lambda: public_rules_page(checked),
     }
     public = options.report_public
     write_files(options, inputs(options, source), files, public=[public])
@@ -300,10 +299,3 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     if replace(how, household_file=recorded.household_file) == recorded:
         sources["file"] = released_source(options.file, of_file)
     return {**sources, **Source.several(beside, how)}
-
-
-def _rules_page(checked: Any) -> str:
-    """Return the report for publication."""
-    from riskcore.report.sheet_page import public_rules_page
-
-    return public_rules_page(checked)

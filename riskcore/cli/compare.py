@@ -17,7 +17,13 @@ from riskcore.cli.options import (
     reading_over,
 )
 from riskcore.cli.paths import inputs
-from riskcore.cli.results import check_files, print_files, print_json, write_files
+from riskcore.cli.results import (
+    add_page,
+    check_files,
+    print_files,
+    print_json,
+    write_files,
+)
 from riskcore.cli.settings import add_setting, value_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
@@ -132,18 +138,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="include terms for pairs of keys in the propensity score",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="HTML",
-        help="report for internal use, with charts of the tables of all keys; only you "
-        "can read the file",
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace existing files",
-    )
+    add_page(parser, "report for internal use, with charts of the tables of all keys")
     add_reading(parser)
     add_quiet(parser)
     return parser
@@ -195,11 +190,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
-    """Return how to read the file, from the options and otherwise from the record.
-
-    A record never names files to open, so metadata in another folder must be
-    given again.
-    """
+    """Return how to read the file, from the options, else the record without files."""
     from riskcore.protection.release.record import reading_of
 
     if before is None:

@@ -10,7 +10,7 @@ from typing import Any
 from riskcore.cli.options import add_file, add_quiet, add_reading, add_roles, source_of
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
-    add_sheet_report,
+    add_page,
     check_files,
     print_files,
     print_json,
@@ -81,7 +81,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="write a file of rules for riskcore run, with the proposed role of each "
         "column; riskcore run refuses it until you confirm the roles",
     )
-    add_sheet_report(parser)
+    add_page(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)

@@ -14,35 +14,14 @@ if TYPE_CHECKING:
     from riskcore.data.source import Source
 
 # Options that name files to read, and options that name files to write.
-READ = frozenset(
-    {
-        "file",
-        "safe",
-        "released",
-        "holdout",
-        "original",
-        "earlier",
-        "metadata",
-        "household_file",
-        "population",
-        "recode",
-        "secret",
-        "rules",
-        "data",
-        "of_record",
-        "candidate",
-    }
-)
-WRITTEN = frozenset(
-    {
-        "output",
-        "report",
-        "report_public",
-        "record",
-        "record_public",
-        "socket",
-    }
-)
+READ = frozenset((
+    "file", "safe", "released", "holdout", "original", "earlier", "metadata", "data",
+    "household_file", "population", "recode", "secret", "rules", "of_record",
+    "candidate",
+))  # fmt: skip
+WRITTEN = frozenset((
+    "output", "report", "report_public", "record", "record_public", "socket",
+))  # fmt: skip
 
 
 def sources_of(
@@ -68,11 +47,7 @@ def sources_of(
 
 
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
-    """Return every file that a command reads to make its results.
-
-    A private record is not among them: only its owner can read the record, but the
-    file made with its secret is for publication. See `refuse_inputs`.
-    """
+    """Return every file that a command reads, without private records."""
     paths = [
         path
         for source_file in sources_of(options, source)

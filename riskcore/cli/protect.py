@@ -19,12 +19,7 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.results import print_json
-from riskcore.cli.rules import (
-    add_print_rules,
-    files_of,
-    print_rules,
-    rules_of_protect,
-)
+from riskcore.cli.rules import add_print_rules, files_of, print_rules, rules_of_protect
 from riskcore.cli.settings import add_setting, add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
 from riskcore.cli.topics import HelpByTopic
@@ -238,10 +233,7 @@ def carry_out(
     release: Release | None = None,
     before: Record | None = None,
 ) -> int:
-    """Make the safe file, by the options or by a file of rules; return the status.
-
-    ``before`` is the record of the same file made before, whose secret is taken.
-    """
+    """Make the safe file with the secret of ``before``, if given; return the status."""
     from riskcore.protection.protect import protect
     from riskcore.report.release_files import check_release_files, write_release
 

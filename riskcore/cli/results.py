@@ -18,16 +18,13 @@ from riskcore.common.sheet import Part
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
+_PRINTED = "report for internal use: the printed result as one page for any browser"
 
-def add_sheet_report(parser: argparse.ArgumentParser) -> None:
+
+def add_page(parser: argparse.ArgumentParser, what: str = _PRINTED) -> None:
     """Add the report for internal use, and --overwrite."""
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="HTML",
-        help="report for internal use: the printed result as one page for any browser; "
-        "only you can read the file",
-    )
+    said = f"{what}; only you can read the file"
+    parser.add_argument("--report", type=Path, metavar="HTML", help=said)
     parser.add_argument(
         "--overwrite", action="store_true", help="replace existing files"
     )
@@ -42,7 +39,7 @@ def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
         help=f"write all columns and {what} to a .csv, .csv.gz, .tsv, .parquet, "
         ".feather or .arrow file",
     )
-    add_sheet_report(parser)
+    add_page(parser)
     parser.add_argument(
         "--report-top",
         type=whole,
@@ -94,10 +91,7 @@ def write_files(
     made: Mapping[Path | None, Callable[[], Any]],
     public: Collection[Path | None] = (),
 ) -> None:
-    """Write tables and pages by path: either all files or none.
-
-    Only their owner can read them, except tables and ``public``.
-    """
+    """Write tables and pages by path, all or none; tables and ``public`` are open."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import replacing_all
 
@@ -120,10 +114,7 @@ def write_results(
     progress: Progress,
     parts: Sequence[Part] = (),
 ) -> None:
-    """Write the table and the report: either all files or none.
-
-    ``parts`` follow the parts of the result in the report.
-    """
+    """Write the table and the report, to which ``parts`` are added: both or neither."""
     if options.output is not None:
         progress(f"writing {options.output}")
     made = {

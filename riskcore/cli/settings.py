@@ -23,10 +23,7 @@ def options_of(table: type) -> set[str]:
 def add_settings(
     command: Any, table: type, *names: str, without: Iterable[type] = ()
 ) -> None:
-    """Add the options of a table of settings: all, or only ``names``.
-
-    ``without`` are tables whose settings are left out.
-    """
+    """Add the options of a table of settings: all, or ``names``, not of ``without``."""
     settings = settings_of(table)
     left_out = {name for other in without for name in settings_of(other)}
     for name in names or [name for name in settings if name not in left_out]:
@@ -48,10 +45,7 @@ def arguments_of(
     names: Iterable[str] = (),
     columns: Iterable[Any] = (),
 ) -> dict[str, Any]:
-    """Return the settings of a table as the options give them, by argument.
-
-    ``columns`` are those of the file, which tell where a name ends.
-    """
+    """Return the settings of a table as the options give them, by argument."""
     settings = settings_of(table)
     return {
         name: value_of(options, name, settings[name], columns)

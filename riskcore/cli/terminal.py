@@ -101,11 +101,7 @@ class _Stream(io.TextIOBase):
 
 
 class Progress:
-    """A line on stderr that shows the current step, if a person is watching.
-
-    After some seconds the line also shows how long the step has been running, updated
-    each second, so that a person sees that work goes on.
-    """
+    """A line on stderr with the current step and its time, if a person is watching."""
 
     _shown: ClassVar[Progress | None] = None  # the owner of the line on screen
 

@@ -76,9 +76,10 @@ class HelpByTopic(argparse.Action):
         formatter.add_usage(parser.usage, parser._actions, groups)
         formatter.add_text(parser.description)
         formatter.start_section("main options")
-        formatter.add_arguments(
-            [action for action in parser._actions if self._is_main(action)]
-        )
+        for action in parser._actions:
+            main = action is self or action.dest in self._main
+            if main or not action.option_strings:
+                formatter.add_argument(action)
         formatter.end_section()
         lines = [f"topics, each with riskcore {parser.prog.split()[-1]} --help TOPIC:"]
         for name in self.topics(parser):
@@ -96,9 +97,6 @@ class HelpByTopic(argparse.Action):
         formatter.add_text("\n".join(lines))
         formatter.add_text(parser.epilog)
         return formatter.format_help()
-
-    def _is_main(self, action: argparse.Action) -> bool:
-        return action is self or not action.option_strings or action.dest in self._main
 
 
 def _groups(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:

@@ -19,7 +19,13 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs
-from riskcore.cli.results import check_files, print_files, print_json, write_files
+from riskcore.cli.results import (
+    add_page,
+    check_files,
+    print_files,
+    print_json,
+    write_files,
+)
 from riskcore.cli.rules import print_rules, rules_of
 from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
 from riskcore.cli.shell import shell_lines
@@ -138,17 +144,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_settings(parser, ColumnSettings)
     add_settings(parser, WriteSettings, *_LAYOUT)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="HTML",
-        help="report for internal use, with the chart; only you can read the file",
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace existing files",
-    )
+    add_page(parser, "report for internal use, with the chart")
     add_reading(parser)
     add_quiet(parser)
     return parser
@@ -264,14 +260,6 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
     return _with_costs(words) if options.costs else words
 
 
-# The costs of suppression that --costs tries, by name.
-_COSTS = {
-    "fewest": ["--cost", "fewest"],
-    "equal": ["--cost", "equal"],
-    "entropy": ["--cost", "entropy"],
-}
-
-
 def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
     """Return each candidate with several costs of suppression."""
     for name, own in words.items():
@@ -281,9 +269,9 @@ def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
                     f"candidate {name} has {word}; leave out that or --costs"
                 )
     return {
-        f"{name}, {cost}": [*own, *more]
+        f"{name}, {cost}": [*own, "--cost", cost]
         for name, own in words.items()
-        for cost, more in _COSTS.items()
+        for cost in ("fewest", "equal", "entropy")
     }
 
 

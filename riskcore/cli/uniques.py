@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from riskcore.assessment.assess_settings import CLUSTER, SAMPLING_STRATA
@@ -17,7 +16,13 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs
-from riskcore.cli.results import check_files, print_files, print_json, write_files
+from riskcore.cli.results import (
+    add_page,
+    check_files,
+    print_files,
+    print_json,
+    write_files,
+)
 from riskcore.cli.settings import add_setting
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import fraction, whole
@@ -112,18 +117,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
         default=0.95,
         help="probability that the intervals should have (default 95%%)",
     )
-    parser.add_argument(
-        "--report",
-        type=Path,
-        metavar="HTML",
-        help="report for internal use: the estimates with their intervals, and the "
-        "numbers of cells that the sample has and each model expects; only you can "
-        "read the file",
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace existing files",
+    add_page(
+        parser,
+        "report for internal use: the estimates with their intervals, and the numbers "
+        "of cells that the sample has and each model expects",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)

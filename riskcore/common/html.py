@@ -36,10 +36,7 @@ def label(value: object) -> str:
 
 
 def digits(x: float, shift: int = 0) -> str:
-    """Return the shortest digits that give back x, as chart.js writes them.
-
-    The decimal point moves by ``shift`` digits: 2 for per cent.
-    """
+    """Return the shortest digits of x, as chart.js writes them, moved by ``shift``."""
     if x == math.inf:
         return "∞"
     if x == 0.0:

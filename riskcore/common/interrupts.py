@@ -10,10 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C, and SIGTERM if Python handles it, to the end of the block.
-
-    For compiled code that calls Python and ignores its exceptions.
-    """
+    """Delay Ctrl-C and SIGTERM to the end of compiled code that ignores exceptions."""
     pressed: list[int] = []
     before = {}
     if threading.current_thread() is threading.main_thread():

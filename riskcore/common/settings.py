@@ -12,14 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    TypeAlias,
-    TypedDict,
-    TypeVar,
-)
+from typing import Annotated, Any, ClassVar, TypeAlias, TypedDict, TypeVar
 
 from riskcore.common import text_numbers
 
@@ -38,16 +31,10 @@ ORDER = "(order)"
 ORDERED = "sensitive:ordered"
 # JSON has no infinity: the cost of a key that may not be blanked.
 NEVER = "never"
-# Settings of earlier versions, and what stands in their place.
-FOLDED = {
-    "kind": "l says it with its number, as in entropy:3",
-    "ordered": "the role sensitive:ordered says it, as in INCOME=sensitive:ordered",
-    "report_title": "leave it out: the title follows from the file",
-    "hierarchies": "recode the sensitive column by its hierarchy",
-    "hierarchy": "recode the sensitive column by its hierarchy",
+# Names that are sought here, and where they are.
+ELSEWHERE = {
     "weight_scale": "give reading=riskcore.Reading(weight_scale=...); in rules, [data] "
     "has it",
-    "scoring": "leave it out: there is one, that of Elliot, Manning and Ford",
 }
 BOOLEAN: Shape = {"type": "boolean", "title": "true or false"}
 NUMBER: Shape = {"type": "number", "title": "a number"}
@@ -92,31 +79,19 @@ NAMES = array(TEXT, "a list of names")
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Setting:
-    """One setting, here of text; the other kinds are subclasses.
-
-    Attributes
-    ----------
-    option, metavar : str
-        The name of the option if it differs from the name of the argument, and the
-        word for its value in the help.
-    nargs : str or None
-        How many words the option takes.
-    form, recorded_form : dict
-        The JSON schemas of all settings of its kind, in a file of rules and in a
-        private record; without the second, a record has the first, or null by default.
-    names_files : bool
-        Whether a rule may name a file.
-    """
+    """One setting, here of text; the other kinds are subclasses."""
 
     help: str
     default: Any = None
-    option: str = ""
-    metavar: str = ""
+    option: str = ""  # its name if it differs from that of the argument
+    metavar: str = ""  # the word for its value in the help
 
-    nargs: ClassVar[str | None] = None
+    nargs: ClassVar[str | None] = None  # how many words the option takes
+    # The JSON schemas of all settings of its kind, in a file of rules and in a private
+    # record; without the second, a record has the first, or null by default.
     form: ClassVar[Shape] = TEXT
     recorded_form: ClassVar[Shape | None] = None
-    names_files: ClassVar[bool] = False
+    names_files: ClassVar[bool] = False  # whether a rule may name a file
 
     @property
     def shape(self) -> Shape:
@@ -140,10 +115,7 @@ class Setting:
         return self.argument(word, Path())
 
     def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
-        """Return the argument that the words of the option stand for.
-
-        ``columns`` are those of the file, which tell where a name ends.
-        """
+        """Return the argument of an option's words, where names are of ``columns``."""
         return None if words is None else self.argument(words, Path())
 
     def check(self, name: str, value: Any) -> None:
@@ -429,7 +401,7 @@ _ROLES = ("keys", "weight", "household", "reading")
 def _unexpected(name: str, known_names: Iterable[str]) -> str:
     close = get_close_matches(name, [*known_names, *_ROLES], 1)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    hint = f"; {FOLDED[name]}" if name in FOLDED else hint
+    hint = f"; {ELSEWHERE[name]}" if name in ELSEWHERE else hint
     return f"unexpected keyword argument {name!r}{hint}"
 
 

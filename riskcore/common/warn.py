@@ -10,10 +10,6 @@ def warn(message: str, category: type[Warning]) -> None:
     """Warn, located at the innermost line outside this package."""
     level, frame = 1, sys._getframe()
     package = __name__.partition(".")[0]
-    while frame.f_back and _is_of(package, frame.f_globals.get("__name__", "")):
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == package:
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
-
-
-def _is_of(package: str, module: str) -> bool:
-    return module == package or module.startswith(f"{package}.")

@@ -34,10 +34,7 @@ def blank(data: Any, masks: Mapping[Any, Mask]) -> Any:
 
 
 def without_notes(data: Any) -> Any:
-    """Return data without the notes of their holder, which may list values.
-
-    Those of pandas and xarray are removed in place.
-    """
+    """Return data without notes, which may list values; some lose theirs in place."""
     if getattr(data, "attrs", None):
         data.attrs = {}
     if is_dataset(data):
@@ -64,11 +61,7 @@ def _of_array(values: Array, mask: Mask) -> Array:
 
 
 def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
-    """Return the native series with values blanked.
-
-    Holders with a mask keep the values under it, so another value of the column is
-    put there first.
-    """
+    """Return the native series with values blanked, also under a mask of its holder."""
     import narwhals.stable.v2 as nw
 
     holder = series.implementation

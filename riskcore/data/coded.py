@@ -122,27 +122,19 @@ class CodedRecords:
         return self.with_columns(recoded)
 
     def sampled(self, fraction: float | None) -> CodedRecords:
-        """Return the records with the weight 1/fraction each, unless they have weights.
-
-        Without a fraction they stay as they are.
-        """
+        """Return the records, each of weight 1/fraction if they have no weights."""
         if fraction is None or self.weight is not None:
             return self
         counted = self.counted
-        record_weights = (
-            np.ones(self.n) if counted is None else counted.records
-        ) / fraction
+        sizes = np.ones(self.n) if counted is None else counted.records
+        record_weights = sizes / fraction
         if isinstance(counted, Groups):
             counted = replace(counted, whole=None, sums=(record_weights,))
         name = "sampling_fraction"
         return replace(self, weight=name, weights=record_weights, counted=counted)
 
     def complete(self, names: Iterable[Hashable]) -> CodedRecords:
-        """Return the records that have all the named keys; the weights sum to the same.
-
-        The keys are coded again. If all have them, or none with a weight, all are
-        returned.
-        """
+        """Return the records that have all keys, if any; weights sum to the same."""
         columns = self.keys(names)
         whole = np.logical_and.reduce(
             [column.codes < len(column.labels) for column in columns]
@@ -270,9 +262,8 @@ def doubtful_codes(
         suspects = _like_missing(column, records)
         suspects += map(str, likely_codes(column, sizes=records))
         if suspects:
-            taken = "is taken as a category"
-            if len(suspects) > 1:
-                taken = "are taken as categories"
+            many = len(suspects) > 1
+            taken = "are taken as categories" if many else "is taken as a category"
             lines.append(
                 f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
                 "meant, declare missing codes by riskcore.Reading(missing_codes=...)"

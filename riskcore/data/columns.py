@@ -8,14 +8,7 @@ None, NaN, NaT, a masked element.
 from __future__ import annotations
 
 import sys
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -49,26 +42,13 @@ _MOST_KEPT = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Records:
-    """The columns of a data set, whatever holds them, each coded once.
+    """The columns of a data set, whatever holds them, each coded once."""
 
-    Attributes
-    ----------
-    columns : mapping of column names to NumPy arrays or narwhals series, of length n
-    n : int
-        Number of records.
-    data : frame or mapping
-        What holds the columns.
-    coded : dict of column name to CodedColumn
-        The columns that were coded already.
-    origin : Records or None
-        The records of which all columns are taken that are not ``changed``.
-    changed : frozenset of column names
-    """
-
-    columns: Mapping[Hashable, Any]
-    n: int
-    data: Any = None
+    columns: Mapping[Hashable, Any]  # NumPy arrays or narwhals series of length n
+    n: int  # records
+    data: Any = None  # what holds the columns
     coded: dict[Hashable, CodedColumn] = field(default_factory=dict)
+    # The records of which all columns are taken that are not ``changed``.
     origin: Records | None = None
     changed: frozenset[Hashable] = frozenset()
 
@@ -155,10 +135,7 @@ BY_DESIGN = ByDesign("missing by design")
 def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:
-    """Code the values of a column by type name, then rank; equal values are one.
-
-    With ``ticks`` the labels of times are NumPy's, see `_code_ticks`.
-    """
+    """Code a column by type name, then rank; ``ticks`` as in `_code_ticks`."""
     column = records.column(name)
     if ticks:
         return _coded(column, name, ticks=True)
@@ -292,10 +269,8 @@ def plain_value(value: Any) -> Any:
 
 
 def comparable(value: Any) -> Any:
-    """Return a value that is found in a dict by equal values of other types.
-
-    Before NumPy 2.2 equal times of other units have other hashes.
-    """
+    """Return a value that is found in a dict by equal values of other types."""
+    # Before NumPy 2.2 equal times of other units have other hashes.
     if isinstance(value, datetime) and value.tzinfo is None:
         value = np.datetime64(value)
     if not isinstance(value, np.datetime64 | np.timedelta64):

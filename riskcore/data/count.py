@@ -33,10 +33,7 @@ CODE_BITS = 64
 
 
 class CellCodes(Sequence[Codes]):
-    """The codes of the cells by key, computed by ``makers`` when they are asked for.
-
-    Risks do not need them, and computing them takes as long as counting the records.
-    """
+    """The codes of the cells by key, which ``makers`` compute when asked: slowly."""
 
     def __init__(self, makers: Sequence[Callable[[], Codes]]) -> None:
         self._makers = makers
@@ -160,10 +157,7 @@ def count_partitioned(
     threads: int,
     code_bits: int = CODE_BITS,
 ) -> Counts:
-    """Count by partitions; keys of more than ``code_bits`` bits are taken in steps.
-
-    A step numbers the cells of as many leading keys as fit; the number replaces them.
-    """
+    """Count by partitions; leading keys beyond ``code_bits`` bits become a number."""
     widths = [max(1, int(levels - 1).bit_length()) for levels in cardinalities]
     fitting = sum(total <= code_bits for total in accumulate(widths))
     if fitting == len(codes):

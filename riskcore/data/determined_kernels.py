@@ -12,19 +12,9 @@ from riskcore.core.compiled.jit import kernel, native
     "int64*, float64*"
 )
 def compare_alike(
-    codes: Any,
-    columns: int,
-    n: int,
-    rare: Any,
-    few: int,
-    alike: Any,
-    order: Any,
-    group: Any,
-    ordered: int,
-    logs: Any,
-    count: Any,
-    told: Any,
-) -> None:
+    codes: Any, columns: int, n: int, rare: Any, few: int, alike: Any, order: Any,
+    group: Any, ordered: int, logs: Any, count: Any, told: Any,
+) -> None:  # fmt: skip
     """Compare the records of each group in all columns, until two differ.
 
     ``codes``, (columns, n), are below 0 where missing; ``rare``, (columns, few), lists

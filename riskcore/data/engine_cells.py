@@ -156,10 +156,8 @@ def tally(
 
 
 def with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
-    """Return the sample frequencies that occur, and their cells, with those of more f.
-
-    Distinct f of n records add to n at most, so there are fewer than sqrt(2n).
-    """
+    """Return the sample frequencies that occur, their cells, and those of more f."""
+    # Distinct f of n records add to n at most, so there are fewer than sqrt(2n).
     values, cells = np.unique(f, return_counts=True)
     both, place = np.unique(np.concatenate([sizes[0], values]), return_inverse=True)
     total = np.zeros(len(both), np.int64)

@@ -93,11 +93,8 @@ class HouseholdRows:
 
 
 def in_order(column: Any, order: Positions) -> Any:
-    """Return a column in another order.
-
-    Arrow joins the pieces of text before it takes records, and its plain types hold
-    two gigabytes in a piece: so the text gets long offsets first.
-    """
+    """Return a column in another order."""
+    # Arrow joins the pieces of text, of two gigabytes at most without long offsets.
     if isinstance(column, np.ndarray) or not column.implementation.is_pyarrow():
         return column[order]
     import narwhals.stable.v2 as nw

@@ -54,11 +54,7 @@ def middle(a: float, b: float, c: float) -> float:
 def select(
     point: Any, number: Any, d: int, j: int, low: int, high: int, k: int
 ) -> None:
-    """Put the point of rank ``k`` by column ``j`` in its place, and parts around it.
-
-    Quickselect (Hoare 1961): no point before it is above it, none after it below.
-    ``high`` is the last point.
-    """
+    """Put the point of rank ``k`` by column ``j`` in its place, by quickselect."""
     while low < high:
         pivot = middle(
             point[low * d + j], point[(low + high >> 1) * d + j], point[high * d + j]
@@ -111,17 +107,9 @@ def widest(box: Any, node: int, d: int, scale: Any) -> int:
     "int64, int64, int64, int64*, int64*, float64*, float64*, int64*, int64*, float64*"
 )
 def build_trees(
-    first: int,
-    last: int,
-    d: int,
-    begin: Any,
-    root: Any,
-    scale: Any,
-    point: Any,
-    number: Any,
-    span: Any,
-    box: Any,
-) -> None:
+    first: int, last: int, d: int, begin: Any, root: Any, scale: Any, point: Any,
+    number: Any, span: Any, box: Any,
+) -> None:  # fmt: skip
     """Build the trees of groups; node v has the children 2v + 1 and 2v + 2."""
     for g in range(first, last):
         top = root[g]

@@ -150,17 +150,9 @@ def low_bits(code: Any, low: Any) -> Any:
 
 @native("uint64, int64, int64, int64, int64, int64*, uint64, float64*, int64, float64*")
 def scatter(
-    code: int,
-    size: int,
-    start: int,
-    stop: int,
-    low: int,
-    position: Any,
-    to_code: int,
-    weight: Any,
-    weighted: int,
-    to_weight: Any,
-) -> None:
+    code: int, size: int, start: int, stop: int, low: int, position: Any, to_code: int,
+    weight: Any, weighted: int, to_weight: Any,
+) -> None:  # fmt: skip
     """Move the last bits and the weight of each record to its partition."""
     for i in range(start, stop):
         whole = load(code, size, i)
@@ -177,23 +169,10 @@ def scatter(
     "uint64*, uint32*, int64, int64*, uint32*, int64*"
 )
 def rank_codes(
-    code: int,
-    size: int,
-    begin: Any,
-    first: int,
-    last: int,
-    low: int,
-    key: Any,
-    number: Any,
-    most: int,
-    histogram: Any,
-    rank: Any,
-    cells: Any,
-) -> None:
-    """Give numbers to the distinct codes of partitions, and move these to the front.
-
-    ``key`` and ``number`` have room for twice the largest partition, ``most``.
-    """
+    code: int, size: int, begin: Any, first: int, last: int, low: int, key: Any,
+    number: Any, most: int, histogram: Any, rank: Any, cells: Any,
+) -> None:  # fmt: skip
+    """Give numbers to the distinct codes of partitions, and move these to the front."""
     for partition in range(first, last):
         start = begin[partition]
         n = begin[partition + 1] - start
@@ -217,10 +196,7 @@ def rank_by_bits(
     before: Any,
     rank: Any,
 ) -> int:
-    """Give numbers to the codes of a partition by a bit for each possible code.
-
-    The number of a code is the number of bits set before its own.
-    """
+    """Give numbers to the codes of a partition, by the bits set before their own."""
     words = 1 << max(low - 6, 0)
     for w in range(words):
         word[w] = 0
@@ -248,17 +224,9 @@ def rank_by_bits(
 
 @kernel
 def rank_by_order(
-    code: int,
-    size: int,
-    start: int,
-    n: int,
-    low: int,
-    key: Any,
-    record: Any,
-    most: int,
-    histogram: Any,
-    rank: Any,
-) -> int:
+    code: int, size: int, start: int, n: int, low: int, key: Any, record: Any,
+    most: int, histogram: Any, rank: Any,
+) -> int:  # fmt: skip
     """Give numbers to the codes of a partition by sorting them, digit by digit."""
     passes = (low + _DIGIT_BITS - 1) // _DIGIT_BITS
     width = (low + passes - 1) // passes if passes else 0
@@ -297,17 +265,9 @@ def rank_by_order(
 
 @native("uint64, int64, int64*, int64, int64, int64, int64*, uint32*, uint64, int64*")
 def write_cells(
-    code: int,
-    size: int,
-    begin: Any,
-    first: int,
-    last: int,
-    low: int,
-    first_cell: Any,
-    rank: Any,
-    cell_code: int,
-    frequency: Any,
-) -> None:
+    code: int, size: int, begin: Any, first: int, last: int, low: int, first_cell: Any,
+    rank: Any, cell_code: int, frequency: Any,
+) -> None:  # fmt: skip
     """Write the code of each cell, and count its records."""
     for partition in range(first, last):
         start = begin[partition]

@@ -34,10 +34,7 @@ def ranked(values: Floats) -> tuple[Floats, Integers]:
 
 
 def _by_decimals(values: Floats) -> tuple[Floats, Integers] | None:
-    """Return labels and codes by whole numbers of the last decimal.
-
-    None if these do not tell the values apart, or a zero may be negative.
-    """
+    """Return labels and codes by whole numbers of the last decimal; None if unsafe."""
     some = values[:: len(values) // _LOOKED_AT]
     for decimals in range(_MOST_DECIMALS + 1):
         if np.array_equal(np.round(some, decimals), some):

@@ -29,12 +29,7 @@ from riskcore.common.text_numbers import is_number
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import (
-    CodedColumn,
-    Records,
-    code_column,
-    plain_value,
-)
+from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.date_words import PARTS
 from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
@@ -93,8 +88,7 @@ class Rule:
         for code in (self.to, self.low, self.high):
             if code is not None:
                 _check_code(code)
-        if self.bounds not in ("[]", "[)", "(]", "()"):
-            raise ValueError(f"bounds={self.bounds!r}: use '[]', '[)', '(]' or '()'")
+        arguments.one_of("bounds", self.bounds, ("[]", "[)", "(]", "()"))
         if self.low is None and self.high is None:
             raise ValueError("the rule fits no code: give low, high or both")
         if self.low is None or self.high is None:
@@ -223,10 +217,7 @@ class Recoding:
     rest: Code | None = None
 
     def __post_init__(self) -> None:
-        if self.others not in ("keep", "missing", "refuse"):
-            raise ValueError(
-                f"others={self.others!r}: use 'keep', 'missing' or 'refuse'"
-            )
+        arguments.one_of("others", self.others, ("keep", "missing", "refuse"))
         for code in (self.missing, self.rest):
             if code is not None:
                 _check_code(code)
@@ -336,8 +327,7 @@ class Recoding:
             raise TypeError(f"breaks are numbers or dates, not {ends}")
         if not ends or any(a >= b for a, b in pairwise(ends)):
             raise ValueError(f"breaks must increase, got {ends}")
-        if closed not in ("right", "left"):
-            raise ValueError(f"closed={closed!r}: use 'right' or 'left'")
+        arguments.one_of("closed", closed, ("right", "left"))
         bounds: Bounds = "(]" if closed == "right" else "[)"
         spans = list(pairwise([None, *ends, None]))
         names = (
@@ -401,13 +391,12 @@ class Recoding:
             raise ValueError("give bottom=, top= or both")
         if low is not None and high is not None and low >= high:
             raise ValueError(f"bottom={low} must be below top={high}")
-        rules = []
-        if low is not None:
-            label = low if bottom_label is None else plain_value(bottom_label)
-            rules.append(Rule(label, None, low))
-        if high is not None:
-            label = high if top_label is None else plain_value(top_label)
-            rules.append(Rule(label, high, None))
+        bottom_code, top_code = (
+            bound if label is None else plain_value(label)
+            for bound, label in ((low, bottom_label), (high, top_label))
+        )
+        rules = [Rule(bottom_code, None, low)] if low is not None else []
+        rules += [Rule(top_code, high, None)] if high is not None else []
         return cls(tuple(rules))
 
     @classmethod
@@ -526,11 +515,8 @@ class Recoding:
         >>> Recoding.truncation(2).to_dict()["drop"]
         2
         """
-        values = asdict(self)
-        return {
-            name: list(value) if isinstance(value, tuple) else value
-            for name, value in values.items()
-        }
+        values = asdict(self).items()
+        return {x: list(y) if isinstance(y, tuple) else y for x, y in values}
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Recoding:
@@ -616,34 +602,22 @@ class Recoding:
         if self.drop:
             return Recoded(_truncated(codes, self.drop))
         if self.base:
-            return Recoded(
-                tuple(nearest_multiple(_number(code), self.base) for code in codes)
-            )
-        rules_by_code = self._rules_of(codes)
-        fallback = self._without_rule(
-            [
-                code
-                for code, rules in zip(codes, rules_by_code, strict=True)
-                if not rules
-            ]
+            multiples = (nearest_multiple(_number(code), self.base) for code in codes)
+            return Recoded(tuple(multiples))
+        pairs = list(zip(codes, self._rules_of(codes), strict=True))
+        fallback = self._without_rule([code for code, rules in pairs if not rules])
+        used = {position for _, rules in pairs for position in rules}
+        new = (
+            self.rules[max(rules)].to if rules else fallback.get(code)
+            for code, rules in pairs
         )
-        used = {position for rules in rules_by_code for position in rules}
-        return Recoded(
-            tuple(
-                self.rules[max(rules)].to if rules else fallback.get(code)
-                for code, rules in zip(codes, rules_by_code, strict=True)
-            ),
-            tuple(
-                rule
-                for position, rule in enumerate(self.rules)
-                if position not in used and (rule.single or self.padded)
-            ),
-            tuple(
-                c
-                for c, rules in zip(codes, rules_by_code, strict=True)
-                if len(rules) > 1
-            ),
+        unused = (
+            rule
+            for position, rule in enumerate(self.rules)
+            if position not in used and (rule.single or self.padded)
         )
+        overlapping = (code for code, rules in pairs if len(rules) > 1)
+        return Recoded(tuple(new), tuple(unused), tuple(overlapping))
 
     @property
     def _compares_dates(self) -> bool:
@@ -813,10 +787,7 @@ def column_like(
     column: CodedColumn,
     container: Any = None,
 ) -> Any:
-    """Return a column of the holder and type of the original.
-
-    ``table`` are its values by the codes of ``column``.
-    """
+    """Return a column of the original's type, ``table`` being its values by code."""
     original = records.column(name)
     if isinstance(container, list | tuple):
         return type(container)(np.array(table, object)[column.codes].tolist())

@@ -167,7 +167,14 @@ def _mapping(text: str) -> Recoding:
     """Read OLD=NEW,OLD=NEW; as an old code * stands for all others."""
     from riskcore.data.recode import Recoding, Rule
 
-    codes = _codes(text)
+    codes: dict[str, str] = {}
+    for pair in text.split(","):
+        old, equals, new = pair.partition("=")
+        if not (old and equals and new):
+            raise ValueError(f"{pair!r} is not NAME=VALUE")
+        if old in codes:
+            raise ValueError(f"map: {old!r} appears twice")
+        codes[old] = new
     rest = codes.pop("*", None)
     rules = tuple(Rule(new, old, old) for old, new in codes.items())
     # Padded: codes are compared as they are written, numbers too.
@@ -180,19 +187,6 @@ def _made(words: str, maker: str, read: Callable[[str], Any]) -> Recoding:
 
     recoding: Recoding = getattr(Recoding, maker)(read(words))
     return recoding
-
-
-def _codes(text: str) -> dict[str, str]:
-    """Read OLD=NEW,OLD=NEW."""
-    codes: dict[str, str] = {}
-    for pair in text.split(","):
-        old, equals, new = pair.partition("=")
-        if not (old and equals and new):
-            raise ValueError(f"{pair!r} is not NAME=VALUE")
-        if old in codes:
-            raise ValueError(f"map: {old!r} appears twice")
-        codes[old] = new
-    return codes
 
 
 # How the words of a recoding after its keyword are read.

@@ -10,12 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
-from riskcore.data.columns import (
-    CodedColumn,
-    Records,
-    code_column,
-    household_codes,
-)
+from riskcore.data.columns import CodedColumn, Records, code_column, household_codes
 from riskcore.data.count import count
 
 Numbers = NDArray[np.int64]

@@ -120,10 +120,8 @@ class Source:
         """Return the columns of this CSV file that are numbers, as in another one."""
         columns: dict[Hashable, Any] = {}
         if self.path is not None and self.format and self.format.kind == "csv":
-            file, data = (
-                formats.opened(self.path, self.reading),
-                self.data if data is None else data,
-            )
+            file = formats.opened(self.path, self.reading)
+            data = self.data if data is None else data
             for name in [*Records.of(data).columns]:
                 if name in others and holds_numbers(others[name]):
                     with suppress(ValueError):
@@ -266,10 +264,7 @@ class Source:
     def in_batches(
         self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
     ) -> LargeFile | None:
-        """Return a large file as an engine that counts in batches, None if it cannot.
-
-        Its cells have the bits that they would have in memory.
-        """
+        """Return a large file as an engine that counts as memory does; None if not."""
         if self.path is None or self.reading.codes() or self.reading.columns:
             return None
         if self.scale not in (None, 1.0):  # sums of doubles are not exact there
@@ -363,8 +358,8 @@ class Source:
         reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         if self.path is None:
             reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
-            return {"file": None, "reading": reading, "columns": columns}
-        return {"file": self.path.name, "reading": reading, "columns": columns}
+        name = None if self.path is None else self.path.name
+        return {"file": name, "reading": reading, "columns": columns}
 
     def check_writable(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Return the path if a file made from this source can be written there."""

@@ -24,10 +24,7 @@ Labels = Callable[[], list[Any]]
 
 
 def text_dictionary(series: Any) -> tuple[Codes, Labels]:
-    """Return positions in a list of labels, -1 for missing, and a maker of the list.
-
-    The labels are distinct and none is missing; some may not occur.
-    """
+    """Return positions in a list of distinct labels, -1 for missing, and its maker."""
     if series.implementation.is_pandas_like():
         values = series.to_pandas()
         if getattr(values.dtype, "storage", "") == "pyarrow":
@@ -78,11 +75,8 @@ def _of_arrow(column: Any) -> tuple[Codes, Labels]:
 
 
 def short_text_codes(series: Any) -> NDArray[np.int64] | None:
-    """Return codes of Arrow's text, equal for equal text and -1 for missing.
-
-    The bytes are read as 64-bit integers, which for many ids is faster than a
-    dictionary. None if the text is not short, or has zero bytes, which pad it.
-    """
+    """Return codes of Arrow's text, -1 for missing; None if it is not short."""
+    # Read as 64-bit integers, many ids are faster than as a dictionary.
     if not series.implementation.is_pyarrow():
         return None
     pyarrow, compute = import_pyarrow(), import_pyarrow("compute")

@@ -25,15 +25,6 @@ _ROUNDING = 2.0**-40  # relative differences that come from decimals as doubles
 class Tolerance:
     """How precisely an intruder knows a number.
 
-    Attributes
-    ----------
-    amount : float
-        In the units of the key, or a share of the number that the intruder knows.
-    relative : bool
-        Whether it is a share.
-
-    Examples
-    --------
     >>> Tolerance.of("age", 2), Tolerance.of("income", "5%")
     (Tolerance(amount=2.0, relative=False), Tolerance(amount=0.05, relative=True))
     >>> print(Tolerance.of("income", "5%"))
@@ -42,8 +33,8 @@ class Tolerance:
     (array([0, 0, 1, 2]), array([1, 2, 3, 3]))
     """
 
-    amount: float
-    relative: bool = False
+    amount: float  # in the units of the key, or a share of the number that is known
+    relative: bool = False  # whether it is a share
 
     @classmethod
     def of(cls, key: Hashable, value: Any) -> Tolerance:
@@ -70,10 +61,8 @@ class Tolerance:
         return np.full(len(values), self.amount)
 
     def windows(self, values: Numbers) -> tuple[Places, Places]:
-        """Return the first and last match of each of distinct, rising values.
-
-        A difference may exceed the tolerance by a rounding error: 1.1 - 1 exceeds 0.1.
-        """
+        """Return the first and last match of each of distinct, rising values."""
+        # A difference may exceed the tolerance by a rounding error, as 1.1 - 1 does.
         own = np.arange(len(values))
         reach = self.reach(values)
         reach = np.where(reach > 0.0, reach + _ROUNDING * (reach + abs(values)), 0.0)

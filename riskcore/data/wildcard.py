@@ -228,19 +228,10 @@ def _add(
     "uint64*, int32*, int64*, float64*, int64*, float64*"
 )
 def join_patterns(
-    task: Any,
-    begin: Any,
-    present: Any,
-    code: Any,
-    frequency: Any,
-    weight: Any,
-    joint: Any,
-    table: Any,
-    sums: Any,
-    weight_sums: Any,
-    gained: Any,
+    task: Any, begin: Any, present: Any, code: Any, frequency: Any, weight: Any,
+    joint: Any, table: Any, sums: Any, weight_sums: Any, gained: Any,
     gained_weight: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Join pattern ``a`` with each later one before ``stop``.
 
     ``task`` holds ``a``, ``stop``, ``shift``, the places by which what ``a`` adds to

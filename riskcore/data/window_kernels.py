@@ -13,17 +13,9 @@ from riskcore.core.special.double_double import dd_add_positive
     "float64*"
 )
 def slide(
-    group: Any,
-    code: Any,
-    low: Any,
-    high: Any,
-    frequency: Any,
-    weight: Any,
-    cells: int,
-    stack: Any,
-    f: Any,
-    F: Any,
-) -> None:
+    group: Any, code: Any, low: Any, high: Any, frequency: Any, weight: Any, cells: int,
+    stack: Any, f: Any, F: Any,
+) -> None:  # fmt: skip
     """Sum over the windows of one number, which move on from cell to cell.
 
     ``stack`` has the sums of weights from each cell on to the cell before ``middle``;
@@ -55,10 +47,7 @@ def slide(
 
 @kernel
 def _first(i: int, group: Any, code: Any, low: Any, numbers: int) -> int:
-    """Return the first cell of the window of the first number around a cell.
-
-    Steps that double look for it, then halves of the last one.
-    """
+    """Return the first cell of the window of the first number, by doubled steps."""
     step, start = 1, i
     while (
         start - step >= 0
@@ -94,19 +83,9 @@ def _inside(k: int, i: int, code: Any, low: Any, high: Any, numbers: int) -> boo
     "int64*, float64*"
 )
 def scan_windows(
-    group: Any,
-    code: Any,
-    low: Any,
-    high: Any,
-    frequency: Any,
-    weight: Any,
-    cells: int,
-    numbers: int,
-    start: int,
-    stop: int,
-    f: Any,
-    F: Any,
-) -> None:
+    group: Any, code: Any, low: Any, high: Any, frequency: Any, weight: Any, cells: int,
+    numbers: int, start: int, stop: int, f: Any, F: Any,
+) -> None:  # fmt: skip
     """Sum over windows of several numbers, looking through those of the first."""
     for i in range(start, stop):
         own = i * numbers
@@ -126,20 +105,9 @@ def scan_windows(
     "int64*, int64*, int64*"
 )
 def count_distinct(
-    group: Any,
-    code: Any,
-    low: Any,
-    high: Any,
-    order: Any,
-    cells: int,
-    numbers: int,
-    at: Any,
-    asked: int,
-    begin: Any,
-    items: Any,
-    seen: Any,
-    counts: Any,
-) -> None:
+    group: Any, code: Any, low: Any, high: Any, order: Any, cells: int, numbers: int,
+    at: Any, asked: int, begin: Any, items: Any, seen: Any, counts: Any,
+) -> None:  # fmt: skip
     """Count the distinct items in some windows; ``seen`` has the last one with each."""
     for number in range(asked):
         i = at[number]

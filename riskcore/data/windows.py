@@ -89,21 +89,12 @@ def count_windows(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortedCells:
-    """Cells sorted by the keys without a tolerance, then by one of the numbers.
+    """Cells sorted by the keys without a tolerance, then by one of the numbers."""
 
-    Attributes
-    ----------
-    order : int64 ndarray, shape (K,)
-        The cell at each place.
-    group : int64 ndarray, shape (K,)
-        Equal for cells that are equal in the keys without a tolerance, rising.
-    code, low, high : int32 ndarray, shape (K, numbers)
-        The code of each number, and the first and last one of the window. The first
-        number is the one by which the cells are sorted.
-    """
-
-    order: Ints
-    group: Ints
+    order: Ints  # the cell at each place, shape (K,)
+    group: Ints  # rising, equal for cells of equal keys without a tolerance
+    # Of each number the code, and the first and last one of its window, shape
+    # (K, numbers); cells are sorted by the first number.
     code: NDArray[np.int32]
     low: NDArray[np.int32]
     high: NDArray[np.int32]

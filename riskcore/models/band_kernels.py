@@ -14,24 +14,10 @@ from riskcore.models.mixture import _joint
     "float64*, float64*, float64*, float64*, float64*, float64, float64, float64*"
 )
 def write_windows(
-    at: Any,
-    of: Any,
-    part: Any,
-    start: int,
-    stop: int,
-    keys: int,
-    classes: int,
-    share: Any,
-    theta: Any,
-    window: Any,
-    inside: Any,
-    records: Any,
-    least: Any,
-    smooth: Any,
-    n: float,
-    pseudo: float,
-    probability: Any,
-) -> None:
+    at: Any, of: Any, part: Any, start: int, stop: int, keys: int, classes: int,
+    share: Any, theta: Any, window: Any, inside: Any, records: Any, least: Any,
+    smooth: Any, n: float, pseudo: float, probability: Any,
+) -> None:  # fmt: skip
     """Write pi of the windows of some cells, without a part of one record of each.
 
     ``at`` has the rows of a cell in ``window``, ``inside`` and ``least``, ``of`` those

@@ -46,21 +46,6 @@ _OTHER = 8  # bands in which the other ordered keys are taken meanwhile
 class Bands:
     """The bands of the ordered keys of a sample.
 
-    Attributes
-    ----------
-    sample : CellTable
-        The cells, with the windows of their tolerance.
-    band : tuple of int64 ndarray or None
-        For each key the band of each code; None for keys without an order.
-    table : CellTable
-        The cells of the sample with bands in place of numbers.
-    place : int64 ndarray, shape (K,)
-        Which cell of ``table`` each cell of the sample is in.
-    counts : tuple of int64 ndarray or None
-        For each key the records of each code.
-
-    Examples
-    --------
     >>> ages, rng = np.repeat([20, 21, 60, 61], 50), np.random.default_rng(1)
     >>> widowed = rng.random(200) < np.where(ages > 40, 0.5, 0.1)
     >>> data = {"age": ages, "widowed": widowed}
@@ -71,11 +56,11 @@ class Bands:
     <CellTable: 200 records in 4 cells of 2 keys, 0 sample unique>
     """
 
-    sample: CellTable
-    band: tuple[Ints | None, ...]
-    table: CellTable
-    place: Ints
-    counts: tuple[Ints | None, ...]
+    sample: CellTable  # with the windows of its tolerance
+    band: tuple[Ints | None, ...]  # by key of each code; None for keys without an order
+    table: CellTable  # the cells of the sample with bands in place of numbers
+    place: Ints  # the cell of ``table`` of each cell of the sample, shape (K,)
+    counts: tuple[Ints | None, ...]  # by key the records of each code
 
     @classmethod
     def of(cls, sample: CellTable) -> Self:
@@ -148,10 +133,8 @@ class Bands:
 
     @cached_property
     def errors(self) -> tuple[Floats, ...]:
-        """By key and category, or window, the relative variance of its share.
-
-        Clusters raise that of a window as they raise that of the band in its middle.
-        """
+        """Return by key and category, or window, the relative variance of its share."""
+        # Clusters raise that of a window as they raise that of the band in its middle.
         clusters, n = self.sample.clusters, float(self.table.n)
         table = self.table
         if clusters is not None:
@@ -200,24 +183,9 @@ class Bands:
 
         def write(start: int, stop: int) -> None:
             write_windows(
-                at,
-                of,
-                part,
-                start,
-                stop,
-                keys,
-                classes,
-                share,
-                theta,
-                window,
-                inside,
-                records,
-                least,
-                smooth,
-                float(n),
-                pseudo,
-                probability,
-            )
+                at, of, part, start, stop, keys, classes, share, theta, window, inside,
+                records, least, smooth, float(n), pseudo, probability,
+            )  # fmt: skip
 
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return probability
@@ -256,10 +224,8 @@ class Bands:
 
     @cached_property
     def _smooth(self) -> Floats:
-        """Return the factors that smooth windows; 1 where there is nothing to smooth.
-
-        They replace the records inside as far as the window is not the whole band.
-        """
+        """Return the factors that smooth windows, 1 where nothing is to smooth."""
+        # They replace the records inside as far as a window is not the whole band.
         factors = np.ones(self.sample.starts[-1])
         places = zip(self._margins, self._windows, self.sample.starts, strict=False)
         for margin, window, start in places:
@@ -394,10 +360,7 @@ def _merged(
 
 
 def merge_bands(n: Floats, tables: Sequence[Floats], free: float) -> Ints:
-    """Return the group of each row of tables: neighbors whose rows hardly differ.
-
-    The pair that loses least log-likelihood is merged, while that is at most ``free``.
-    """
+    """Merge neighbors that lose least log-likelihood, up to ``free``; return groups."""
     rows = [*np.hstack([*tables, n[:, np.newaxis]])]
     heights = [_height(row, len(tables)) for row in rows]
     begins = list(range(len(rows)))

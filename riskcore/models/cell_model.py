@@ -388,10 +388,7 @@ class CellModel(ABC):
         return pi * pi
 
     def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
-        """Return n pi of cells, less spread out where pi has an error.
-
-        ``others`` is the number of other people for each expected record.
-        """
+        """Return n pi of cells, less spread out where pi has an error."""
         return self.n * pi
 
     def unique_probability(self, cells: Any = None) -> Floats:
@@ -574,10 +571,8 @@ class CellModel(ABC):
     def _border_errors(
         self, figure: Callable[[CellModel], float]
     ) -> tuple[float, float]:
-        """Return how far a figure may lie below and above that without overdispersion.
-
-        The jackknife stays on the border, so these are over the laws that are likely.
-        """
+        """Return how far a figure may lie below and above that on the border."""
+        # The jackknife stays on the border, so these are over the laws that are likely.
         if not self.overdispersion.poisson or self.overdispersion.kind == "none":
             return 0.0, 0.0
         laws, chances = zip(*self._likely_laws(), strict=True)

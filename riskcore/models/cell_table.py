@@ -547,6 +547,8 @@ class CellTable:
         -------
         CellTable
         """
+        if (near := self.matching) is not None:
+            near = Matching(near.windows, near.records[mask], near.weight_sum[mask])
         return replace(
             self,
             codes=tuple(column[mask] for column in self.codes),
@@ -554,14 +556,8 @@ class CellTable:
             weight_sum=self.weight_sum[mask],
             clusters=None,
             rows=None,
-            matching=self._matching_of(mask),
+            matching=near,
         )
-
-    def _matching_of(self, mask: NDArray[Any]) -> Matching | None:
-        """Return the records that match some of the cells."""
-        if (near := self.matching) is None:
-            return None
-        return Matching(near.windows, near.records[mask], near.weight_sum[mask])
 
     def coded_as(self, other: CellTable, *, any_value: bool = False) -> CellTable:
         """Return the cells with the codes of another table's categories.
@@ -687,10 +683,8 @@ class CellTable:
         return least, most
 
     def _matching(self, other: CellTable) -> Iterator[tuple[Any, Any, Any, Any]]:
-        """Yield positions of cells here and there, and their numbers, there and here.
-
-        Cells match where the numbers agree in all keys that both have a value of.
-        """
+        """Yield matching cells here and there, and their numbers, there and here."""
+        # Cells match where the numbers agree in all keys that both have a value of.
         columns = self._columns_of(other)
         pairs = product(self.patterns(), [*other.patterns()])
         for (mine_known, cells), (known_there, there) in pairs:

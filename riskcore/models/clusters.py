@@ -26,23 +26,6 @@ class Clusters:
     The clusters of a stratum are neighbors, in a random order that depends on their
     cells alone: neither on the order of the records nor on the names of the clusters.
 
-    Attributes
-    ----------
-    cell : int64 ndarray, shape (P,)
-        The cell of each pair, rising within a cluster.
-    records : int64 ndarray, shape (P,)
-        The records of the pair.
-    starts : int64 ndarray, shape (M + 1,)
-        Where the pairs of each cluster begin, and the end.
-    stratum : int64 ndarray, shape (M,)
-        The stratum of each cluster, rising.
-    kept : bool ndarray, shape (M,)
-        False for the clusters that a fit of the jackknife leaves out.
-    name : hashable
-        The column of clusters; None if they came as an array.
-
-    Examples
-    --------
     >>> cell, records = np.array([0, 1, 0, 1]), np.ones(4, int)
     >>> design = SampleDesign.of_arrays([7, 7, 8, 7], None, 4)
     >>> clusters = Clusters.of(cell, records, design)
@@ -53,12 +36,12 @@ class Clusters:
     [[1, 0], [1, 2]]
     """
 
-    cell: Ints
-    records: Ints
-    starts: Ints
-    stratum: Ints
-    kept: NDArray[np.bool_]
-    name: Hashable = None
+    cell: Ints  # of each pair, rising within a cluster, shape (P,)
+    records: Ints  # of each pair
+    starts: Ints  # where the pairs of each cluster begin, and the end, shape (M + 1,)
+    stratum: Ints  # of each cluster, rising, shape (M,)
+    kept: NDArray[np.bool_]  # False for clusters that a fit of the jackknife leaves out
+    name: Hashable = None  # of the column; None if the clusters came as an array
 
     @classmethod
     def of(cls, cell: NDArray[Any], records: Ints, design: SampleDesign) -> Self:

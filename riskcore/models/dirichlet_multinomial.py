@@ -108,8 +108,8 @@ class DirichletMultinomial(PolyaUrn):
 
         Notes
         -----
-        ----- The likelihood has one maximum, which is finite unless that condition
-        holds: Levin and Reeds (1977), on Good's conjecture.
+        The likelihood has one maximum, which is finite unless that condition holds:
+        Levin and Reeds (1977), on Good's conjecture.
 
         Examples
         --------

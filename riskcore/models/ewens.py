@@ -18,10 +18,7 @@ from riskcore.core.special.gamma.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
-from riskcore.models.superpopulation import (
-    check_indices,
-    check_parameter,
-)
+from riskcore.models.superpopulation import check_indices, check_parameter
 
 METHODS = ("ml", "moments")
 
@@ -148,10 +145,8 @@ def _theta_of_cells(n: int, u: int) -> float:
 
 
 def variance_of_theta(theta: float, n: int, method: str) -> float:
-    """Return the asymptotic variance of theta.
-
-    For "ml" 1/sum of i/(theta (theta+i)^2); for moments Var S_1/(d E S_1/d theta)^2.
-    """
+    """Return the asymptotic variance of theta."""
+    # "ml": 1/sum of i/(theta (theta+i)^2); moments: Var S_1/(d E S_1/d theta)^2.
     if method == "ml":
         spread = float(trigamma_deficit(theta, n)) * theta
         return theta / (spread - float(digamma_deficit(theta, n)))

@@ -544,19 +544,9 @@ def shortfalls(
     for start in range(0, groups, each):
         stop = min(start + each, groups)
         add_shortfalls(
-            begin,
-            outer,
-            inner,
-            table.share,
-            table.excess.ravel(),
-            start,
-            stop,
-            thresholds[order],
-            len(thresholds),
-            path,
-            inside,
-            sums.ravel(),
-        )
+            begin, outer, inner, table.share, table.excess.ravel(), start, stop,
+            thresholds[order], len(thresholds), path, inside, sums.ravel(),
+        )  # fmt: skip
         if progress is not None:
             progress(stop * (table.cells // groups), table.cells)
     found = np.empty(len(thresholds))
@@ -607,19 +597,9 @@ def _keep(sums: Any, n: int) -> None:
     "float64*, float64*, float64*"
 )
 def add_shortfalls(
-    begin: Any,
-    outer: int,
-    inner: int,
-    share: Any,
-    excess: Any,
-    start: int,
-    stop: int,
-    threshold: Any,
-    thresholds: int,
-    path: Any,
-    inside: Any,
-    sums: Any,
-) -> None:
+    begin: Any, outer: int, inner: int, share: Any, excess: Any, start: int, stop: int,
+    threshold: Any, thresholds: int, path: Any, inside: Any, sums: Any,
+) -> None:  # fmt: skip
     """Add w max(t - S, 0) for each falling threshold t and inner cell.
 
     The groups of cells from ``start`` to ``stop`` differ in outer keys before the last.

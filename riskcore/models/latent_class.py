@@ -72,19 +72,14 @@ _ROUNDING = 2.0**-40
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The fit of one number of classes, on the records by which it is chosen.
-
-    ``parameters`` is classes - 1 + classes times the sum of (categories - 1) over the
-    keys, ``iterations`` the passes over the cells of all starts together, ``converged``
-    whether the last cycle gained less than the tolerance.
-    """
+    """The fit of one number of classes, on the records by which it is chosen."""
 
     classes: int
     log_likelihood: float
-    parameters: int
+    parameters: int  # classes - 1 + classes * sum of (categories - 1) over the keys
     aic: float
-    iterations: int
-    converged: bool
+    iterations: int  # passes over the cells, of all starts together
+    converged: bool  # whether the last cycle gained less than the tolerance
 
 
 class Mixture(NamedTuple):
@@ -95,10 +90,7 @@ class Mixture(NamedTuple):
 
 
 class Ascent(NamedTuple):
-    """The result of maximizing the penalized likelihood.
-
-    ``log_likelihood`` is without the prior, ``heights``, of each cycle, are with it.
-    """
+    """The result of a maximization; ``log_likelihood`` is without the prior."""
 
     mixture: Mixture
     log_likelihood: float
@@ -406,19 +398,9 @@ class LatentClass(CellModel):
 
         def write(start: int, stop: int) -> None:
             write_without(
-                positions,
-                own,
-                start,
-                stop,
-                keys,
-                len(share),
-                share,
-                theta,
-                float(n),
-                PSEUDO,
-                prior,
-                pi,
-            )
+                positions, own, start, stop, keys, len(share), share, theta, float(n),
+                PSEUDO, prior, pi,
+            )  # fmt: skip
 
         in_threads(usual_threads(), write, parts_of(len(cells), 2))
         return pi
@@ -462,25 +444,10 @@ class LatentClass(CellModel):
         def write(start: int, stop: int) -> None:
             sums = np.zeros((len(theta) + 1, len(share)))
             write_without_cluster(
-                positions,
-                clusters.cell,
-                records,
-                clusters.starts,
-                kept,
-                start,
-                stop,
-                positions.shape[1],
-                len(share),
-                len(theta),
-                share,
-                theta,
-                n,
-                self.own,
-                PSEUDO,
-                prior,
-                sums,
-                without,
-            )
+                positions, clusters.cell, records, clusters.starts, kept, start, stop,
+                positions.shape[1], len(share), len(theta), share, theta, n, self.own,
+                PSEUDO, prior, sums, without,
+            )  # fmt: skip
 
         half = int(np.searchsorted(clusters.starts, len(records) // 2))
         in_threads(usual_threads(), write, [(0, half), (half, len(clusters))])
@@ -614,10 +581,8 @@ def _prior(table: CellTable) -> Floats:
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
-    """Raise the penalized likelihood until a cycle gains less than the tolerance.
-
-    A cycle is two steps of EM and one from where they point to, unless that is lower.
-    """
+    """Raise the penalized likelihood until a cycle gains less than the tolerance."""
+    # A cycle is two steps of EM and one from where they point to, unless it is lower.
     least = TOLERANCE * sample.table.n
     heights: list[float] = []
     iterations, converged = 0, False
@@ -658,21 +623,10 @@ def em_step(sample: Sample, mixture: Mixture) -> tuple[Mixture, float, float]:
         sums, second_sums = np.zeros(theta.shape), np.zeros((rows, wide))
         likelihood = np.zeros(4)
         add_expectations(
-            first.positions,
-            sample.begins,
-            first.positions.shape[1],
-            second.place,
-            sample.records,
-            start,
-            stop,
-            wide,
-            share,
-            theta,
-            products,
-            sums,
-            second_sums,
-            likelihood,
-        )
+            first.positions, sample.begins, first.positions.shape[1], second.place,
+            sample.records, start, stop, wide, share, theta, products, sums,
+            second_sums, likelihood,
+        )  # fmt: skip
         return sums, second_sums, likelihood
 
     sums, second_sums, likelihood = _added(

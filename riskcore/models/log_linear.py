@@ -25,13 +25,7 @@ from riskcore.common.words import counted
 from riskcore.core.special.gamma.functions import log
 from riskcore.models.cell_model import ONE_CELL, CellModel, refuse_windows
 from riskcore.models.cell_table import CellTable, occurring
-from riskcore.models.codes import (
-    Ints,
-    Mask,
-    Pair,
-    as_structural_zeros,
-    refuse_records,
-)
+from riskcore.models.codes import Ints, Mask, Pair, as_structural_zeros, refuse_records
 from riskcore.models.overdispersion import kind_of
 
 Floats = NDArray[np.float64]

@@ -63,10 +63,7 @@ def _unscaled(total: float, scaled: float) -> float:
 def _write_row(
     row: int, codes: Any, keys: int, classes: int, theta: Any, out: Any, first: int
 ) -> float:
-    """Multiply the thetas of a row of codes into ``out``; return how often it grew.
-
-    Numbers that all become small are scaled up, before they can underflow.
-    """
+    """Multiply the thetas of a row into ``out``; return how often small ones grew."""
     scaled = 0.0
     for j in range(keys):
         multiply(theta, codes[row * keys + j] * classes, out, first, classes)
@@ -107,21 +104,10 @@ def add_rows(
     "float64*, float64*, float64*, float64*"
 )
 def add_expectations(
-    codes: Any,
-    begins: Any,
-    keys: int,
-    place: Any,
-    records: Any,
-    start: int,
-    stop: int,
-    classes: int,
-    share: Any,
-    theta: Any,
-    second: Any,
-    sums: Any,
-    second_sums: Any,
+    codes: Any, begins: Any, keys: int, place: Any, records: Any, start: int, stop: int,
+    classes: int, share: Any, theta: Any, second: Any, sums: Any, second_sums: Any,
     likelihood: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add the expected records of each category and class, and f log pi, of some cells.
 
     The cells from ``begins[row]`` on share the codes of the first half of their keys,
@@ -160,10 +146,7 @@ def add_expectations(
 
 @kernel
 def _add_logarithm(f: float, total: float, uniques: float, likelihood: Any) -> float:
-    """Add f log(total) to a pair; return the product of what is still to be added.
-
-    Sample uniques are multiplied first: one logarithm for many.
-    """
+    """Add f log(total) to a pair; return the product of uniques still to be added."""
     if f != 1.0 or total < _SMALL:
         _add_term(f * log(total), likelihood)
         return uniques
@@ -205,19 +188,9 @@ def write_probabilities(
     "float64, float64*, float64*"
 )
 def write_without(
-    codes: Any,
-    part: Any,
-    start: int,
-    stop: int,
-    keys: int,
-    classes: int,
-    share: Any,
-    theta: Any,
-    n: float,
-    pseudo: float,
-    prior: Any,
-    probability: Any,
-) -> None:
+    codes: Any, part: Any, start: int, stop: int, keys: int, classes: int, share: Any,
+    theta: Any, n: float, pseudo: float, prior: Any, probability: Any,
+) -> None:  # fmt: skip
     """Write pi of some cells after an EM step without a part of one record of each.
 
     The part is taken off the sums of each class by the chance that the record is in it.

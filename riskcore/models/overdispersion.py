@@ -186,10 +186,7 @@ def fit_between_clusters(
     start: float = 1.0,
     tolerance: float = EXACT,
 ) -> Overdispersion:
-    """Return the most likely law of the shape from records of different clusters.
-
-    ``clusters`` counts the clusters of each cell: each counts as one record there.
-    """
+    """Return the most likely law of the shape, each cluster as one record of a cell."""
     share, expected = _between(probability, records, clusters)
     cells = part_of(clusters, kind)
     law = fit_overdispersion(

@@ -11,20 +11,9 @@ from riskcore.models.mixture import _joint
 
 @kernel
 def _add_cluster(
-    first: int,
-    last: int,
-    codes: Any,
-    cells: Any,
-    records: Any,
-    keys: int,
-    classes: int,
-    rows: int,
-    share: Any,
-    theta: Any,
-    part: float,
-    joint: Any,
-    sums: Any,
-) -> float:
+    first: int, last: int, codes: Any, cells: Any, records: Any, keys: int,
+    classes: int, rows: int, share: Any, theta: Any, part: float, joint: Any, sums: Any,
+) -> float:  # fmt: skip
     """Add a part of the pairs' records to the sums; return the number of records."""
     size = 0.0
     for i in range(first, last):
@@ -64,25 +53,10 @@ def _clear(
     "float64*, float64*, float64, float64, float64, float64*, float64*, float64*"
 )
 def write_without_cluster(
-    codes: Any,
-    cells: Any,
-    records: Any,
-    starts: Any,
-    kept: Any,
-    first: int,
-    last: int,
-    keys: int,
-    classes: int,
-    rows: int,
-    share: Any,
-    theta: Any,
-    n: float,
-    part: float,
-    pseudo: float,
-    prior: Any,
-    sums: Any,
-    probability: Any,
-) -> None:
+    codes: Any, cells: Any, records: Any, starts: Any, kept: Any, first: int, last: int,
+    keys: int, classes: int, rows: int, share: Any, theta: Any, n: float, part: float,
+    pseudo: float, prior: Any, sums: Any, probability: Any,
+) -> None:  # fmt: skip
     """Write pi of each pair of a cluster and a cell, without a part of the cluster.
 
     ``sums`` has the expected records of the cluster in each category and class, and in

@@ -28,10 +28,7 @@ from riskcore.core.special.gamma.functions import (
 from riskcore.models.polya_urn import PolyaUrn
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import all_roots, positive_root
-from riskcore.models.superpopulation import (
-    check_indices,
-    check_parameter,
-)
+from riskcore.models.superpopulation import check_indices, check_parameter
 
 # Grid on which roots in sigma are searched.
 _ENDS = (2.0**-50, 2.0**-36, 2.0**-24, 2.0**-12)
@@ -61,8 +58,8 @@ class Pitman(PolyaUrn):
 
     Notes
     -----
-    ----- Takemura, on the additive model; Pitman (1995). The expected number of cells
-    is E K_N = (theta/sigma) ((theta+sigma)_N/(theta)_N - 1).
+    Takemura, on the additive model; Pitman (1995). The expected number of cells is
+    E K_N = (theta/sigma) ((theta+sigma)_N/(theta)_N - 1).
 
     Examples
     --------
@@ -114,8 +111,8 @@ class Pitman(PolyaUrn):
 
         Notes
         -----
-        ----- For each sigma, one theta > -sigma maximizes the likelihood. Along these
-        points all stationary points with sigma between 0 and 1 are found on a grid and
+        For each sigma, one theta > -sigma maximizes the likelihood. Along these points
+        all stationary points with sigma between 0 and 1 are found on a grid and
         refined, and the most likely is taken. If the likelihood falls from sigma = 0
         on, the estimate is the Ewens model, and the Dirichlet-multinomial model may fit
         better.
@@ -258,11 +255,8 @@ def _most_likely(sizes: SizeIndices) -> Points:
 
 
 def _likely_phi(sigma: float, sizes: SizeIndices) -> float:
-    """Return the phi that maximizes the likelihood for a sigma.
-
-    The score by theta is the Laplace transform of a function with one change of sign,
-    so it has one zero (notes/population_models.md).
-    """
+    """Return the phi that maximizes the likelihood for a sigma."""
+    # The score by theta has one zero (notes/population_models.md).
     return positive_root(
         lambda phi: phi * _theta_score(phi, sigma, sizes), start=float(sizes.u)
     )
@@ -353,14 +347,11 @@ def _uniques_and_cells(sizes: SizeIndices) -> Points:
 
 
 def _phi_of_uniques(sigma: float, sizes: SizeIndices) -> float:
+    n = sizes.n
     return positive_root(
-        lambda phi: sizes[1] - _expected_uniques(phi, sigma, sizes.n),
+        lambda phi: sizes[1] - n * float(gamma_ratio(phi, 1.0 - sigma, n - 1)),
         start=float(sizes[1]),
     )
-
-
-def _expected_uniques(phi: float, sigma: float, n: int) -> float:
-    return n * float(gamma_ratio(phi, 1.0 - sigma, n - 1))
 
 
 def _expected_cells(phi: float, sigma: float, n: int) -> float:

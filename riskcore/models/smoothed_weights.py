@@ -57,10 +57,7 @@ class SmoothedWeights:
 
     @classmethod
     def of(cls, table: CellTable) -> Self | None:
-        """Return the smoothing of the weights of a sample.
-
-        None if no cell shows how weights differ: all have one weight, or one record.
-        """
+        """Return the smoothing of the weights of a sample; None if no cell shows it."""
         if table.weight_spread is None or not table.weight_spread.any():
             return None
         weights = Weights.of(table, table.records)

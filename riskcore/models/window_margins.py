@@ -82,11 +82,8 @@ class NumberLine(NamedTuple):
         return self.before[np.maximum(last, first)] - self.before[first]
 
     def rings(self, least: Sequence[float]) -> list[tuple[Floats, Floats]]:
-        """Return the records of the ring of each window, and the window's share of it.
-
-        Rings double their width until they have ``least`` records, for each of these
-        numbers, which rise, or reach the ends.
-        """
+        """Return the records of the ring of each window, and its share of them."""
+        # Rings double until they have ``least`` records, for each of these numbers.
         v, half = self.values, self.half
         end = v[0] - half[0], v[-1] + half[-1]
         found = [(np.zeros(len(v)), np.ones(len(v))) for _ in least]

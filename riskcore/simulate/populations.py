@@ -201,11 +201,7 @@ def _populate(
     share: Callable[[Floats, Floats], Floats],
     rng: np.random.Generator,
 ) -> Ints:
-    """Divide N people among blocks of cells, then among the cells of each block.
-
-    ``mass(start, stop)`` returns an additive number for each cell, and
-    ``share(left, right)`` the probability of the second of two neighbors.
-    """
+    """Divide N people among blocks by ``mass``, then within them by ``share``."""
     N = arguments.whole_from("N", N, 1, 2**53)
     K = arguments.whole_from("K", K, 1, 2**53)
     if K > _MOST_CELLS:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from riskcore import Recoding, cli, protect, simulate
+from riskcore import Recoding, protect, simulate
 from riskcore.cli import protect as protect_command
 from riskcore.data.files import formats
 from riskcore.protection.settings.kinds import Recodings
@@ -509,17 +509,3 @@ def test_a_report_is_a_page(refused):
     assert "no column 'INCME'; did you mean 'INCOME'?" in refused(
         f"{COARSE} --treat INCME=round:10"
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "hint"),
-    [
-        (["--kind", "entropy"], "as in entropy:3"),
-        (["--ordered", "INCOME"], "sensitive:ordered"),
-        (["--report-title", "T"], "follows from the file"),
-    ],
-)
-def test_options_of_earlier_versions_say_what_stands_for_them(words, hint, capsys):
-    with pytest.raises(SystemExit):
-        cli.main(["protect", "none.csv", "--keys", "a", "--k", "3", *words])
-    assert hint in capsys.readouterr().err

@@ -460,7 +460,7 @@ def test_the_outcome_speaks_of_the_rules(run):
     ("lines", "said"),
     [
         ("record = 'r'", "5:1: output.record: without an effect; also name file"),
-        ("report_title = 'T'", "5:1: output.report_title: leave it out: the title"),
+        ("report_title = 'T'", "5:1: output.report_title: there is no setting"),
         ("renumber = ['AGE']", "output.renumber.*'AGE' is a key"),
         ("drop = ['AGEE']", "5:9: output.drop"),
         ("shuffle = 3", "5:1: output.shuffle: need true or false, not 3"),

@@ -95,10 +95,8 @@ class Engine(ABC):
         added: Sequence[str],
         whole: bool = False,
     ) -> Any:
-        """Return records with the columns ``added`` of a table, looked up by the keys.
-
-        A whole table has the keys of every record: if one is absent, the data changed.
-        """
+        """Return records with columns of a table added, looked up by the keys."""
+        # A whole table has the keys of every record: if one lacks, the data changed.
 
     @abstractmethod
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:

@@ -154,11 +154,7 @@ def weigh(frame: Any, question: Question) -> Weights:
 
 
 def count_cells(frame: Any, question: Question) -> Any:
-    """Return the cells of a lazy narwhals frame, lazily.
-
-    Its columns are the keys in the order of the question, the number of records and the
-    sums of the pieces of the weights.
-    """
+    """Return, lazily, the keys, the records and the weight sums of a frame's cells."""
     import narwhals.stable.v2 as nw
 
     columns = _keys_of(frame, question.keys)

@@ -133,11 +133,8 @@ def refused_as_value_error(path: Path) -> Iterator[None]:
 
 
 def _imported(name: str) -> Any:
-    """Import a module of pyarrow, and pandas if installed, while Ctrl-C is put off.
-
-    pyarrow imports pandas when it makes its first value. In compiled modules Ctrl-C is
-    ignored, or leaves the import lock taken, so that threads wait for ever.
-    """
+    """Import a module of pyarrow, and with it pandas, while Ctrl-C is put off."""
+    # In compiled modules Ctrl-C is ignored, or leaves the import lock taken for ever.
     with uninterrupted():
         module = importlib.import_module(name)
         importlib.import_module("pyarrow").scalar(1)
@@ -311,11 +308,7 @@ def array_of(values: Any) -> Any:
 
 
 def with_sorted_dictionaries(table: Any) -> Any:
-    """Return a table whose dictionaries have no unused values, unordered ones sorted.
-
-    They usually list values in the order of their first occurrence, which would show
-    the order of the records before they were shuffled.
-    """
+    """Return a table with sorted dictionaries: others show the order of the records."""
     types = import_pyarrow().types
     for i, field in enumerate(table.schema):
         if types.is_dictionary(field.type):

@@ -159,10 +159,7 @@ class FileFormat(ABC):
 
     @classmethod
     def is_target(cls, path: Path, like: Format | None) -> bool:
-        """Tell whether a file to be written, like another, has this format.
-
-        Raise `ValueError` if it has, but data of the other's format cannot be written.
-        """
+        """Tell whether a file to be written has this format; refuse it if unlike."""
         return bool(cls.targets) and cls.is_named(path)
 
     # --- reading ---

@@ -19,13 +19,7 @@ from typing import IO, Any
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
-from riskcore.data.files.base_format import (
-    Format,
-    Header,
-    Writing,
-    distinct,
-    suffix_of,
-)
+from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
 from riskcore.data.files.intake import Intake
@@ -355,27 +349,23 @@ class ScannedFile:
 
     def _next(self) -> bytes:
         """Return the next bytes of the file in UTF-8; none at its end."""
+        text = mark = b""
         with self._one_reader:  # the scan must see the parts in order
-            return self._take()
-
-    def _take(self) -> bytes:
-        text = b""
-        while not text and not self._ended:
-            raw = self._file.read(_PART)
-            self._ended = not raw
-            if self._report is not None:
-                self._report()
-            text = raw
-            if self._decoder:
-                text = self._decoder.decode(raw, final=self._ended).encode()
+            while not text and not self._ended:
+                raw = self._file.read(_PART)
+                self._ended = not raw
+                if self._report is not None:
+                    self._report()
+                text = raw
+                if self._decoder:
+                    text = self._decoder.decode(raw, final=self._ended).encode()
             if not self._begun and text:
                 self._begun = True
                 text = text.removeprefix(codecs.BOM_UTF8).removeprefix(self._above)
-                self._scan.feed(text)
                 # Arrow removes one mark: without ours, a second one of the file.
-                return codecs.BOM_UTF8 + text
-        self._scan.feed(text)
-        return text
+                mark = codecs.BOM_UTF8
+            self._scan.feed(text)
+        return mark + text
 
     def drain(self) -> None:
         """Read the rest of the file, for the scan."""

@@ -14,13 +14,7 @@ from typing import Any
 
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus.argus_file import ArgusFile
-from riskcore.data.files.base_format import (
-    FileFormat,
-    Format,
-    Header,
-    Recoded,
-    Writing,
-)
+from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded, Writing
 from riskcore.data.files.csv import CsvFile, LineBreaksInFields
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
@@ -122,10 +116,8 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
 
 
 def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
-    """Return how to read several files by options, each as far as it can have them.
-
-    What no file can have is left to the first, which refuses it. It has the metadata.
-    """
+    """Return how to read several files, each by the options that it can have."""
+    # What no file can have is left to the first, which refuses it.
     others = replace(reading, metadata=None, household_file=None)
     readings = [
         opened(x, others if i else reading).fitting() for i, x in enumerate(paths)

@@ -105,11 +105,7 @@ class ArrowFile(ArrowFormat):
 
 
 def _without_hidden(column: Any) -> Any:
-    """Return a column with nothing in the memory of its missing values.
-
-    An Arrow file holds the memory of a column as it is, also the values that were
-    blanked, which are only marked as missing. So the valid values are copied.
-    """
+    """Return a column of which no memory holds the values that were blanked."""
     if not column.null_count:
         return column
     pyarrow = import_pyarrow()

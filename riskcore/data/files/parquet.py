@@ -15,12 +15,7 @@ from riskcore.data.files.arrow import (
     refused_as_value_error,
     with_sorted_dictionaries,
 )
-from riskcore.data.files.base_format import (
-    Header,
-    RecordBatches,
-    Writing,
-    distinct,
-)
+from riskcore.data.files.base_format import Header, RecordBatches, Writing, distinct
 from riskcore.data.files.intake import Intake
 
 # Records read at a time, if row groups are smaller.

@@ -20,12 +20,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
-from riskcore.data.files.base_format import (
-    Format,
-    Header,
-    RecordBatches,
-    distinct,
-)
+from riskcore.data.files.base_format import Format, Header, RecordBatches, distinct
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.parquet import ParquetFile
 from riskcore.data.files.reading import Reading

@@ -111,26 +111,15 @@ class Reading:
                 f"encoding={self.encoding!r} is unknown; use utf-8, cp1252, latin-1, "
                 "utf-16, or another encoding of text that Python knows"
             )
-        delimiter = self.delimiter
-        if delimiter is not None and not isinstance(delimiter, str):
-            raise TypeError(
-                f"delimiter={delimiter!r}: give one ASCII character as text"
-            )
-        if delimiter is not None and (
-            len(delimiter) != 1
-            or not delimiter.isascii()
-            or delimiter in _NO_DELIMITERS
-        ):
+        mark = "," if self.delimiter is None else self.delimiter
+        if not isinstance(mark, str):
+            raise TypeError(f"delimiter={mark!r}: give one ASCII character as text")
+        if len(mark) != 1 or not mark.isascii() or mark in _NO_DELIMITERS:
             raise ValueError(
-                f"delimiter={delimiter!r}: give one ASCII character, not a quote or "
-                "line end"
+                f"delimiter={mark!r}: give one ASCII character, not a quote or line end"
             )
-        if self.decimal not in (".", ","):
-            raise ValueError(f"decimal={self.decimal!r}: use '.' or ','")
-        if self.user_missing not in ("missing", "codes"):
-            raise ValueError(
-                f"user_missing={self.user_missing!r}: use 'missing' or 'codes'"
-            )
+        arguments.one_of("decimal", self.decimal, (".", ","))
+        arguments.one_of("user_missing", self.user_missing, ("missing", "codes"))
         if not isinstance(self.sheet, str | None):
             raise TypeError(f"sheet={self.sheet!r}: give the name of a sheet as text")
         scale = self.weight_scale

@@ -178,10 +178,8 @@ def _spss_dictionary(file: _Bytes) -> tuple[int, int]:
 
 
 def _packed_values(file: _Bytes, parts: Iterable[bytes]) -> tuple[int, bool]:
-    """Return the number of values in compressed data, and whether the end is marked.
-
-    Eight bytes are eight commands; eight more bytes follow for each literal command.
-    """
+    """Return the number of values in compressed data, and whether the end is marked."""
+    # Eight bytes are eight commands; eight more bytes follow each literal command.
     values = begin = 0
     rest, ended = b"", False
     for part in parts:
@@ -512,10 +510,8 @@ def count_sas(path: Path) -> RecordCount:
 def _on_page(
     file: _Bytes, page: bytes, *, wide: bool
 ) -> tuple[int, tuple[int, int] | None]:
-    """Return the number of records on a page, and of the file if the page states it.
-
-    Records marked as deleted are among those of the file, and their number follows.
-    """
+    """Return the records on a page, and if the page states them those of the file."""
+    # Records marked as deleted are among those of the file; their number follows.
     place, pointer = (40, "QQBB6x") if wide else (24, "IIBB2x")
     pointer = file.order + pointer
     kind, blocks, count = struct.unpack_from(f"{file.order}3H", page, place - 8)

@@ -34,13 +34,7 @@ from riskcore.data.files.arrow import (
     is_text,
     table_of,
 )
-from riskcore.data.files.base_format import (
-    Format,
-    Header,
-    Writing,
-    distinct,
-    suffix_of,
-)
+from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
 from riskcore.data.files.intake import DoubtfulDates, Intake
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.record_count import (
@@ -284,10 +278,8 @@ class LabelledFile(ArrowFormat):
         return (numbers if dates is None else dates), count + codes
 
     def _calendar(self, name: str, column: Any, *, kept: bool) -> tuple[Any, int]:
-        """Return dates or times by a column's format or None, and how many are codes.
-
-        ``kept`` tells that codes stand among the dates and are to stay.
-        """
+        """Return dates or times, or None, and how many are codes."""
+        # ``kept`` tells that codes stand among the dates and are to stay.
         pyarrow = import_pyarrow()
         form = self.labels.formats.get(name, "")
         word = _word(form)
@@ -358,11 +350,6 @@ class LabelledFile(ArrowFormat):
             except (TypeError, ValueError) as error:
                 raise type(error)(f"{path}: column {name!r} {error}") from None
             form = cls._form(labels.formats.get(name), form, column)
-            per_year = cls.periods.get(_word(form or ""))
-            if per_year and import_pyarrow("types").is_date(column.type):
-                periods = _periods_of(arrays[name] + cls.epoch, per_year)
-                form = cls.date_format if periods is None else form
-                arrays[name] = arrays[name] if periods is None else periods
             if form is not None:
                 formats[name] = form
             if name in labels.values:
@@ -382,16 +369,13 @@ class LabelledFile(ArrowFormat):
 
     @classmethod
     def _form(cls, old_form: str | None, form: str | None, column: Any) -> str | None:
-        """Return the format that a column had if it still fits, else the one needed.
-
-        Text has none: its width would be that of the values before suppression.
-        """
+        """Return the old format if it fits, else the one needed; text has none."""
+        # Its width would be that of the values before suppression.
         if old_form is None or is_text(column.type):
             return form
         word = _word(old_form)
-        shown = word in cls.periods or cls.dates.fullmatch(word)
-        fits = form in (None, cls.whole_format) or shown or cls.times.fullmatch(word)
-        return old_form if fits else form
+        fits = form in (None, cls.whole_format) or cls.dates.fullmatch(word)
+        return old_form if fits or cls.times.fullmatch(word) else form
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
@@ -579,19 +563,6 @@ def _first_days(periods: Any, per_year: int) -> Any:
     months = 12 * years + (0 if per_year == _WEEKS else 12 // per_year * parts)
     days = months.astype("M8[M]").astype("M8[D]").astype(np.int64)
     return days + 7 * parts if per_year == _WEEKS else days
-
-
-def _periods_of(days: Any, per_year: int) -> Any:
-    """Return the periods that begin on days, nan for nan; None if some do not."""
-    present = ~np.isnan(days)
-    all_periods = np.arange(-1959 * per_year, 8040 * per_year)
-    starts = _first_days(all_periods, per_year)
-    places = np.searchsorted(starts, days[present])
-    if not np.array_equal(starts[places], days[present]):
-        return None
-    periods = days.copy()
-    periods[present] = all_periods[places]
-    return periods
 
 
 def _word(form: str) -> str:

@@ -17,7 +17,7 @@ from riskcore.assessment.assess_settings import (
 from riskcore.common import arguments
 from riskcore.common.settings import (
     BOOLEAN,
-    FOLDED,
+    ELSEWHERE,
     File,
     Place,
     Setting,
@@ -301,8 +301,8 @@ def _fault_of_changes(table: str, changes: Any) -> tuple[Place, str] | None:
 
 def _unknown(name: str, where: tuple[str, ...]) -> str:
     """Return what to do about a name that a table does not know."""
-    if where and name in FOLDED:
-        return FOLDED[name]
+    if where and name in ELSEWHERE:
+        return ELSEWHERE[name]
     places = [place for place in entries() if place[-1] == name]
     if places:
         return f"it belongs into [{places[0][0]}]"

@@ -77,10 +77,8 @@ class DuckDB(base.Engine):
         added: Sequence[str],
         whole: bool = False,
     ) -> Any:
-        """Return records with the columns added to them, in an order of duckdb's.
-
-        No table is called by a name, since users may have given it to one of theirs.
-        """
+        """Return records with the columns added, in an order of duckdb's."""
+        # No table is called by a name, since users may have given it to one of theirs.
         on = []
         for key, name in zip(question.keys, question.key_columns, strict=True):
             column = self.column(key, "riskcore_data.")

@@ -37,11 +37,8 @@ class Ibis(base.Engine):
             self._check_collations(texts)
 
     def _check_collations(self, names: Sequence[Any]) -> None:
-        """Refuse columns of text whose collation takes two texts for one.
-
-        Two texts are compared by the column's collation in one record: a choice
-        between the first text and the column itself has it.
-        """
+        """Refuse columns of text whose collation takes two texts for one."""
+        # A choice between a text and the column has the collation of the column.
         ibis = import_module("ibis")
         record = self.native.limit(1)
         asked = {}

@@ -34,10 +34,7 @@ def scan(schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
 
 
 def _plain_schema(schema: Any) -> Any:
-    """Return a schema of Arrow with dictionaries decoded, columns of nulls as text.
-
-    Each piece of the data may have a dictionary of its own.
-    """
+    """Return a schema of Arrow with dictionaries decoded, columns of nulls as text."""
     pyarrow = import_pyarrow()
     types = pyarrow.types
     fields = []

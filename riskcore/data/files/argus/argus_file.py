@@ -12,11 +12,7 @@ import numpy as np
 
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus import reader, writer
-from riskcore.data.files.argus.metadata import (
-    Metadata,
-    metadata_beside,
-    metadata_of,
-)
+from riskcore.data.files.argus.metadata import Metadata, metadata_beside, metadata_of
 from riskcore.data.files.base_format import (
     FileFormat,
     Format,

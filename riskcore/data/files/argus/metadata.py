@@ -86,11 +86,7 @@ class Metadata:
 
 
 def metadata_beside(path: str | Path) -> Path | None:
-    """Return the metadata of the same name next to a data file, in any case.
-
-    They are the ``.rda``, else, of ``.asc`` and ``.dat``, the ``.rds`` of a safe file;
-    of a safe file, ``.saf``, first the ``.rds``.
-    """
+    """Return the metadata next to a data file, in any case, see `_METADATA`."""
     path = Path(path)
     suffixes = _METADATA.get(path.suffix.lower(), (".rda",))
     candidates = (ignoring_case(path.with_suffix(suffix)) for suffix in suffixes)

@@ -22,12 +22,7 @@ from riskcore.data.files.argus.encoding import (
     encodes,
     encoding_of,
 )
-from riskcore.data.files.argus.metadata import (
-    Metadata,
-    Variable,
-    line_tokens,
-    unquoted,
-)
+from riskcore.data.files.argus.metadata import Metadata, Variable, line_tokens, unquoted
 from riskcore.data.files.base_format import Recoded
 
 _BLANK = ord(" ")
@@ -229,10 +224,7 @@ class _Field:
         return "9" * (self.width + 1)
 
     def fixed(self, raw: Array, begin: int) -> Array:
-        """Return the characters of the field in some records, shape (records, width).
-
-        ``raw`` is the text in the source, ``begin`` the number of the first record.
-        """
+        """Return the characters of the field in records from ``begin`` on."""
         same, text = self._compared(raw, begin)
         unlike = self.renumbered or self.recoding is not None
         kept = not unlike and self.width == self.variable.width
