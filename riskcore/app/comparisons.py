@@ -110,10 +110,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def comparison(bench: Bench, plan: Job, number: int) -> Job:
-    """Return the job of the comparison of a plan; its result is `Compared`.
-
-    The version with this number keeps its figures.
-    """
+    """Return the job that compares a plan; version ``number`` keeps its figures."""
     chosen = choices(bench)
 
     def work(say: Lines) -> Compared:
@@ -176,10 +173,8 @@ def _keep_figures(bench: Bench, number: int, plan: Job, compared: Comparison) ->
 
 
 def note_figures(bench: Bench) -> None:
-    """Keep the figures of the current version if its comparison is known.
-
-    A version that changes nothing before the file is written has the plan of another.
-    """
+    """Keep the figures of the current version if its comparison is known."""
+    # A version that changes nothing before the file is written has the plan of another.
     number, job = bench.history.current.number, bench.jobs.of("compare")
     made = None if job is None else job.result
     if (
@@ -191,11 +186,8 @@ def note_figures(bench: Bench) -> None:
 
 
 def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
-    """Return the newest versions with figures as trials, named by their numbers.
-
-    The version that is shown is one of them. Of versions with the same figures there is
-    only one: that which is shown, else the newest.
-    """
+    """Return the newest distinct figures of versions as trials, named by number."""
+    # Of versions with the same figures the one that is shown, else the newest.
     history = bench.history
     shown = history.current.number
     distinct: dict[str, int] = {}

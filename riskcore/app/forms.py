@@ -65,10 +65,7 @@ class NumberFormat:
 
     @property
     def _shape(self) -> str:
-        """The pattern of a number: what begins with 0 has no groups of digits.
-
-        So "0,001" is not the English 1.
-        """
+        """The pattern of a number: what begins with 0 has no groups, as in "0,001"."""
         group, decimal = re.escape(self.groups), re.escape(self.decimal)
         return (
             "(?P<sign>[+-]?)"

@@ -380,10 +380,7 @@ def _check_form_of_request(scope: Scope, headers: Headers) -> None:
 
 
 def _check_site(scope: Scope, headers: Headers, ours: str) -> None:
-    """Refuse requests of pages that are not ours; another port is another site.
-
-    Another page may only bring a whole window to our first page.
-    """
+    """Refuse requests of pages that are not ours; another port is another site."""
     origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
     if origin is not None and origin != ours.encode():
         raise RefusedError(403)

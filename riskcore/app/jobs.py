@@ -104,10 +104,7 @@ class Jobs:
         work: Callable[[Lines], Any],
         then: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Return the job of this kind and key; begin it if it is new.
-
-        ``then`` is called with the job when it was done.
-        """
+        """Return the job of this kind and key, begun if new; ``then`` follows it."""
         with self._lock:
             earlier_job = self._jobs.get(kind)
             if earlier_job is not None and earlier_job.key == key:
@@ -193,10 +190,7 @@ def words_of(error: BaseException) -> str:
 
 
 def where(error: BaseException) -> str:
-    """Return the class of an error and its lines of code, without its words.
-
-    The words may hold values of the data.
-    """
+    """Return the class and the lines of an error; its words may hold values."""
     lines, trace = [], error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code

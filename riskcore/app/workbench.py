@@ -131,10 +131,7 @@ class Workbench:
         return self.tables.get(name, {})
 
     def change(self, words: str, **tables: Mapping[str, Any]) -> None:
-        """Add a version of the rules with changes, as `Release.with_rules` takes them.
-
-        Rules with a fault are refused; then nothing changes.
-        """
+        """Add a version of the rules with changes, unless they have a fault."""
         with self.lock:
             try:
                 changed = self.release.with_rules(**tables)
@@ -249,10 +246,7 @@ class Workbench:
             self._change_sets(words, sets, columns, others)
 
     def set_keys(self, at: int, names: Collection[str], words: str) -> None:
-        """Give a set of keys, by position, other keys; one more position is a new set.
-
-        A column that is left without a set has no role.
-        """
+        """Give a set of keys, by position, other keys; the next one is a new set."""
         with self.lock:
             sets = [*self.release.key_sets, []]
             new = {*names} - {*self.keys}
@@ -420,17 +414,11 @@ class Workbench:
         return code_column(self.source.records, name)
 
     def prepared(self) -> Prepared:
-        """Return the records before suppression, recoded and assessed.
-
-        With ``level = "household"``, these are one row for each household.
-        """
+        """Return the records, or the households, recoded and assessed."""
         return self.tried().prepared
 
     def tried(self, **changes: Mapping[str, Any]) -> State:
-        """Return what the rules would give after changes, as `change` takes them.
-
-        A version with these changes then gives the same, random treatments included.
-        """
+        """Return what a version of the rules with these changes would give."""
         rules = self.rules_of(self.release)
         try:
             if changes:
@@ -551,10 +539,7 @@ class Workbench:
         return self.key_of("check", "accept", *kinds, of=rules.tables)
 
     def leaks(self) -> Job:
-        """Return the job that examines the file as it would be written.
-
-        Its result takes no reason into account; `examination` does.
-        """
+        """Return the job that examines the file to write; no reason hides a leak."""
         rules = self.rules_of(self.release)
         plan = self._plan(rules)
 
@@ -582,11 +567,7 @@ class Workbench:
     # --- the verdict ---
 
     def verdict(self, version: Version | None = None) -> tuple[str, str]:
-        """Return the state of a version, a word for its color, and a sentence.
-
-        By default it is the version that is shown. All that is said is said of this
-        version, even if another one is shown meanwhile.
-        """
+        """Return the state of a version, a word for its color, and a sentence."""
         release = self.release_of(version or self.history.current)
         if not release.key_sets:
             return "open", said("verdict", "lacking", why=NO_KEYS)

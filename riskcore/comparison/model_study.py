@@ -227,11 +227,7 @@ class _Model:
         ]
 
     def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
-        """Leave out records of categories in which all responses are equal.
-
-        Their parameters have no finite estimate; the estimates of the others are those
-        without these records.
-        """
+        """Leave out categories with equal responses, which have no finite estimate."""
         factors = self._factors(side)
         terms = [occurring(codes) for _, codes in factors]
         for i, j in self.formula.pairs:

@@ -218,10 +218,7 @@ def _rows(column: SharedColumn, before: Table, after: Table) -> list[Category]:
 
 
 def _conditional_entropy(joint: Table) -> float:
-    """Return H(original | safe) in bits, weighted, of the records with a value before.
-
-    It is averaged over all records.
-    """
+    """Return H(original | safe) in bits, over all records, of those with a value."""
     present = joint.codes[0] != joint.levels[0] - 1
     total = fsum(joint.weight)
     weight, groups = joint.weight[present], joint.codes[1][present]

@@ -101,10 +101,7 @@ class SharedColumn:
 def _as_categories(
     groups: Sequence[Any], safe: tuple[Any, ...], name: Any, labels: Labels
 ) -> tuple[Any, ...]:
-    """Return codes of a labelled safe file as categories of the recoded original.
-
-    There a category that is text became a number, whose label is the category.
-    """
+    """Return codes of a labelled safe file as categories of the recoded original."""
     if not any(isinstance(category, str) for category in groups):
         return safe
     if any(isinstance(category, str) for category in safe):
@@ -228,10 +225,7 @@ class Table:
 
 
 def parts(weight: Floats) -> tuple[Floats, Floats]:
-    """Cut weights in two parts, so that sums of the first parts are exact.
-
-    So are sums of the second parts, unless weights differ by many powers of ten.
-    """
+    """Cut weights in two parts, so that sums of the first parts are exact."""
     _, exponent = math.frexp(float(weight.max()))
     grid = math.ldexp(1.0, exponent + len(weight).bit_length() - 53)
     high = np.rint(weight / grid) * grid
@@ -246,10 +240,7 @@ def _numbers(codes: Sequence[Codes], levels: Sequence[int]) -> Ints:
 
 
 def shares_of_both(before: Table, after: Table) -> tuple[Floats, Floats]:
-    """Return the shares of the weight in the cells that occur in one table or both.
-
-    Equal tables give equal bits.
-    """
+    """Return the shares of cells in one table or both, in bits that do not vary."""
     cells = np.union1d(before.numbers, after.numbers)
     return before.shares(cells), after.shares(cells)
 

@@ -140,11 +140,7 @@ def attribute_guesses(
     shared: Sequence[SharedColumn],
     of_target: SharedColumn,
 ) -> AttributeGuesses:
-    """Return the guesses from the second of two or three files about the others.
-
-    The files are the original, the release and, if there is one, the holdout. Records
-    without the target are left out of all.
-    """
+    """Return the guesses from the second of two or three files about the others."""
     rows = [np.flatnonzero(codes < of_target.levels - 1) for codes in of_target.codes]
     columns = [column.at(rows) for column in (*shared, of_target)]
     pairs = _Pairs.of(columns)
@@ -209,10 +205,7 @@ class _Pairs(NamedTuple):
         return int(people[there[self.cell]].sum()), right
 
     def expected(self, chance: Floats, people: Integers, share: Floats) -> float:
-        """Return the right guesses about people with other values of the target.
-
-        ``share`` is the share of each pair among the people with its keys.
-        """
+        """Return the right guesses about people with other values of the target."""
         same_keys = np.bincount(self.cell, people, self.cells)[self.cell]
         return math.fsum((share * chance * same_keys).tolist())
 
@@ -220,10 +213,7 @@ class _Pairs(NamedTuple):
 def _shares(
     columns: Sequence[SharedColumn], pairs: _Pairs, people: Integers, asked: Mask
 ) -> Floats:
-    """Return the share of pairs among the people with their keys, by a model.
-
-    The model is fitted to keys and target of some people; nan without an estimate.
-    """
+    """Return the share of pairs among people with their keys; nan without a model."""
     share = np.zeros(len(pairs.cell))
     if not people.any():
         return share

@@ -36,10 +36,7 @@ class Runs(NamedTuple):
     def of(
         cls, people: Sequence[Integers], released: Sequence[Integers], m: int
     ) -> Runs:
-        """Return the runs of m rows, by the codes of keys; -1 is blank.
-
-        Without keys all rows fit.
-        """
+        """Return the runs of m rows, by the codes of keys; -1 is blank."""
         n = len(people[0]) if people else 1
         if not people:
             zero = np.zeros((1, 1), np.int64)

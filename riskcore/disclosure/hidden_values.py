@@ -583,10 +583,7 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
 def _found_by_commonest(
     units: _Units, grouping: Grouping, key: _Key, tried: int = 1, told: int = 1
 ) -> Mask:
-    """Return the values that the commonest value of the others gives, if it holds.
-
-    Units of more records than ``tried`` must tell, and those of ``told`` and more do.
-    """
+    """Return the values that the commonest value of the others gives, if it holds."""
     if not _commonest_holds(units, key, tried):
         return np.zeros(len(key.blanked), bool)
     divided = units.divided
@@ -598,10 +595,7 @@ def _found_by_commonest(
 
 
 def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tried:
-    """Return the trials of guessing what the nearest records in an order have.
-
-    Records with the same value of the column are one trial.
-    """
+    """Return the trials of guessing what the nearest records in an order have."""
     upto = np.zeros(len(order.values) + 1, np.int32)  # the last for missing
     unit = np.empty(len(units.value), np.int32)
     row = np.empty(len(unit) + 2, np.int32)  # nothing is known at either end

@@ -165,10 +165,7 @@ class NumberLink:
 
 
 def number_links(known_numbers: KnownNumbers) -> tuple[NumberLink, ...]:
-    """Return what links by one number, by two and by all tell, with the keys.
-
-    Of more than four numbers, the four by which most is right make the pairs.
-    """
+    """Return what links by one number, by two and by all tell, with the keys."""
     ways = [known_numbers, _other_forms(known_numbers)]
     links = [link for way in ways for link in _by_numbers(way)]
     if altered := _altered_keys(known_numbers):
@@ -399,10 +396,7 @@ class _Search:
         names: Sequence[Hashable],
         people: Integers,
     ) -> Floats:
-        """Return how often columns agree in rows with other keys and near numbers.
-
-        The rows are the nearest of those next to a person in the first number.
-        """
+        """Return how often columns agree in near rows with other keys."""
         first, order = (
             self.given.numbers[known_columns[0]],
             self.order[known_columns[0]],
@@ -448,10 +442,7 @@ def _side(columns: Sequence[Floats], n: int) -> Floats:
 
 
 def standard_scale(values: Floats) -> float:
-    """Return 1 over the standard deviation (n - 1) of a column, 0 if it is constant.
-
-    Sums are correctly rounded: the order of the records does not matter.
-    """
+    """Return 1 over the standard deviation (n - 1) of a column, 0 if it is constant."""
     there = values[~np.isnan(values)]
     n = len(there)
     if n == 0 or there.min() == there.max():

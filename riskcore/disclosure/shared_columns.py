@@ -43,10 +43,7 @@ class SharedColumn(NamedTuple):
 
 
 def numbered_alike(columns: Sequence[CodedColumn]) -> tuple[list[list[int]], list[Any]]:
-    """Return the number of each label of the columns of several files, and all labels.
-
-    Labels are numbered as they come, equal ones alike.
-    """
+    """Return the number of each label of columns of several files, and all labels."""
     refuse_other_kinds(columns)
     place: dict[Any, int] = {}
     new = [

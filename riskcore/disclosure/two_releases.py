@@ -280,10 +280,7 @@ def _agreeing(small: _File, large: _File, names: Sequence[Hashable]) -> float:
 def _pattern_in(
     small: _File, large: _File, keys: Sequence[Hashable], columns: Sequence[Hashable]
 ) -> Integers:
-    """Return for each record one of the other file with its pattern there.
-
-    -1 if none can be the same person, or those that can have several patterns.
-    """
+    """Return for each record one with its only pattern in the other file, else -1."""
     if not columns or not small.n or not large.n:
         return np.full(small.n, -1, np.int64)
     _, pattern = large.keys(keys).cells(keys)

@@ -116,11 +116,7 @@ class AgainstOriginal:
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names
     ) -> tuple[ReleasedAssessment | None, int]:
-        """Return the risks of released records by a set of keys.
-
-        ``coded`` are the released records. The second result is the number of records
-        that fit no record of the original; None if none fits.
-        """
+        """Return the risks of released records, and how many fit no original record."""
         at = self.settings.keys.index(names)
         original = self.prepared.recoded[at]
         kept = [name for name in names if name in coded.columns]

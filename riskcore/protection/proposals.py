@@ -22,10 +22,7 @@ _HEAD = """\
 
 
 def proposed_rules(source: Source, description: Description, path: Path) -> str:
-    """Return the text of a file of rules with given roles, and proposals for the rest.
-
-    ``path`` is where it will stand.
-    """
+    """Return a file of rules, to stand at ``path``, with given and proposed roles."""
     columns: dict[str, list[str]] = {}
     for column in description.columns:
         role = column.role or column.proposed.role

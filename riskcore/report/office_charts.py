@@ -152,10 +152,7 @@ def class_chart(
     threshold: float | None,
     description: str,
 ) -> tuple[str, list[list[str]], tuple[Outline, ...]]:
-    """Return the chart of the last stage as SVG, its classes, and the other stages.
-
-    Nothing in it can be moved: it is made at once, however many risks there are.
-    """
+    """Return the chart of the last stage as SVG, its classes, and the other stages."""
     distributions = [
         _distributions(assessment, level) for assessment in stages.values()
     ]

@@ -256,10 +256,7 @@ def protection_pages(
     provenance: Provenance | None = None,
     progress: Lines = silent,
 ) -> dict[Path, Callable[[Any], str]]:
-    """Return the reports to write with the safe file of a protection, by path.
-
-    Each takes the verdict on the written file, and returns the text.
-    """
+    """Return by path what makes each report from the verdict on the written file."""
     need_jinja()
     file = protected.source.path
     usual = "Re-identification risk and protection"

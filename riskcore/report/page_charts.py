@@ -162,10 +162,7 @@ def share_rows(names: Sequence[str], shares: Sequence[float], description: str) 
 
 
 def bar_top(shares: Iterable[float]) -> float:
-    """Return the share at the end of a scale for bars: 1, 10 or 100 %.
-
-    No finer scale: a share that is nearly nothing must look so.
-    """
+    """Return the share at the end of a scale for bars: 1, 10 or 100 %."""
     most = max(shares, default=0.0)
     return next((top for top in (0.01, 0.1) if most <= top), 1.0)
 

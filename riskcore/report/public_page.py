@@ -271,10 +271,7 @@ class _Report:
 
     @cached_property
     def _ranked(self) -> list[int]:
-        """The sets of keys, those with most records in the highest classes first.
-
-        The order depends on what the page shows alone, so it reveals nothing more.
-        """
+        """The sets of keys, worst first, by what the page shows alone."""
         if not self._risks:
             return list(range(len(self.sets)))
         high = {risk.of_set: risk.counts[::-1] for risk in self._risks}

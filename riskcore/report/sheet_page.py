@@ -30,10 +30,7 @@ def sheet_page(
     charts: Sequence[PartChart | None] = (),
     provenance: Provenance | None = None,
 ) -> str:
-    """Return the figures of a result as HTML, for internal use.
-
-    ``charts`` are those of the first parts, see `part_charts`.
-    """
+    """Return the figures of a result as HTML; ``charts`` are as of `part_charts`."""
     need_jinja()
     provenance = provenance or Provenance()
     return render(
@@ -49,10 +46,7 @@ def sheet_page(
 
 
 def public_rules_page(checked: Any, *, title: str = "Rules of the release") -> str:
-    """Return the rules that a file keeps or breaks as a page of HTML for publication.
-
-    The numbers found would be figures of single records, and are left out.
-    """
+    """Return the rules kept or broken as HTML for all, without the numbers found."""
     need_jinja()
     rows = [("rule", "of", "asked", "")]
     for rule in checked.rules:

@@ -248,11 +248,7 @@ def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
 def distance_rows(
     keys: list[Plain], *, entropy: bool = False, name: Name = label
 ) -> list[list[str]]:
-    """Return the suppressed values and distances by key, after a header row.
-
-    With ``entropy`` it has the entropy in the original and in the safe file, otherwise
-    the shares of missing values.
-    """
+    """Return suppressed values, distances and entropies or missing shares by key."""
     has_loss = any(key["share_lost"] is not None for key in keys)
     lost = ["information lost"] if has_loss else []
     two = ["missing before", "after"]

@@ -395,10 +395,7 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
 
 def _result(bench: Workbench, job: Job) -> Any:
-    """Return the result of a job; None if there is none yet.
-
-    A canceled job is forgotten, so that it can be asked for again.
-    """
+    """Return the result of a job, or None; one that was canceled is forgotten."""
     job.ended.wait(_SOON)
     if job.state == "failed":
         raise RefusedError(job.error)

@@ -40,10 +40,7 @@ def counts_of(column: CodedColumn) -> NDArray[np.int64]:
 
 
 def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | None:
-    """Return the categories as numbers.
-
-    None if one is not a number, or if they are too far apart for a scale.
-    """
+    """Return the categories as numbers, None if they have no scale."""
 
     def make() -> NDArray[np.float64] | None:
         numbers = numbers_in(column)

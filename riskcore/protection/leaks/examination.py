@@ -131,11 +131,7 @@ def examine(
     shuffled: bool = False,
     say: Lines = silent,
 ) -> Examination:
-    """Return the leaks of a protected file, and the columns without a role.
-
-    ``shown`` are the values that its columns and its order reveal, ``renumbered`` are
-    the columns that get new ids.
-    """
+    """Return the leaks of a protected file, and the columns without a role."""
     settings = result.settings
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
@@ -428,10 +424,7 @@ def _members_apart(
     *,
     shuffled: bool = False,
 ) -> str:
-    """Return how nothing shows who belongs together: ids, other columns, the order.
-
-    Columns of many values go first, and keys last.
-    """
+    """Return how nothing shows who belongs together: ids, other columns, the order."""
     keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
 

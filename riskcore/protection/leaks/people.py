@@ -150,10 +150,7 @@ def _is_population(result: ProtectedRecords) -> bool:
 def _released_sets(
     result: ProtectedRecords, gone: Collection[str]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-    """Yield original keys and blanks of each set, without keys that were treated.
-
-    A panel's records are not people, and those on an engine are not here.
-    """
+    """Yield untreated keys and blanks of each set; nothing of panels and engines."""
     if result.on_engine is not None or result.settings.person is not None:
         return
     without = {*map(str, () if result.treated is None else result.treated.after), *gone}

@@ -34,10 +34,7 @@ class IndexIsNew(UserWarning):
 def columns_with_ids(
     source: Source, settings: Settings, left_out: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """Return the columns that get new ids: of households, given or declared.
-
-    Declared household numbers show as much if households are not used.
-    """
+    """Return the columns that get new ids: of households, given or declared."""
     others = {
         None,
         settings.weight,
@@ -96,10 +93,7 @@ def _new_ids(records: Records, name: Hashable, template: Any) -> Any:
 
 
 def _without_index(data: Any) -> Any:
-    """Return data without an index, notes and values that are not shown.
-
-    These are values under a mask and unused categories. The input is not changed.
-    """
+    """Return data without an index, notes, masked values and unused categories."""
     if is_dataset(data):
         return without_notes(data.copy())
     if isinstance(data, Mapping):

@@ -78,10 +78,7 @@ def paired(
     keys: Mapping[Hashable, CodedColumn],
     with_new_ids: Collection[str],
 ) -> Paired | None:
-    """Return a released file in the order of its original; None if they do not pair.
-
-    ``prepared`` are the original records, ``keys`` those of the file that are there.
-    """
+    """Return a released file in the order of its original; None if they do not pair."""
     file = released.records
     if file.n != prepared.coded.n or settings.unit != "record":
         return None
@@ -261,10 +258,7 @@ def _treated(
 def _pair(
     same: Sequence[Both], hidden: Sequence[Both], household: Both | None
 ) -> Integers | None:
-    """Return the released record of each original one; None if they do not pair.
-
-    ``same`` are columns that did not change, ``hidden`` those that lost values.
-    """
+    """Return the released record of each original one; None if they do not pair."""
     n = len((*same, *hidden)[0][0])
     fits = [(other < 0) | (own == other) for own, other in hidden]
     fits += [own == other for own, other in same]
@@ -354,10 +348,7 @@ def _members_paired(
 def _pair_kept(
     classes: Both, lost: Sequence[Both], members: int = 1
 ) -> Integers | None:
-    """Return the row of each person, by classes that both have equally often.
-
-    With several members they are households: each column stands once for each.
-    """
+    """Return the row of each person, or household, by classes of equal size."""
     n = len(classes[0])
     place = np.full(n, -1, np.int64)
     by_class = [np.argsort(part, kind="stable") for part in classes]

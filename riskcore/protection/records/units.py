@@ -106,10 +106,7 @@ class Prepared:
     def codes(
         self, name: Hashable, *, recoded: bool = True
     ) -> NDArray[np.signedinteger[Any]]:
-        """Return the codes of a column before suppression, -1 for missing.
-
-        With ``recoded=False`` they are the codes before recoding. Keys are treated.
-        """
+        """Return the codes of a column before suppression, -1 for missing."""
         rows = self.recoded_rows
         if recoded and name in self.coded.columns:
             column = self.coded.columns[name]
@@ -154,10 +151,7 @@ class SingleRecords:
         return Draw(self.secret) if self.secret and by_secret else None
 
     def prepare(self, original: list[Assessment] | None = None) -> Prepared:
-        """Recode and treat the records; return them with the risks of their units.
-
-        ``original`` are the assessments of the source, if they are known.
-        """
+        """Recode and treat the records; return them with the risks of their units."""
         rows, coded = self.read()
         if self.settings.person is None:
             keys, missing = self.settings.variables, self.settings.missing
@@ -203,10 +197,7 @@ class SingleRecords:
         coded: CodedRecords,
         original: list[Assessment] | None = None,
     ) -> list[Assessment]:
-        """Return the risks of the units before suppression, by set of keys.
-
-        ``original`` are those before recoding.
-        """
+        """Return the risks of the units before suppression, by set of keys."""
         coded = with_designs(coded, self.designs)
         return assess_key_sets(rows.data, coded, self.settings, original)
 

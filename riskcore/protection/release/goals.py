@@ -88,10 +88,7 @@ def goals_beside(
     limits: dict[str, float],
     unknown: int,
 ) -> Iterator[Goal]:
-    """Yield the goals of released records among the original ones.
-
-    ``unknown`` records fit nobody: they fail k, and have no risk.
-    """
+    """Yield the goals of released records; ``unknown`` ones fit nobody and fail k."""
     if assessment is None:
         if k is not None:
             yield Goal("k", keys, None, k, 0, unknown, None, passed=False)

@@ -206,10 +206,7 @@ class Settings:
         return f" in {waves} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
-        """Return why leaks of a column may stay open; None stands for the order.
-
-        ``ANY`` stands for the columns that are called harmless all at once.
-        """
+        """Return why leaks of a column may stay open; None stands for the order."""
         if column == ANY:
             return self.roles.get(ANY, "").partition(":")[2].strip() or None
         name = ORDER if column is None else column
@@ -227,10 +224,7 @@ class Settings:
                 )
 
     def without(self, columns: Iterable[Hashable]) -> Settings:
-        """Return the settings as published: nothing of columns that are left out.
-
-        Keys stay, for the goals name them.
-        """
+        """Return the settings as published: of columns left out only the keys."""
         gone = set(map(str, columns)) - set(map(str, self.variables))
         if not gone:
             return self

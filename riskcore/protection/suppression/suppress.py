@@ -82,10 +82,7 @@ class Aim:
         settings: Settings,
         sensitive: Iterable[CodedColumn] = (),
     ) -> Aim:
-        """Return the thresholds of the settings for a recoded file.
-
-        ``sensitive`` are its sensitive columns.
-        """
+        """Return the thresholds of the settings for a recoded file."""
         threshold, household = settings.threshold, settings.household_threshold
         if settings.rate is not None:
             threshold = assessment.risk_threshold(rate=settings.rate)
@@ -123,11 +120,7 @@ class Aim:
         return lower
 
     def risk(self, f: NDArray[Any], risk: Risks) -> Risks:
-        """Return the risk that decides: infinite where f is below k.
-
-        One comparison with the limit then decides for both goals, and the risk still
-        falls as f grows.
-        """
+        """Return the risk that decides, as one number: infinite where f is below k."""
         return risk if self.k is None else np.where(short_of(f, self.k), np.inf, risk)
 
     def unsafe(self, assessment: Assessment) -> Mask:
@@ -155,10 +148,7 @@ def suppress(
     draw: Draw | None = None,
     blanked: Masks | None = None,
 ) -> Masks:
-    """Return which values to blank so that the unsafe records become safe.
-
-    ``blanked`` are values that are blanked already, and cost nothing more.
-    """
+    """Return what to blank to make records safe; what is ``blanked`` costs nothing."""
     n = len(assessments[0].cells.rows)
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     if blanked is not None:
@@ -172,10 +162,7 @@ def suppress(
 
 
 def unblanked(assessment: Assessment, aim: Aim) -> Assessment:
-    """Return the risks of a file of which nothing is blanked, by who fits its records.
-
-    They differ from those before protection where original keys are missing.
-    """
+    """Return the risks of unblanked records by who fits them, with missing keys."""
     if not (any(assessment.cells.missing_values) or aim.goals):
         return assessment
     return assess_released(assessment, {}, goals=aim.goals)
@@ -375,10 +362,7 @@ def _prices(
 def masks_of_members(
     masks: Masks, unit: NDArray[np.int64], present: Masks, settings: Settings
 ) -> Masks:
-    """Return the masks of records from those of their households or persons.
-
-    ``unit`` is that of each record, ``present`` the values that it has.
-    """
+    """Return the masks of records from those of their households or persons."""
     wide: Masks = {name: mask[unit] for name, mask in masks.items()}
     for name in settings.variables:
         for other in settings.blanked_with(name):
@@ -478,10 +462,7 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
 
 
 def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list[Risks]:
-    """Return by set of keys the cost of blanking each key, (m,), or by row, (n, m).
-
-    It is by row where categories have costs of their own.
-    """
+    """Return by set the cost of blanking each key, (m,); by category by row, (n, m)."""
     of_keys = [_costs_of_keys(assessment, settings) for assessment in assessments]
     by_design = any(
         ByDesign in map(type, labels[-2:])

@@ -30,10 +30,7 @@ Positions = NDArray[np.int64]
 @enter
 @dataclass(frozen=True, slots=True)
 class AreaSwap(ShareTreatment):
-    """A share of the households exchange all area columns with one of another area.
-
-    The two agree in the columns ``within``.
-    """
+    """Households exchange all area columns with others that agree ``within``."""
 
     within: Names = ()
 
