@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from riskcore.app.history import History
 from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
@@ -22,6 +22,7 @@ from riskcore.report.utility_view import MOST_RECORDS, too_long
 if TYPE_CHECKING:
     from riskcore.data.source import Source
 
+Made = TypeVar("Made")
 # Tables of the rules that change nothing before the file is written.
 OF_WRITING = ("roles", "accept", "output", "check")
 # The figures of a trial that a version keeps: none of them holds a value of the file.
@@ -53,7 +54,7 @@ class Bench(Protocol):
     def names(self) -> list[str]:
         """The names of the columns."""
 
-    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what was made for a key, or make it."""
 
     def planned(self, tables: Mapping[str, Mapping[str, Any]]) -> str:

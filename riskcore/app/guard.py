@@ -168,7 +168,7 @@ class Guard:
         except RefusedError as refusal:
             await answer.refuse(refusal.status)
         except Exception as error:
-            self._said("\n".join(_places(error)))
+            self._said("\n".join(places(error)))
             if answer.started and not answer.ended:
                 raise ConnectionAbortedError from None  # so that the server hangs up
             await answer.refuse(500)
@@ -441,7 +441,7 @@ def _digest(value: bytes) -> bytes:
     return hashlib.sha256(value).digest()
 
 
-def _places(error: BaseException | None) -> Iterator[str]:
+def places(error: BaseException | None) -> Iterator[str]:
     """Yield what failed where; messages of errors may hold values of the data."""
     seen_ids: set[int] = set()
     while error is not None and id(error) not in seen_ids:

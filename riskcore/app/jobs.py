@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias
 
+from riskcore.app.guard import places
 from riskcore.common.progress import Lines
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
@@ -81,7 +82,7 @@ class Job:
             self.state = "failed"
         except BaseException as error:
             self.error = "a defect of riskcore; the terminal says where"
-            sys.stderr.write(f"riskcore app: {self.kind}: {where(error)}\n")
+            sys.stderr.write("\n".join([f"{self.kind}:", *places(error), ""]))
             self.state = "failed"
         finally:
             self.ended.set()
@@ -187,13 +188,3 @@ def words_of(error: BaseException) -> str:
     for python, option in _HOW.items():
         text = text.replace(python, option)
     return text
-
-
-def where(error: BaseException) -> str:
-    """Return the class and the lines of an error; its words may hold values."""
-    lines, trace = [], error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        lines.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
-        trace = trace.tb_next
-    return f"{type(error).__name__} at {' > '.join(lines[-8:])}"

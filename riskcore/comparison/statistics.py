@@ -237,15 +237,10 @@ def _pair(
     variation = None
     if not (keys[i].reason or keys[j].reason):
         variation = measures.total_variation(*shares_of_both(*margins))
-    before, after = (_association(table.present()) for table in margins)
+    known = [table.present() for table in margins]
+    before, after = (measures.cramers_v(*table.codes, table.weight) for table in known)
     names = keys[i].name, keys[j].name
     return PairComparison(names, variation, before, after)
-
-
-def _association(table: Table) -> float | None:
-    """Return Cramer's V of a table of two columns."""
-    first, second = (codes.astype(np.int64) for codes in table.codes)
-    return measures.cramers_v(first, second, table.weight)
 
 
 def correlation(first: Floats, second: Floats, weight: Floats) -> float | None:

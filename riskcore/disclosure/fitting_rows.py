@@ -199,27 +199,10 @@ def count_agreeing(
     "float64*"
 )
 def look_at_fitting(
-    start: int,
-    stop: int,
-    patterns: int,
-    d: int,
-    c: int,
-    first: Any,
-    end: Any,
-    people: Any,
-    rows: Any,
-    told: Any,
-    tells: Any,
-    within: Any,
-    own: Any,
-    near: Any,
-    candidates: Any,
-    ties: Any,
-    is_own: Any,
-    agree: Any,
-    fitting: Any,
-    following: Any,
-) -> None:
+    start: int, stop: int, patterns: int, d: int, c: int, first: Any, end: Any,
+    people: Any, rows: Any, told: Any, tells: Any, within: Any, own: Any, near: Any,
+    candidates: Any, ties: Any, is_own: Any, agree: Any, fitting: Any, following: Any,
+) -> None:  # fmt: skip
     """Find the nearest fitting rows of people, and count the columns that agree."""
     for q in range(start, stop):
         best = least_gap(

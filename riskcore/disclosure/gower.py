@@ -153,22 +153,10 @@ def smallest(apart: Any, n: int) -> Any:
     "float64*, uint16*, float64*, float64*, int64*"
 )
 def find_nearest(
-    start: int,
-    stop: int,
-    n: int,
-    m: int,
-    keys: int,
-    d: int,
-    own: Any,
-    reference_codes: Any,
-    query: Any,
-    reference: Any,
-    scale: Any,
-    apart: Any,
-    first: Any,
-    second: Any,
-    records: Any,
-) -> None:
+    start: int, stop: int, n: int, m: int, keys: int, d: int, own: Any,
+    reference_codes: Any, query: Any, reference: Any, scale: Any, apart: Any,
+    first: Any, second: Any, records: Any,
+) -> None:  # fmt: skip
     """Find the two smallest distances of queries, block by block of references."""
     for low in range(0, m, BLOCK):
         high = min(low + BLOCK, m)

@@ -608,19 +608,9 @@ def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tri
     count_equal_neighbors(row, len(row), equal)
     tried = np.zeros((2, 3, _STEPS))
     try_neighbors(
-        row,
-        standing,
-        equal,
-        unit,
-        key.common,
-        _STEPS,
-        units.value,
-        units.first,
-        units.size,
-        units.codes,
-        units.counts,
-        tried,
-    )
+        row, standing, equal, unit, key.common, _STEPS, units.value, units.first,
+        units.size, units.codes, units.counts, tried,
+    )  # fmt: skip
     group = grouping.group[key.blanked]
     place = order.place[group]
     own = units.of_group[group] >= 0

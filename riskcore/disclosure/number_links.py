@@ -82,42 +82,17 @@ class Computed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NumberLink:
-    """How often a released row that fits keys and numbers tells of the right person.
+    """How often a released row that fits keys and numbers tells of the right person."""
 
-    Attributes
-    ----------
-    known : tuple of column names
-        The numbers that the intruder knows, beside the keys.
-    told : column name or None
-        The column that the row tells; None for the person's own row.
-    among : {"all", "largest", "smallest"}
-        The people who are looked for: all, or those with the 20 largest or smallest
-        numbers.
-    people : int
-        How many they are.
-    right : float
-        How many links are right, expected over ties.
-    chance : float
-        The same by chance: of any row that fits, of those with the next numbers, or of
-        those with other keys and the nearest numbers, whichever is most.
-    looked_at : int
-        The people who were drawn to be linked, if they are many; right and chance are
-        scaled to all.
-    without : tuple of column names
-        The keys that the intruder does not use, because they were altered.
-    comparisons : int
-        How many ways were tried in all.
-    """
-
-    known: tuple[Hashable, ...]
-    told: Hashable | None
-    among: str
-    people: int
-    right: float
-    chance: float
-    looked_at: int
-    without: tuple[Hashable, ...] = ()
-    comparisons: int = 1
+    known: tuple[Hashable, ...]  # numbers that the intruder knows, beside the keys
+    told: Hashable | None  # the column that the row tells; None for the own row
+    among: str  # the people who are looked for: "all", "largest" or "smallest"
+    people: int  # how many they are
+    right: float  # how many links are right, expected over ties
+    chance: float  # the same by chance, of the three kinds that which is most
+    looked_at: int  # those drawn of many; right and chance are scaled to all
+    without: tuple[Hashable, ...] = ()  # the keys that are not used, as altered
+    comparisons: int = 1  # how many ways were tried in all
 
     @property
     def beyond_chance(self) -> float:

@@ -172,9 +172,7 @@ def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]
 
 def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
     """Return what the page shows of a plan that is done."""
-    figures: Mapping[str, Any] = bench.keep(
-        "plan figures", plan.key, lambda: figures_of(plan.result)
-    )
+    figures = bench.keep("plan figures", plan.key, lambda: figures_of(plan.result))
     return {**figures, "label_of": code_labels(bench)}
 
 

@@ -195,8 +195,7 @@ def _remarks(bench: Workbench) -> list[str]:
     """Return what is doubtful in the weights of the file."""
     settings, source = bench.settings(), bench.source
     key = settings.weight, settings.sampling_fraction
-    remarks: list[str] = bench.keep("remarks", key, lambda: remarks_on(source, *key))
-    return remarks
+    return bench.keep("remarks", key, lambda: remarks_on(source, *key))
 
 
 def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
@@ -277,7 +276,7 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     alone = by_model and shown.aim.has_threshold
     whole = uniques if alone else cells.count_of(shown.aim.unsafe(shown.recoded))
     left = "uniques" if alone else "unsafe"
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "key": contribution.key,
             "label": _label(labels, contribution.key),

@@ -48,7 +48,4 @@ def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | N
             span = np.ptp(numbers) if len(numbers) else np.inf
         return numbers if np.isfinite(span) else None
 
-    category_numbers: NDArray[np.float64] | None = bench.keep(
-        "numbers", column.name, make
-    )
-    return category_numbers
+    return bench.keep("numbers", column.name, make)

@@ -201,7 +201,7 @@ def of_columns(
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for column in profiles:
-        rare, of = _rare(column), (column.name,)
+        rare, of = singles_out(column) or shared_by_few(column), (column.name,)
         if column.name == settings.weight:
             if rare:
                 text = _text(column, settings)
@@ -226,11 +226,6 @@ def of_columns(
 
 # Columns that may not stay without a role, even if no value is unique.
 _SEEMS = {"identifier": "be an identifier", "household": "tell who belongs together"}
-
-
-def _rare(column: ColumnProfile) -> bool:
-    """Return whether values belong to few records: one, or two on average."""
-    return singles_out(column) or shared_by_few(column)
 
 
 def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:

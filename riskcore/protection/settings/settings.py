@@ -314,11 +314,6 @@ class Settings:
             key: costs for key, costs in self.cost.items() if isinstance(costs, Mapping)
         }
 
-    @property
-    def costs_by_category(self) -> bool:
-        """Whether the categories of a key differ in cost."""
-        return bool(self.cost_of_categories)
-
     def _check_rules(self) -> None:
         for name, setting in RECORDED.items():
             setting.check(name, getattr(self, name))
@@ -438,7 +433,7 @@ class Settings:
             ),
             "household_keys: leave them out": bool(self.household_keys),
             "against_insiders: leave it out": self.against_insiders,
-            "costs of categories: give costs of keys": (self.costs_by_category),
+            "costs of categories: give costs of keys": bool(self.cost_of_categories),
             f"suppression={self.suppression!r}: use 'exact'": (
                 self.suppression != "exact"
             ),

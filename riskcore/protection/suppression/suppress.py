@@ -469,7 +469,7 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
         for assessment in assessments
         for labels in assessment.cells.categories
     )
-    if not settings.costs_by_category and not by_design:
+    if not (settings.cost_of_categories or by_design):
         return of_keys
     of_rows: dict[Hashable, Risks] = {}
     for assessment, own in zip(assessments, of_keys, strict=True):
