@@ -339,9 +339,7 @@ class _Answer:
         await self._send(message)
 
 
-def _guarded(
-    headers: Iterable[tuple[bytes, bytes]],
-) -> Iterator[tuple[bytes, bytes]]:
+def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the headers of an answer; our own always stay."""
     guarded = dict(_ALWAYS)
     for name, value in headers:

@@ -14,10 +14,7 @@ from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.results import WithReport
 from riskcore.common.words import counted
 from riskcore.comparison import measures
-from riskcore.comparison.analyses import (
-    ModelComparison,
-    TableComparison,
-)
+from riskcore.comparison.analyses import ModelComparison, TableComparison
 from riskcore.comparison.losses import Category, CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
 from riskcore.comparison.propensity import Propensity
@@ -521,11 +518,7 @@ def loss_plain(loss: CategoryLoss | None) -> dict[str, Any] | None:
     """Return the loss of a category as plain data; None if there is none."""
     if loss is None:
         return None
-    return {
-        **asdict(loss),
-        "key": str(loss.key),
-        "category": code(loss.category),
-    }
+    return {**asdict(loss), "key": str(loss.key), "category": code(loss.category)}
 
 
 def _key_plain(comparison: KeyComparison) -> dict[str, Any]:

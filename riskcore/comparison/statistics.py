@@ -238,9 +238,8 @@ def _pair(
     if not (keys[i].reason or keys[j].reason):
         variation = measures.total_variation(*shares_of_both(*margins))
     known = [table.present() for table in margins]
-    before, after = (measures.cramers_v(*table.codes, table.weight) for table in known)
-    names = keys[i].name, keys[j].name
-    return PairComparison(names, variation, before, after)
+    values = [measures.cramers_v(x.codes[0], x.codes[1], x.weight) for x in known]
+    return PairComparison((keys[i].name, keys[j].name), variation, *values)
 
 
 def correlation(first: Floats, second: Floats, weight: Floats) -> float | None:

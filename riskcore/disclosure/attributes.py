@@ -136,9 +136,7 @@ def _careful(right: float, n: int, more: float) -> tuple[float, float]:
 
 
 def attribute_guesses(
-    target: Hashable,
-    shared: Sequence[SharedColumn],
-    of_target: SharedColumn,
+    target: Hashable, shared: Sequence[SharedColumn], of_target: SharedColumn
 ) -> AttributeGuesses:
     """Return the guesses from the second of two or three files about the others."""
     rows = [np.flatnonzero(codes < of_target.levels - 1) for codes in of_target.codes]

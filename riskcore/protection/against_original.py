@@ -39,11 +39,7 @@ from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
 from riskcore.models.cell_table import ANY, CellTable
-from riskcore.protection.leaks.examination import (
-    called_harmless,
-    examine,
-    of_columns,
-)
+from riskcore.protection.leaks.examination import called_harmless, examine, of_columns
 from riskcore.protection.records.pairing import paired
 from riskcore.protection.records.units import Households, Prepared, SingleRecords
 from riskcore.protection.settings.settings import Settings

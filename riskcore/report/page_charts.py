@@ -82,11 +82,7 @@ def _plot(parts: list[str], description: str) -> str:
 
 
 def _drawing(
-    counts: Counts,
-    edges: Risks,
-    path: str,
-    title: str,
-    others: Sequence[Outline] = (),
+    counts: Counts, edges: Risks, path: str, title: str, others: Sequence[Outline] = ()
 ) -> list[str]:
     """Return bars, outlines, curve and axes."""
     most = max(

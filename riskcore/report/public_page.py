@@ -41,10 +41,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
-from riskcore.report.public_protection import (
-    public_facts,
-    public_suppression,
-)
+from riskcore.report.public_protection import public_facts, public_suppression
 from riskcore.report.templating import need_jinja, render
 
 _NOT_SHOWN = "not shown"

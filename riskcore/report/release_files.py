@@ -18,11 +18,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, settings_of
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
-from riskcore.data.files.replace import (
-    refuse_existing,
-    refuse_sources,
-    replacing_all,
-)
+from riskcore.data.files.replace import refuse_existing, refuse_sources, replacing_all
 from riskcore.data.source import Source
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.showing import SuppressedValueShows
@@ -262,9 +258,7 @@ def _refuse_inputs(
 
 
 def _without_file(
-    figures: dict[str, Any],
-    wanted: Wanted,
-    reports: Reports,
+    figures: dict[str, Any], wanted: Wanted, reports: Reports
 ) -> ReleaseFiles:
     """Return the outcome if there is no safe file."""
     return ReleaseFiles(
@@ -276,11 +270,7 @@ def _without_file(
 
 
 def _write_texts(
-    result: Protected,
-    reports: Reports,
-    examined: Any,
-    *,
-    overwrite: bool,
+    result: Protected, reports: Reports, examined: Any, *, overwrite: bool
 ) -> None:
     """Write the reports of a file that is not written."""
     read = [*result.source.paths, *result.settings.rule_files]
@@ -324,10 +314,7 @@ def reports_with(
 
     if report is not None:
         texts |= protection_pages(
-            result,
-            report,
-            provenance=provenance,
-            progress=progress or silent,
+            result, report, provenance=provenance, progress=progress or silent
         )
     if public is None:
         return Reports(texts)

@@ -278,10 +278,5 @@ def remove(bench: Workbench, form: Form) -> str:
 PAGE = Page(
     "compare",
     view,
-    {
-        "table": table,
-        "model": model,
-        "number": number,
-        "remove": remove,
-    },
+    {"table": table, "model": model, "number": number, "remove": remove},
 )

@@ -103,11 +103,7 @@ def mends_of(
 
 
 def _fits(
-    bench: Workbench,
-    settings: Settings,
-    leak: Leak,
-    mend: str,
-    name: Hashable | None,
+    bench: Workbench, settings: Settings, leak: Leak, mend: str, name: Hashable | None
 ) -> bool:
     """Return whether a mend fits a column of a leak; None is the order."""
     key, rule = (None, "") if leak.shown is None else (leak.shown.key, leak.shown.rule)

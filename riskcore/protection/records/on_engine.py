@@ -23,11 +23,7 @@ from riskcore.data.coded import CodedRecords, code_cells
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
-from riskcore.data.engines.counting import (
-    Question,
-    key_column,
-    records_of,
-)
+from riskcore.data.engines.counting import Question, key_column, records_of
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.registry import engine_of
@@ -82,10 +78,7 @@ class OnEngine:
     # --- giving back ---
 
     def given_back(
-        self,
-        recoded: Mapping[Any, Any],
-        masks: Masks,
-        verified: CodedRecords,
+        self, recoded: Mapping[Any, Any], masks: Masks, verified: CodedRecords
     ) -> Any:
         """Return the data recoded and blanked, see `Engine.change`."""
         lookups, changes = [], {}

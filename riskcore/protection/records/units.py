@@ -47,10 +47,7 @@ from riskcore.protection.suppression.by_person import (
     assess_persons,
     suppress_persons,
 )
-from riskcore.protection.suppression.key_sets import (
-    assess_key_sets,
-    present,
-)
+from riskcore.protection.suppression.key_sets import assess_key_sets, present
 from riskcore.protection.suppression.suppress import (
     Aim,
     Masks,
@@ -420,11 +417,7 @@ class EngineCells(SingleRecords):
         return replace(self.held, given=given)
 
 
-_BY_NAME = {
-    "record": SingleRecords,
-    "household": Households,
-    "person": PanelPersons,
-}
+_BY_NAME = {"record": SingleRecords, "household": Households, "person": PanelPersons}
 
 
 def unit_of(

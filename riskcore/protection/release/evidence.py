@@ -36,9 +36,7 @@ _FAULTS = {
 
 
 def verdict_of(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Collection[Hashable] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Collection[Hashable] = ()
 ) -> Verdict:
     """Return the verdict on a protected file; its public words skip ``dropped``."""
     not_judged = [

@@ -116,9 +116,7 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
 
 
 def verdict_facts(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Collection[Hashable] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Collection[Hashable] = ()
 ) -> dict[str, Any]:
     """Return the verdict on the file, and the risk from its numbers."""
     verdict = verdict_of(result, examined, dropped).to_dict()

@@ -119,10 +119,7 @@ def private(
 
 
 def public(
-    figures: Mapping[str, Any],
-    settings: Settings,
-    *,
-    output: Mapping[str, Any],
+    figures: Mapping[str, Any], settings: Settings, *, output: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the public record of a protection: methods and rounded counts."""
     plain_settings = settings.to_dict()

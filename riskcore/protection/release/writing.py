@@ -207,9 +207,7 @@ def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
 
 
 def _refuse_unsafe(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Iterable[str] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Iterable[str] = ()
 ) -> None:
     """Refuse a file whose state does not let it leave."""
     figures = verdict_facts(result, examined, tuple(dropped))
@@ -247,9 +245,7 @@ def _public_record(
         if name in settings.suppressible
     }
     return records.public(
-        {**figures, "suppressed": suppressed},
-        settings,
-        output=output,
+        {**figures, "suppressed": suppressed}, settings, output=output
     )
 
 

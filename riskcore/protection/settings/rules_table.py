@@ -8,12 +8,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from riskcore.assessment.assess_settings import (
-    HOUSEHOLD,
-    KEYS,
-    WEIGHT,
-    CheckSettings,
-)
+from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT, CheckSettings
 from riskcore.common import arguments
 from riskcore.common.settings import (
     BOOLEAN,
@@ -72,10 +67,7 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
     "treat": _PROTECT["treat"],
     "suppress": settings_of(SuppressionSettings),
     "accept": _PROTECT["accept"],
-    "output": {
-        "file": OUTPUT,
-        **_without(WriteSettings, LEFT_OUT),
-    },
+    "output": {"file": OUTPUT, **_without(WriteSettings, LEFT_OUT)},
     "check": {name: _CHECK[name] for name in CHECKED},
 }
 # The table of candidates, each with changes of these tables.

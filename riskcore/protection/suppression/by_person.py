@@ -119,11 +119,7 @@ def _worst(
 
 
 def _each_released(
-    coded: CodedRecords,
-    persons: Persons,
-    settings: Settings,
-    say: Lines,
-    masks: Masks,
+    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines, masks: Masks
 ) -> Iterator[Matched]:
     """Yield who fits the released histories of persons in each choice of waves."""
     panel, rows = persons.panel, rows_of(persons.panel)

@@ -313,11 +313,7 @@ class Choice:
         return sorted(best, key=lambda mask: self.preference.of(members(mask)))
 
     def _hopeless(
-        self,
-        left: Sequence[int],
-        chosen: int,
-        banned: int,
-        best: tuple[float, int],
+        self, left: Sequence[int], chosen: int, banned: int, best: tuple[float, int]
     ) -> bool:
         """Return whether a branch cannot become better than the best."""
         cost, size, used = self.cost_of(chosen), chosen.bit_count(), 0

@@ -26,11 +26,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
 from riskcore.assessment.goals import l_parts
-from riskcore.assessment.margin_goals import (
-    MarginGoal,
-    PopulationGoal,
-    SensitiveGoal,
-)
+from riskcore.assessment.margin_goals import MarginGoal, PopulationGoal, SensitiveGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.released import Patterns, assess_released
 from riskcore.common.progress import Lines
