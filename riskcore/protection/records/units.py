@@ -200,25 +200,21 @@ class SingleRecords:
 
     def treat(self, before: Prepared) -> Prepared:
         """Return records with treated columns, assessed again if the risk changes."""
-        treated = self.treated(before, before.recoded)
-        coded, recoded = treated.recoded(before.coded), before.recoded
-        changed = {*self.settings.variables, self.settings.weight}
-        again = not changed.isdisjoint(treated.after)
+        settings, rows, recoded = self.settings, before.recoded_rows, before.recoded
+        risk: NDArray[np.float64] | None = None
+        if any(rule.by_risk for rules in settings.treat.values() for rule in rules):
+            risk = np.maximum.reduce([one.individual_risk for one in recoded])
+            risk = risk if self.units is None else risk[self.units.of]
+        secret = self.secret if settings.is_random else None
+        treated = treat_records(self.source, rows, before.coded, settings, risk, secret)
+        coded = treated.recoded(before.coded)
+        # Keys and weights of households and of persons are not treated.
+        again = not {*settings.variables, settings.weight}.isdisjoint(treated.after)
         if again:
-            recoded = self.measure(before.recoded_rows, coded, recoded)
+            recoded = self.measure(rows, coded, recoded)
         return replace(
             before, coded=coded, recoded=recoded, treated=treated, again=again
         )
-
-    def treated(self, before: Prepared, assessments: Sequence[Assessment]) -> Treated:
-        """Return the treated columns of recoded rows; ``assessments`` are of them."""
-        settings, rows = self.settings, before.recoded_rows
-        rules = [rule for each in settings.treat.values() for rule in each]
-        risk: NDArray[np.float64] | None = None
-        if any(rule.by_risk for rule in rules):
-            risk = np.maximum.reduce([one.individual_risk for one in assessments])
-        secret = self.secret if settings.is_random else None
-        return treat_records(self.source, rows, before.coded, settings, risk, secret)
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of the units to blank."""
@@ -314,10 +310,6 @@ class Households(SingleRecords):
         of_units = self.units.codes(with_designs(coded, self.designs), keys)
         return assess_key_sets(data, of_units, self.planned, original)
 
-    def treat(self, before: Prepared) -> Prepared:
-        """Return records with treated columns, which are neither keys nor weights."""
-        return replace(before, treated=self.treated(before, []))
-
     def of_units(self, masks: Masks) -> Masks:
         """Return the masks of the first members of households."""
         return {name: mask[self.units.first] for name, mask in masks.items()}
@@ -360,10 +352,6 @@ class PanelPersons(SingleRecords):
     ) -> list[Assessment]:
         """Return the risks of persons before suppression, by set of keys."""
         return assess_persons(coded, self.units, self.settings, self.say)
-
-    def treat(self, before: Prepared) -> Prepared:
-        """Return records with treated columns, which are neither keys nor weights."""
-        return replace(before, treated=self.treated(before, []))
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of persons to blank."""
