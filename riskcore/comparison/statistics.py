@@ -237,8 +237,8 @@ def _pair(
     variation = None
     if not (keys[i].reason or keys[j].reason):
         variation = measures.total_variation(*shares_of_both(*margins))
-    known = [table.present() for table in margins]
-    values = [measures.cramers_v(x.codes[0], x.codes[1], x.weight) for x in known]
+    whole = [table.present() for table in margins]
+    values = [measures.cramers_v(x.codes[0], x.codes[1], x.weight) for x in whole]
     return PairComparison((keys[i].name, keys[j].name), variation, *values)
 
 

@@ -58,7 +58,7 @@ import math
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,11 +204,9 @@ def _shown_of(
         return []
     counts = {rule: count(rule_mask) for rule, rule_mask in masks.items()}
     rule = max(counts, key=counts.__getitem__)
-    unit: Literal["record", "household"] = (
-        "record" if household is None else "household"
-    )
     of = count(np.ones_like(either))
-    return [Shown(name, column, rule, count(either), of, unit)]
+    shown = Shown(name, column, rule, count(either), of)
+    return [shown if household is None else replace(shown, unit="household")]
 
 
 def _is_shared(key: _Key, household: Integers | None) -> bool:
@@ -244,11 +242,7 @@ def _once_a_household(grouping: Grouping, household: Integers) -> Integers:
 
 
 def _by_kind_and_count(finding: Shown) -> tuple[Any, ...]:
-    kind = (
-        ("finer", "order").index(finding.rule)
-        if finding.rule in ("finer", "order")
-        else -1
-    )
+    kind = {"finer": 1, "order": 2}.get(finding.rule, 0)
     return kind, -finding.count, str(finding.key), str(finding.column)
 
 

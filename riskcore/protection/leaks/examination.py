@@ -67,8 +67,6 @@ from riskcore.protection.settings.remedies import (
 )
 from riskcore.protection.settings.settings import Settings
 
-# Columns that are named in a sentence; more are counted.
-_NAMED = 12
 _ALONE = "records are in a household that is alone with the keys of all its members"
 
 
@@ -391,15 +389,12 @@ def _rebuilt(
         rebuilt = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if not rebuilt.leaks(result.n):
             continue
-        shared = [printable(str(clue)) for clue in rebuilt.columns]
-        if len(shared) > _NAMED:
-            shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
         by = "members stand together"
         many = f"{rebuilt.records:,} of {result.n:,}"
         told = f"{many} {_ALONE}"
-        if shared:
-            verb = "shows" if len(shared) == 1 else "show"
-            by = f"{listed(shared)} {verb} who belongs together"
+        if rebuilt.columns:
+            verb = "shows" if len(rebuilt.columns) == 1 else "show"
+            by = f"{listed_columns(rebuilt.columns)} {verb} who belongs together"
             told = (
                 f"whoever knows the keys of all members of a household finds {many} "
                 "people although their own keys fit several records "

@@ -62,12 +62,8 @@ def named_by_elimination(
     if result.units is not None:
         return None
     sets = [keys for keys in _released_sets(result, gone) if keys[1].any()]
-    return max((eliminate(*keys) for keys in sets), key=_told, default=None)
-
-
-def _told(elimination: Elimination) -> tuple[int, int]:
-    """Return the number of people who are named, and of records that are told."""
-    return elimination.people, elimination.records_told
+    found = (eliminate(*keys) for keys in sets)
+    return max(found, key=lambda x: (x.people, x.records_told), default=None)
 
 
 def leaks_of_shared(

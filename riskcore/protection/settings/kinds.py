@@ -339,9 +339,7 @@ class Costs(ByColumn):
             return {name: self.rule(costs) for name, costs in value.items()}
         return NEVER if value == math.inf else value
 
-    def recorded(self, value: Any) -> Any:
-        """Return costs with "never" for infinity."""
-        return self.rule(value)
+    recorded = rule
 
     def restored(self, member: str, plain: Any) -> Any:
         """Return costs as doubles."""
