@@ -157,10 +157,8 @@ def number_links(known_numbers: KnownNumbers) -> tuple[NumberLink, ...]:
 
 def _other_forms(known_numbers: KnownNumbers) -> KnownNumbers:
     """Return as numbers the columns that are other forms of altered ones."""
-    own, originals = (
-        known_numbers.own,
-        {name: values for name, (values, _) in known_numbers.numbers.items()},
-    )
+    own = known_numbers.own
+    originals = {name: values for name, (values, _) in known_numbers.numbers.items()}
     same = {
         name
         for name, (values, after) in known_numbers.numbers.items()
@@ -372,10 +370,8 @@ class _Search:
         people: Integers,
     ) -> Floats:
         """Return how often columns agree in near rows with other keys."""
-        first, order = (
-            self.given.numbers[known_columns[0]],
-            self.order[known_columns[0]],
-        )
+        first = self.given.numbers[known_columns[0]]
+        order = self.order[known_columns[0]]
         right = np.zeros((len(people), len(names)))
         if not len(order) or not names or not self.given.keys:
             return right

@@ -190,10 +190,8 @@ def two_releases(
         columns = _used(files[small], files[large], names, both)
         pattern = _pattern_in(files[small], files[large], names, columns)
         joined = np.flatnonzero(pattern >= 0)
-        mine, theirs = (
-            _rows(files[small].keys(names), joined),
-            _rows(files[large].keys(names), pattern[joined]),
-        )
+        mine = _rows(files[small].keys(names), joined)
+        theirs = _rows(files[large].keys(names), pattern[joined])
         codes = {
             name: np.where(mine.codes[name] >= 0, mine.codes[name], theirs.codes[name])
             for name in names

@@ -188,10 +188,8 @@ class AgainstOriginal:
                 "earlier: two releases are joined by records; leave out "
                 "level='household'"
             )
-        original, before = (
-            self.prepared.recoded[settings.keys.index(names)],
-            earlier.data,
-        )
+        original = self.prepared.recoded[settings.keys.index(names)]
+        before = earlier.data
         finer = {
             name: f"{name} before recoding"
             for name in names

@@ -215,10 +215,8 @@ def of_columns(
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = (
-            _text(column, settings, like),
-            _advice(column, settings, renumbered),
-        )
+        text = _text(column, settings, like)
+        advice = _advice(column, settings, renumbered)
         yield Leak(of, kind, text, advice)
 
 

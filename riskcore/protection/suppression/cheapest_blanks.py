@@ -343,10 +343,8 @@ def _cheapest_of(
     so far. With ``draw`` the order of sets of equal cost and size is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
-    sums, sizes = (
-        sums_of_costs(tasks.costs, subsets),
-        np.bitwise_count(masks).astype(np.int64),
-    )
+    sums = sums_of_costs(tasks.costs, subsets)
+    sizes = np.bitwise_count(masks).astype(np.int64)
     if draw is None:
         order = np.argsort(sums, axis=1, kind="stable")
     else:
