@@ -94,14 +94,8 @@ def choices(bench: Bench) -> dict[str, list[Any]]:
         "models": lambda value: isinstance(value, str),
         "numbers": lambda value: isinstance(value, str) and value in names,
     }
-    lists = {
-        name: value if isinstance(value := kept.get(name), list) else []
-        for name in fits
-    }
-    return {
-        name: [value for value in lists[name] if fit(value)]
-        for name, fit in fits.items()
-    }
+    lists = {x: value if isinstance(value := kept.get(x), list) else [] for x in fits}
+    return {name: [x for x in lists[name] if fit(x)] for name, fit in fits.items()}
 
 
 def _is_pair(value: Any) -> bool:

@@ -386,9 +386,7 @@ def _check_site(scope: Scope, headers: Headers, ours: str) -> None:
         if site != b"same-origin" and (site is not None or origin is None):
             raise RefusedError(403)
     elif site not in {None, b"none", b"same-origin"}:
-        mode, dest = (
-            headers.get(b"sec-fetch-" + suffix) for suffix in (b"mode", b"dest")
-        )
+        mode, dest = (headers.get(b"sec-fetch-" + x) for x in (b"mode", b"dest"))
         if (scope["path"], mode, dest) != ("/", b"navigate", b"document"):
             raise RefusedError(403)
 

@@ -116,10 +116,7 @@ class Jobs:
             self._pool.submit(_run, job, work, then)
             self._jobs[kind] = job
             self._begun += 1
-            self._open = [
-                *(open_job for open_job in self._open if open_job.active),
-                job,
-            ]
+            self._open = [*(x for x in self._open if x.active), job]
             return job
 
     def of(self, kind: str) -> Job | None:

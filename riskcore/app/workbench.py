@@ -239,9 +239,7 @@ class Workbench:
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             old_columns = self.table("columns")
-            columns = {
-                role: None for role in _COLUMN_ROLES if old_columns.get(role) in new
-            }
+            columns = {x: None for x in _COLUMN_ROLES if old_columns.get(x) in new}
             self._change_sets(words, sets, columns, dict.fromkeys(new))
 
     def _change_sets(
@@ -330,9 +328,7 @@ class Workbench:
     def stamped(self, release: Release) -> Tables:
         """Return the tables of rules with what tells whether their files changed."""
         found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
-        files = {
-            str(path): [of.st_ino, of.st_size, of.st_mtime_ns] for path, of in found
-        }
+        files = {str(x): [of.st_ino, of.st_size, of.st_mtime_ns] for x, of in found}
         return {**release.tables, _FILES: files}
 
     def description(self) -> Description | None:
@@ -357,10 +353,7 @@ class Workbench:
 
         def make() -> list[str]:
             remarks = doubtful_codes(map(self.coded_column, self.keys))
-            return [
-                remark.replace(_HOW_MISSING, said("columns", "how"))
-                for remark in remarks
-            ]
+            return [x.replace(_HOW_MISSING, said("columns", "how")) for x in remarks]
 
         return self.keep("doubts", tuple(self.keys), make)
 

@@ -70,9 +70,7 @@ class File:
             columns=columns,
             weights=None if weights is None else weights[rows],
         )
-        return File(
-            coded, {name: values[rows] for name, values in self.numbers.items()}
-        )
+        return File(coded, {name: x[rows] for name, x in self.numbers.items()})
 
 
 def compare_files(
@@ -113,10 +111,7 @@ def compare_files(
         _pair(of_keys, tables, i, j) for i, j in combinations(range(len(of_keys)), 2)
     )
     progress("comparing columns of numbers")
-    w = [
-        np.ones(entry.coded.n) if entry.weight is None else entry.weight
-        for entry in (before, after)
-    ]
+    w = [np.ones(x.coded.n) if x.weight is None else x.weight for x in (before, after)]
     numbers = tuple(
         NumberComparison(
             name, Moments.of(values, w[0]), Moments.of(after.numbers[name], w[1])

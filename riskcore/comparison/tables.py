@@ -73,13 +73,8 @@ class SharedColumn:
         code = {category: i for i, category in enumerate(categories)}
         missing = len(code)
         kind = np.min_scalar_type(missing)
-        to_shared = np.array(
-            [missing if category is None else code[category] for category in groups],
-            kind,
-        )
-        after = np.array(
-            [*(code[category] for category in after_labels), missing], kind
-        )
+        to_shared = np.array([missing if x is None else code[x] for x in groups], kind)
+        after = np.array([*(code[x] for x in after_labels), missing], kind)
         # The labels of a file are for its own codes.
         code_labels = labels if recoding is None else None
         return cls(
@@ -107,9 +102,7 @@ def _as_categories(
     if any(isinstance(category, str) for category in safe):
         return safe
     value_labels, texts = labels.values.get(str(name), {}), map(code_text, safe)
-    return tuple(
-        text if text in groups else value_labels.get(text, text) for text in texts
-    )
+    return tuple(x if x in groups else value_labels.get(x, x) for x in texts)
 
 
 def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
@@ -119,9 +112,7 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
     if not new:
         return ""
     named = ", ".join(map(repr, new[:_NAMED])) + (" ..." if len(new) > _NAMED else "")
-    kinds = [
-        {isinstance(category, str) for category in values} for values in (groups, new)
-    ]
+    kinds = [{isinstance(x, str) for x in values} for values in (groups, new)]
     if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
         what = "text" if True in kinds[1] else "numbers"
         why = f"its categories are {what} only in the safe file"
@@ -184,10 +175,7 @@ class Table:
             size = len(cells)
         else:
             cells = np.arange(size)
-        sums = [
-            sums_by(number, values, size)
-            for values in (self.records, self.high, self.low)
-        ]
+        sums = [sums_by(number, x, size) for x in (self.records, self.high, self.low)]
         there = sums[0] > 0
         records, high, low = (values[there] for values in sums)
         codes = np.unravel_index(cells[there], levels)

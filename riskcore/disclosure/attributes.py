@@ -180,9 +180,7 @@ class _Pairs(NamedTuple):
         together = np.concatenate(of_pairs)
         _, rows = np.unique(together, return_index=True)
         value = np.concatenate(columns[-1].codes)[rows].astype(np.int64)
-        records = tuple(
-            np.bincount(pair_numbers, minlength=len(rows)) for pair_numbers in of_pairs
-        )
+        records = tuple(np.bincount(x, minlength=len(rows)) for x in of_pairs)
         cells = int(of_keys.max(initial=-1)) + 1
         return cls(records, of_keys[rows], value, cells, rows)
 
@@ -217,10 +215,7 @@ def _shares(
         return share
     levels = tuple(column.levels for column in columns)
     positions = np.flatnonzero(people)
-    codes = [
-        np.concatenate(variable.codes).astype(np.int64)[pairs.rows]
-        for variable in columns
-    ]
+    codes = [np.concatenate(x.codes).astype(np.int64)[pairs.rows] for x in columns]
     model = LatentClass.fit(
         [variable[positions] for variable in codes],
         levels=levels,

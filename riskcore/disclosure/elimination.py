@@ -166,9 +166,7 @@ def _count_exactly(
         return
     # The nodes: all cells, then the patterns.
     begin = len(size) + np.cumsum([0, *(len(patterns.group) for patterns in sets)])
-    fitting = [
-        patterns.order[_spread(patterns.first, patterns.number)] for patterns in sets
-    ]
+    fitting = [x.order[_spread(x.first, x.number)] for x in sets]
     pattern = [
         np.repeat(np.arange(start, start + len(patterns.group)), patterns.number)
         for start, patterns in zip(begin, sets, strict=False)

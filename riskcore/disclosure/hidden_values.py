@@ -141,14 +141,10 @@ def what_shows(
     of_column += _OF_ORDER * (order is not None)
     records = Records.of(columns)
     level = LEVEL / max((len(records.columns) + 1) * of_column, 1)
-    keys = {
-        name: _Key.of(treated_column, stands_for, level)
-        for name, treated_column in hidden.items()
-    }
+    keys = {name: _Key.of(x, stands_for, level) for name, x in hidden.items()}
     shared = {name for name, key in keys.items() if _is_shared(key, household)}
     finer = [
-        (name, _Classes.of(treated_column, stands_for, level))
-        for name, treated_column in (recoded or {}).items()
+        (name, _Classes.of(x, stands_for, level)) for name, x in (recoded or {}).items()
     ]
     if not keys and not finer and order is None:
         return ()

@@ -222,9 +222,7 @@ def _add_distances(
         measures.left_out.update(dict.fromkeys(("DCR", "NNDR"), why))
         return
     d = released.numbers.shape[1]
-    scale = [
-        gower_scale([records.numbers[:, j] for records in complete]) for j in range(d)
-    ]
+    scale = [gower_scale([x.numbers[:, j] for x in complete]) for j in range(d)]
     n, columns = len(released.numbers), len(levels) + d
     rows = affordable(n, len(original.numbers), columns)
     asked = released.at(rows)

@@ -145,9 +145,7 @@ def number_links(known_numbers: KnownNumbers) -> tuple[NumberLink, ...]:
     links = [link for way in ways for link in _by_numbers(way)]
     if altered := _altered_keys(known_numbers):
         keys = {
-            name: entry
-            for name, entry in known_numbers.keys.items()
-            if name not in altered
+            name: x for name, x in known_numbers.keys.items() if name not in altered
         }
         for way in ways:
             others = _by_numbers(way._replace(keys=keys))
@@ -261,9 +259,7 @@ class _Search:
         place = np.full(n, -1)
         place[people] = np.arange(len(people))
         keys = [*known_numbers.keys.values()]
-        runs = Runs.of(
-            [entry[people] for entry, _ in keys], [entry for _, entry in keys], m
-        )
+        runs = Runs.of([x[people] for x, _ in keys], [x for _, x in keys], m)
         fits = max(int(runs.fits.sum()) / len(runs.first), 1.0)
         drawn = np.sort(mixed[: max(min(_PEOPLE, int(_PAIRS / fits)), 1)])
         told = {name: (pair, 0.0) for name, pair in known_numbers.others.items()}

@@ -124,9 +124,7 @@ def in_shared_types(sources: Iterable[Source], data: list[Any]) -> list[Any]:
 
 def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
     """Refuse a column that is text in one file and numbers in another, or the like."""
-    kinds = sorted(
-        {_kind(column.labels[0]) for column in columns if len(column.labels)}
-    )
+    kinds = sorted({_kind(x.labels[0]) for x in columns if len(x.labels)})
     if len(kinds) > 1:
         raise TypeError(
             f"column {columns[0].name!r}: {kinds[0]} in one file and {kinds[1]} in "

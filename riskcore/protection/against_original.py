@@ -101,9 +101,7 @@ class AgainstOriginal:
             column = code_column(source.records, name)
             texts = [code_text(plain_value(code)) for code in column.labels]
             named = labels.get(str(name), {})
-            values = [
-                code if code in categories else named.get(code, code) for code in texts
-            ]
+            values = [x if x in categories else named.get(x, x) for x in texts]
             if not raw or categories >= {*values}:
                 table = [*values, None][: len(values) + bool(column.missing)]
                 columns[name] = column_like(source.records, name, table, column)
@@ -269,10 +267,7 @@ def examine_released(
             renumbered=pair.renumbered,
             shuffled=pair.order is not None,
         )
-        leaks = (
-            *(leak.under(settings.accepted) for leak in column_leaks),
-            *examined.leaks,
-        )
+        leaks = (*(x.under(settings.accepted) for x in column_leaks), *examined.leaks)
         # Values that a secret altered do not show which records are of one household.
         assert against is not None
         unknown = [_HOUSEHOLDS] if against.unknown else []

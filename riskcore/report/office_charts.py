@@ -153,9 +153,7 @@ def class_chart(
     description: str,
 ) -> tuple[str, list[list[str]], tuple[Outline, ...]]:
     """Return the chart of the last stage as SVG, its classes, and the other stages."""
-    distributions = [
-        _distributions(assessment, level) for assessment in stages.values()
-    ]
+    distributions = [_distributions(x, level) for x in stages.values()]
     risks = [pair[0] for pair in distributions if pair]
     edges = shared_edges(risks)
     outlines = [

@@ -270,9 +270,7 @@ def protection_pages(
 
     paths = report_paths(Path(path), len(protected.sets))
     positions = sets_with_pages(protected)
-    return {
-        report_path: maker(at) for report_path, at in zip(paths, positions, strict=True)
-    }
+    return {x: maker(at) for x, at in zip(paths, positions, strict=True)}
 
 
 def _protection_facts(settings: Settings) -> list[tuple[str, str]]:
@@ -296,9 +294,7 @@ def _check(
     sizes = {name: assessment.cells.n for name, assessment in stages.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"stages with different numbers of records: {sizes}")
-    without = [
-        name for name, assessment in stages.items() if assessment.households is None
-    ]
+    without = [name for name, x in stages.items() if x.households is None]
     if without and len(without) < len(stages):
         raise ValueError(f"stages without households: {', '.join(without)}")
     if thresholds[1] is not None and without:

@@ -85,10 +85,7 @@ def _drawing(
     counts: Counts, edges: Risks, path: str, title: str, others: Sequence[Outline] = ()
 ) -> list[str]:
     """Return bars, outlines, curve and axes."""
-    most = max(
-        int(heights.max())
-        for heights in (counts, *(outline.counts for outline in others))
-    )
+    most = max(int(x.max()) for x in (counts, *(other.counts for other in others)))
     marks = _count_marks(most)
     outlines = (
         f'<path class="other {outline.kind}" '
@@ -185,9 +182,7 @@ def _descriptions(counts: Counts, edges: Risks, others: Sequence[Outline]) -> li
     above = counts[::-1].cumsum()[::-1].tolist()
     lines = []
     for k, count in enumerate(counts.tolist()):
-        more = "".join(
-            f"; {outline.name}: {int(outline.counts[k]):,}" for outline in others
-        )
+        more = "".join(f"; {x.name}: {int(x.counts[k]):,}" for x in others)
         lines.append(
             f"{counted(count, 'record')}, {readable(count / n, 2)} %{more}; "
             f"at or above {digits(float(edges[k]))}: {counted(above[k], 'record')}, "

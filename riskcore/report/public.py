@@ -140,9 +140,7 @@ class PublicClasses:
         """
         rates: list[float | None] = []
         for k, view in enumerate(self.views):
-            rated_views = [
-                self.views[i] for i, rate in enumerate(rates) if rate is not None
-            ]
+            rated_views = [self.views[i] for i, x in enumerate(rates) if x is not None]
             spread = all(_spread(_differences(view, other)) for other in rated_views)
             safe = spread and self._leaves_all_open(k)
             rates.append(view.distribution.reidentification_rate if safe else None)

@@ -289,9 +289,7 @@ class _Report:
         columns = [dict(self._column(i)) for i in range(len(self.sets))]
         names = dict.fromkeys(name for column in columns for name in column)
         if self._many:
-            same = [
-                n for n in names if len({figures.get(n) for figures in columns}) == 1
-            ]
+            same = [n for n in names if len({x.get(n) for x in columns}) == 1]
             others = [name for name in names if name not in same]
             rows = [[columns[i][name] for name in others] for i in self._ranked]
             return {

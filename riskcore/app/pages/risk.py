@@ -127,9 +127,7 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
     """Return what the page shows of the risk."""
     sets = _sets(bench)
     masks = [entry.aim.unsafe(entry.recoded) for entry in sets]
-    unsafe = [
-        entry.recoded.cells.count_of(m) for entry, m in zip(sets, masks, strict=True)
-    ]
+    unsafe = [x.recoded.cells.count_of(m) for x, m in zip(sets, masks, strict=True)]
     shown = sets[_position(form, len(sets))]
     cells = shown.recoded.cells
     return {
@@ -433,15 +431,10 @@ def switch(bench: Workbench, form: Form) -> str:
     if "was" in form.fields:
         was = {bench.column(entry) for entry in form.text("was").split()}
     keys = (now - (offered & was - chosen)) | (chosen - was)
-    words = [
-        said("risk", "on", column=name) for name in bench.names if name in keys - now
-    ]
+    words = [said("risk", "on", column=x) for x in bench.names if x in keys - now]
     off = [name for name in bench.names if name in now - keys]
     others = {name for i, entry in enumerate(sets) if i != at for name in entry}
-    words += [
-        said("risk", "off_here" if name in others else "off", column=name)
-        for name in off
-    ]
+    words += [said("risk", "off_here" if x in others else "off", column=x) for x in off]
     bench.set_keys(at, keys, " ".join(words))
     return " ".join(words)
 

@@ -293,9 +293,7 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         left = [name for name in names if str(name) not in gone]
         if treated is None or not left:
             continue
-        columns = [
-            to_precision(treated.before[name], treated.after[name]) for name in left
-        ]
+        columns = [to_precision(treated.before[x], treated.after[x]) for x in left]
         for keys in result.settings.keys:
             key_codes = [codes_of(result, name)[0] for name in keys if name not in left]
             count = rows_left([(codes, codes) for codes in key_codes], columns)
@@ -380,8 +378,7 @@ def _rebuilt(
     """Yield that households are found although their ids are left out."""
     for name, codes in _households_left_out(result, left_out):
         columns = {
-            column_name: column.codes
-            for column_name, column in _coded_columns(result, left_out).items()
+            name: x.codes for name, x in _coded_columns(result, left_out).items()
         }
         sets = _keys_of_sets(result, left_out)
         rebuilt = records_rebuilt(sets, codes, columns, shuffled=shuffled)
@@ -418,11 +415,7 @@ def _members_apart(
 
     def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
         sets = _keys_of_sets(result, {*left_out, *map(str, names)})
-        left = {
-            column_name: column.codes
-            for column_name, column in columns.items()
-            if column_name not in names
-        }
+        left = {x: column.codes for x, column in columns.items() if x not in names}
         rebuilt = records_rebuilt(sets, codes, left, shuffled=True)
         return rebuilt.columns if rebuilt.leaks(result.n) else ()
 
@@ -563,9 +556,7 @@ def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Lea
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
     related = (related_to(derivation.column, name, settings) for name in derivation.of)
-    drops = [
-        leave_out([name]) for name in derivation.of if name not in settings.variables
-    ]
+    drops = [leave_out([x]) for x in derivation.of if x not in settings.variables]
     if not drops and derivation.column in settings.variables:
         drops = [never_blanked(derivation.column, settings)]
     advice = either(*related, *drops, accepted(derivation.of[:1]))

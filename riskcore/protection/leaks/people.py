@@ -38,9 +38,7 @@ def values_shared(
         for name in result.settings.with_role("sensitive")
         if str(name) not in gone and name in result.source.names
     ]
-    return {
-        name: values for name in names for values in _most_shared(result, name, gone)
-    }
+    return {x: values for x in names for values in _most_shared(result, x, gone)}
 
 
 def _most_shared(
@@ -153,9 +151,7 @@ def _released_sets(
     for keys in result.settings.keys:
         pairs = [codes_of(result, name) for name in keys if str(name) not in without]
         if pairs:
-            before, after = (
-                np.stack(codes, axis=1) for codes in zip(*pairs, strict=True)
-            )
+            before, after = (np.stack(x, axis=1) for x in zip(*pairs, strict=True))
             yield before, after < 0
 
 

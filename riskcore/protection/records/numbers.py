@@ -26,9 +26,7 @@ def alone_with_numbers(
     """Return how many records are alone with keys, a blank for any, and numbers."""
     keys = {name: code_column(result.rows, name) for name in _keys_left(result, gone)}
     after = {name: numbers_of(result, name, after=True) for name in names}
-    numbers = {
-        column.name: column for column in code_numbers(Records.of(after), [*after])
-    }
+    numbers = {x.name: x for x in code_numbers(Records.of(after), [*after])}
     coded = CodedRecords(result.n, {**keys, **numbers})
     cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
     return int(cells.records[cells.sample_frequency == 1].sum())

@@ -64,10 +64,7 @@ class Paired:
         clues = shown_by(
             self.result, columns, self.order, drawn=self.renumbered, say=say
         )
-        return [
-            replace(clue, column=None) if clue.column == _ORDER else clue
-            for clue in clues
-        ]
+        return [replace(x, column=None) if x.column == _ORDER else x for x in clues]
 
 
 def paired(
@@ -332,9 +329,7 @@ def _members_paired(
     place: Integers, classes: Both, lost: Sequence[Both], household: Both
 ) -> Integers:
     """Return the pairs of records with those of a household in an order that fits."""
-    own, other = (
-        np.stack([column[i] for column in (classes, *lost)], 1) for i in (0, 1)
-    )
+    own, other = (np.stack([x[i] for x in (classes, *lost)], 1) for i in (0, 1))
     fits = ((other[place] < 0) | (other[place] == own)).all(axis=1)
     for unit in np.unique(household[0][~fits]).tolist():
         members = np.flatnonzero(household[0] == unit)

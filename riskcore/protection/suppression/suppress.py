@@ -261,10 +261,7 @@ def _suppress_together(
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     """Return the masks of the keys that are blanked with each."""
     along = [settings.blanked_with(name) for name in names]
-    return [
-        sum(1 << i for i, key in enumerate(names) if key in columns)
-        for columns in along
-    ]
+    return [sum(1 << i for i, key in enumerate(names) if key in x) for x in along]
 
 
 def _suppress_set(
@@ -497,9 +494,7 @@ def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
 def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Risks:
     """Return the cost of blanking each category of a key; a missing value costs 0."""
     key, labels = cells.keys[i], cells.categories[i]
-    texts = [
-        code_text(plain_value(category)) for category in labels if category is not None
-    ]
+    texts = [code_text(plain_value(x)) for x in labels if x is not None]
     category_costs = settings.cost_of_categories.get(key, {})
     if unknown := [
         repr(category) for category in category_costs if category not in texts

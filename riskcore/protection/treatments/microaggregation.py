@@ -205,9 +205,7 @@ def mdav(points: Floats, k: int, city: int = 0) -> Integers:
 def _joined(own: Floats, points: Floats, group: Integers, city: int) -> Integers:
     """Return the group whose centroid is nearest to each incomplete record."""
     count = np.bincount(group)
-    centroid = np.stack(
-        [np.bincount(group, column) / count for column in points.T], axis=1
-    )
+    centroid = np.stack([np.bincount(group, x) / count for x in points.T], axis=1)
     nearest = np.empty(len(own), np.int64)
     middle = np.ascontiguousarray(centroid)
     join_groups(len(own), own.shape[1], len(count), city, own, middle, nearest)

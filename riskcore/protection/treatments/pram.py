@@ -183,9 +183,7 @@ def post_randomize(
         if start < end:
             row = matrices[cell // levels][cell % levels]
             new[order[start:end]] = draw(row, numbers[order[start:end]])
-    before, after = (
-        np.bincount(values[present], minlength=levels) for values in (codes, new)
-    )
+    before, after = (np.bincount(x[present], minlength=levels) for x in (codes, new))
     return new, {
         "matrices": [matrix.tolist() for matrix in matrices],
         "before": before.tolist(),

@@ -96,9 +96,7 @@ def swap_areas(
             f"{counted(len(rows.first), 'household')}; a household has one area, and "
             "one value of each matching variable"
         )
-    group = combined(
-        [column[rows.first] for column in matching.values()], len(rows.first)
-    )
+    group = combined([x[rows.first] for x in matching.values()], len(rows.first))
     number = len(rows.first)
     pairs = round(share * number / 2)
     if not pairs:
