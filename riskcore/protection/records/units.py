@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,8 @@ from riskcore.protection.suppression.suppress import (
     with_companions,
 )
 
+Assessments: TypeAlias = list[Assessment]  # by set of keys
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -65,9 +67,9 @@ class Prepared:
     recoded_rows: Records  # with the recoded columns, but before treatments
     coded: CodedRecords  # the same rows as codes, recoded and treated
     columns: dict[Any, Any]  # the recoded columns
-    original: list[Assessment]  # by set of keys, before recodings
+    original: Assessments  # by set of keys, before recodings
     # After recodings and treatments; their data are not treated yet, see `assessed`.
-    recoded: list[Assessment]
+    recoded: Assessments
     treated: Treated | None = None
     again: bool = False  # whether a key or the weight is treated, and assessed again
 
@@ -82,7 +84,7 @@ class Prepared:
         return rows.with_data(data, treated.after, coded)
 
     @cached_property
-    def assessed(self) -> list[Assessment]:
+    def assessed(self) -> Assessments:
         """The assessments ``recoded`` with the data that they are of."""
         if not self.again:
             return self.recoded
@@ -147,7 +149,7 @@ class SingleRecords:
         by_secret = self.settings.ties == "secret"
         return Draw(self.secret) if self.secret and by_secret else None
 
-    def prepare(self, original: list[Assessment] | None = None) -> Prepared:
+    def prepare(self, original: Assessments | None = None) -> Prepared:
         """Recode and treat the records; return them with the risks of their units."""
         rows, coded = self.read()
         if self.settings.person is None:
@@ -189,11 +191,8 @@ class SingleRecords:
         return source.records, coded.sampled(settings.sampling_fraction)
 
     def measure(
-        self,
-        rows: Records,
-        coded: CodedRecords,
-        original: list[Assessment] | None = None,
-    ) -> list[Assessment]:
+        self, rows: Records, coded: CodedRecords, original: Assessments | None = None
+    ) -> Assessments:
         """Return the risks of the units before suppression, by set of keys."""
         coded = with_designs(coded, self.designs)
         return assess_key_sets(rows.data, coded, self.settings, original)
@@ -260,7 +259,7 @@ class SingleRecords:
 
     def assess(
         self, before: Prepared, aims: Sequence[Aim], masks: Masks, after: Blanked
-    ) -> list[Assessment]:
+    ) -> Assessments:
         """Return the risks of the units after suppression, by set of keys."""
         data = self.data_of_units(after.rows, after.coded)
         return [
@@ -300,11 +299,8 @@ class Households(SingleRecords):
         return rows, coded
 
     def measure(
-        self,
-        rows: Records,
-        coded: CodedRecords,
-        original: list[Assessment] | None = None,
-    ) -> list[Assessment]:
+        self, rows: Records, coded: CodedRecords, original: Assessments | None = None
+    ) -> Assessments:
         """Return the risks of households before suppression, by set of keys."""
         data, keys = self.data_of_units(rows, coded), self.settings.variables
         of_units = self.units.codes(with_designs(coded, self.designs), keys)
@@ -345,29 +341,21 @@ class PanelPersons(SingleRecords):
         return rows, replace(coded, households=None, design=None)
 
     def measure(
-        self,
-        rows: Records,
-        coded: CodedRecords,
-        original: list[Assessment] | None = None,
-    ) -> list[Assessment]:
+        self, rows: Records, coded: CodedRecords, original: Assessments | None = None
+    ) -> Assessments:
         """Return the risks of persons before suppression, by set of keys."""
         return assess_persons(coded, self.units, self.settings, self.say)
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of persons to blank."""
+        has_value, settings = self.has_value(before), self.settings
         return suppress_persons(
-            before.coded,
-            self.units,
-            aims,
-            self.has_value(before),
-            self.settings,
-            self.say,
-            self.draw,
+            before.coded, self.units, aims, has_value, settings, self.say, self.draw
         )
 
     def assess(
         self, before: Prepared, aims: Sequence[Aim], masks: Masks, after: Blanked
-    ) -> list[Assessment]:
+    ) -> Assessments:
         """Return the risks of persons after suppression, by set of keys."""
         return assess_persons(before.coded, self.units, self.settings, self.say, masks)
 

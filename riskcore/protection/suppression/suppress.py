@@ -152,7 +152,10 @@ def suppress(
     elif len(assessments) > 1 and _plans_together(assessments, settings):
         _suppress_together(assessments, aims, costs, masks, settings, progress, draw)
         return masks
-    for assessment, aim, cost in _in_order(assessments, aims, costs, settings):
+    sets = list(zip(assessments, aims, costs, strict=True))
+    if settings.by_content:  # the order of the sets decides nothing
+        sets.sort(key=lambda entry: sorted(map(str, entry[0].cells.keys)))
+    for assessment, aim, cost in sets:
         _suppress_set(assessment, aim, cost, masks, settings, progress, draw)
     return masks
 
@@ -177,19 +180,6 @@ def _goals(
             yield SensitiveGoal("l", least, column, cells, definition)
         if settings.t is not None:
             yield SensitiveGoal("t", settings.t, column, cells, ordered=ordered)
-
-
-def _in_order(
-    assessments: Sequence[Assessment],
-    aims: Sequence[Aim],
-    costs: Sequence[Risks],
-    settings: Settings,
-) -> list[tuple[Assessment, Aim, Risks]]:
-    """Return the sets of keys with aims and costs, sorted if order must not matter."""
-    sets = list(zip(assessments, aims, costs, strict=True))
-    if settings.by_content:
-        sets.sort(key=lambda entry: sorted(map(str, entry[0].cells.keys)))
-    return sets
 
 
 def _by_name(

@@ -107,13 +107,9 @@ def test_the_risk_of_a_household_is_its_largest():
 
 @pytest.mark.parametrize("level", ["record", "household"])
 def test_the_risk_is_that_of_what_is_protected(level):
-    sizes = [1, 1, 1, 1, 9]  # the last household is the only one of its size
-    data = {
-        "H": [home for home in range(5) for _ in "ab"],
-        "AREA": [f"{home % 2}" for home in range(5) for _ in "ab"],
-        "SIZE": [size for size in sizes for _ in "ab"],
-        "W": [10.0] * 10,
-    }
+    # The last household is the only one of its size.
+    data = {"H": [*"aabbccddee"], "AREA": [*"0011001100"], "SIZE": [*"1111111122"]}
+    data["W"] = [10.0] * 10
     found = riskcore.protect(
         data, ["SIZE"], "W", "H", level=level, threshold=0.9,
         treat={"AREA": "swap-areas:40%"}, secret=secret_of(1),
