@@ -127,10 +127,8 @@ def said_by_model(
         )
     if assessment.by_model is None:
         return
-    goals = (
-        goals_of_risk(estimate, keys, limits)
-        for estimate in (assessment, assessment.by_model)
-    )
+    both = assessment, assessment.by_model
+    goals = (goals_of_risk(x, keys, limits) for x in both)
     for mine, its in zip(*goals, strict=True):
         if mine.passed and not its.passed:
             yield (
