@@ -16,11 +16,7 @@ from riskcore.common.sums import rounded_sum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def fsum(values: Floats) -> float:
-    """Return the sum of numbers, rounded once."""
-    return rounded_sum(values)
+fsum = rounded_sum
 
 
 def sums_by(codes: NDArray[Any], values: NDArray[Any], size: int) -> Floats:

@@ -72,10 +72,8 @@ class Shown:
         if self.rule == "finer":
             what = f"{count} values of {self.key!r} before recoding"
         elif self.unit == "household":
-            what, show = (
-                f"suppressed values of {self.key!r} in {count} households",
-                "show",
-            )
+            what = f"suppressed values of {self.key!r} in {count} households"
+            show = "show"
         how = _HOW[self.rule].format(key=self.key)
         if self.column is None:
             where = "the order of the records"

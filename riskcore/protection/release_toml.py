@@ -831,9 +831,7 @@ class Release:
         value = self.tables[str(place[0])]
         value = value if len(place) == 1 else value[place[1]]
         inside = value if isinstance(value, dict) else {}
-        quoted = {
-            message.find(repr(word)): word for word in inside if repr(word) in message
-        }
+        quoted = {message.find(repr(x)): x for x in inside if repr(x) in message}
         if quoted:
             return (*place, quoted[min(quoted)])
         named_in = [word for word in inside if word in message]

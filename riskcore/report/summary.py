@@ -25,11 +25,7 @@ def summary(
     unsafe: int | None = None,
     top: int = 10,
 ) -> dict[str, Any]:
-    """Return the figures of an assessment as plain Python values, ready for JSON.
-
-    A threshold that no record reaches is None. Values that are neither text nor finite
-    numbers become text.
-    """
+    """Return the figures of an assessment as plain values, ready for JSON."""
     figures = {**assessment.figures}
     households = figures.pop("households")
     weights = assessment.weights
@@ -104,10 +100,7 @@ def stage_figures(
     *,
     beside: bool = True,
 ) -> dict[str, Any]:
-    """Return the figures of a stage of a file, with those at its thresholds.
-
-    ``beside``: with the model beside the weights, which may have to be fitted first.
-    """
+    """Return the figures of a stage at its thresholds, perhaps of the model beside."""
     figures = {**(assessment.figures if beside else assessment.counts)}
     if unsafe is not None:
         figures["unsafe_records"] = unsafe

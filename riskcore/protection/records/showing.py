@@ -89,10 +89,7 @@ def shown_by(
 
 
 def _counted_together(result: ProtectedRecords, shown: Shown) -> bool:
-    """Return whether codes before recoding show in a key that is counted with theirs.
-
-    Whoever knows both keys of a person fits no fewer people than the risk says.
-    """
+    """Return whether codes show in a key with which the risk counts them anyway."""
     if shown.rule != "finer":
         return False
     sets = [keys for keys in result.settings.keys if shown.key in keys]

@@ -83,10 +83,7 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
 def _totals_lost(
     result: ProtectedRecords, names: Sequence[Hashable], rules: Iterable[Treatment]
 ) -> Iterator[str]:
-    """Yield how far suppression took weights from the totals they were raked to.
-
-    Weights were raked before, so a category lacks the weights of its blanked records.
-    """
+    """Yield how far suppression took weights from the totals they were raked to."""
     assert result.treated is not None
     for name in (name for rule in rules if rule.last for name in rule.needs):
         mask = result.masks.get(name)
@@ -119,9 +116,7 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
 
 
 def verdict_facts(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Collection[Hashable] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Collection[Hashable] = ()
 ) -> dict[str, Any]:
     """Return the verdict on the file, and the risk from its numbers."""
     verdict = verdict_of(result, examined, dropped).to_dict()

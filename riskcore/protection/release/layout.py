@@ -217,10 +217,7 @@ def refuse_unguardable(
 
 
 def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:
-    """Return new ids as a column like the old one.
-
-    Ids in place of integers have the same type if it is wide enough; others are text.
-    """
+    """Return new ids in a column like the old one: integers, wide enough, or text."""
     missing = ids == 0
     dtype = _integer_type(column) if numbers else np.dtype(np.int64)
     if dtype is None:

@@ -119,16 +119,9 @@ def _worst(
 
 
 def _each_released(
-    coded: CodedRecords,
-    persons: Persons,
-    settings: Settings,
-    say: Lines,
-    masks: Masks,
+    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines, masks: Masks
 ) -> Iterator[Matched]:
-    """Yield who fits the released histories of persons in each choice of waves.
-
-    f are the persons who have the kept histories: what counts for k.
-    """
+    """Yield who fits the released histories of persons in each choice of waves."""
     panel, rows = persons.panel, rows_of(persons.panel)
     for kind in choices_taken(panel):
         choice = choice_of(panel, kind)
@@ -192,11 +185,7 @@ def _categories(column: CodedColumn) -> NDArray[Any]:
 
 
 def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
-    """Return the histories of a key, with a label for each that occurs.
-
-    ``rows`` has the records of persons in each wave, -1 without one. A history is
-    missing if all its values are.
-    """
+    """Return the histories of a key by waves of ``rows``, where -1 has no record."""
     levels = len(column.labels)
     codes = [
         np.where(index < 0, levels + 1, column.codes[index]).astype(np.uint32)
@@ -231,10 +220,7 @@ def suppress_persons(
     say: Lines,
     draw: Draw | None,
 ) -> Masks:
-    """Return what to blank of persons so that they are safe in every choice of waves.
-
-    ``has_value`` are the records that have a value of each column.
-    """
+    """Return what to blank of persons to be safe in every choice of waves."""
     panel = persons.panel
     rows = rows_of(panel)
     now = {name: np.zeros(len(panel), bool) for name in has_value}

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.data.files.labels import code_text
-from riskcore.data.integers import code_integers
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -115,16 +114,13 @@ class PostRandomization(Treatment):
         labels, ranks = ranked(x[present])
         codes = np.full(x.size, len(labels), np.int64)
         codes[present] = ranks
-        stratum = context.stratum
-        if stratum is not None:
-            stratum = code_integers(stratum)[1]
         new, effects = post_randomize(
             codes,
             len(labels),
             context.numbers(x.size),
             keep=self.keep,
             invariant=self.invariant,
-            strata=stratum,
+            strata=context.stratum,
             matrix=self._own_matrix(context) if self.table else None,
         )
         context.tell({"categories": labels.tolist(), **effects})
@@ -187,9 +183,7 @@ def post_randomize(
         if start < end:
             row = matrices[cell // levels][cell % levels]
             new[order[start:end]] = draw(row, numbers[order[start:end]])
-    before, after = (
-        np.bincount(values[present], minlength=levels) for values in (codes, new)
-    )
+    before, after = (np.bincount(x[present], minlength=levels) for x in (codes, new))
     return new, {
         "matrices": [matrix.tolist() for matrix in matrices],
         "before": before.tolist(),

@@ -239,11 +239,7 @@ def _class_of(kind: str) -> type[Treatment]:
 def parsed_treatments(
     treat: Mapping[Any, Any], columns: Iterable[Any]
 ) -> dict[Names, tuple[Treatment, ...]]:
-    """Return the treatments of columns, in the order in which they apply.
-
-    ``treat`` maps a column, several joined as in ``"income+savings"`` or a tuple of
-    columns to a rule or a list of rules, which apply one after the other.
-    """
+    """Return the treatments by columns, from rules by column or by ``"a+b"``."""
     if not isinstance(treat, Mapping):
         raise TypeError(
             f"treat={arguments.shown(treat)}: need a mapping of columns to rules, such "
