@@ -90,6 +90,14 @@ def test_labels_of_a_catalog_of_sas(sas, name):
     assert [each.name for each in source.paths] == [path.name, name]
 
 
+@pytest.mark.parametrize("name", ["latin-1", "latin_1", "iso-8859-1", "cp1252"])
+def test_encodings_have_the_names_of_python(tmp_path, name):
+    path = tmp_path / "a.sav"
+    pyreadstat.write_sav(pd.DataFrame({"a": ["Köln"]}), path)  # always in UTF-8
+    read = formats.read(path, reading=Reading(encoding=name))
+    assert read["a"].to_pylist() == ["KÃ¶ln"]
+
+
 def test_the_catalog_of_the_same_name_is_nearer(sas):
     path, read = sas
     for name in ("survey.sas7bcat", "formats.sas7bcat"):
