@@ -83,6 +83,14 @@ def small_codes():
     return said.has("may be codes", "99", "--na")
 
 
+def codes_among_ages():
+    age = RNG.integers(18, 90, 1000)
+    age[:30], age[30:70] = 8888, 9999
+    sample(1000, YEARS=age)
+    words = ["--keys", "SEX", "YEARS", "--k", 3, "--recode", "YEARS=from:30,60"]
+    return say("protect", "survey.csv", *words).has("9999", "--na")
+
+
 def proposed_roles():
     weight = RNG.uniform(100, 900, 300).round(2)
     sample(PERWEIGHT=weight, ASECWT=weight, HHID=np.repeat(range(100), 3))
@@ -243,6 +251,13 @@ def household_and_person_files():
         len(persons) == 300 and set(persons["HID"]) <= set(homes["DB030"]), "ids differ"
     )
     return f"300 persons and {len(homes)} households are written, with the same new ids"
+
+
+def household_numbers_restart():
+    number = np.tile(np.repeat(np.arange(10), 3), 30)
+    table(HV001=np.repeat(np.arange(30), 30), HV002=number, SEX=RNG.integers(1, 3, 900))
+    said = say("assess", "survey.csv", "--keys", "SEX", "--household", "HV002")
+    return said.has("warning", "HV002", "90")
 
 
 def metadata_of_free_format():
