@@ -92,8 +92,8 @@ def rows_of(names):
         report = REPORTS[name]
         verdict, said = told(name, report)
         verdicts.append(verdict)
-        if verdict == "misses":
-            said = f"{said}. {report.get('reason', '')}"
+        if verdict == "misses" and "reason" in report:
+            said = f"{report['reason']}. {said}"
         theirs = report["tool"]
         if name in ran:
             theirs += f". Run: {cell(ran[name], 120)}"
