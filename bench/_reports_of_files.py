@@ -207,6 +207,16 @@ def a_labelled_stata_file():
     return "the labels stand beside the codes"
 
 
+def big_endian_stata():
+    frame = pandas.DataFrame({"N": [1.5, None, -3.0], "I": [100000, -5, 7]})
+    for version in (114, 117, 118):
+        frame.to_stata("a.dta", version=version, byteorder=">", write_index=False)
+        found = [described(name, "a.dta") for name in frame]
+        ends = [(x["smallest"], x["largest"], x["missing"]) for x in found]
+        need(ends == [(-3, 1.5, 1), (-5, 100000, 0)], f"{version}: {ends}")
+    return "formats 114, 117 and 118, written by pandas, are read"
+
+
 def long_texts():
     text = ["x" * 3000, "y" * 3000]
     protect("--keys", "A", "--k", 2, "--role", "T=harmless",
