@@ -127,6 +127,7 @@ SECTIONS = (
     Section("guide", "bench/results/guide.md", "guide"),
     Section("guide", "bench/results/guide.md", "guide_times", measured=True),
     Section("guide", "bench/results/guide.md", "guide_peer", measured=True),
+    Section("public_reports", "bench/results/public_reports.md", measured=True),
     Section("calibration", "bench/results/calibration.md"),
     Section("calibration_waves", "bench/results/waves.md", "calibration_waves"),
     Section("prove", PROOF, "proof"),

@@ -22,7 +22,7 @@ BUDGETS = {
     "lines: app": 6230,
     "lines: riskcore": 97700,
     "lines: tests": 75950,
-    "lines: bench": 24900,
+    "lines: bench": 25970,
     "files that individual_risk reaches": 28,
     "files that assess reaches": 176,
     "files that protect reaches": 268,

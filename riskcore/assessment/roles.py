@@ -71,8 +71,8 @@ _HOUSEHOLD = _words(
     "partner spouse mother father parent"
 )
 _WEIGHT = _words(
-    "weight weights wt wgt wght pweight fweight pwt perwt hhwt fnlwgt gewicht "
-    "hochrechnungsfaktor poids ponderation"
+    "weight weights wt wgt wght pweight fweight pwt perwt hhwt perweight hhweight "
+    "asecwt asecwth earnwt wtfinl finalwt gewicht hochrechnungsfaktor poids ponderation"
 )
 _KEY = _words(
     "sex gender age birth yearbirth birthyear region area province district county "

@@ -83,6 +83,7 @@ PROPOSALS = [
                 "largest": 40_001, "order": "ascending"}, "numeric", "395"),
     ("OCCUCODE", {**WHOLE, "distinct": 226, "single": 9}, "key", "its name"),
     ("occupation", {"distinct": 11, "longest": 90}, "key", "its name"),
+    ("ASECWT", {"type": "number", "distinct": 90, "smallest": 0.5}, "weight", "name"),
     ("AFNLWGT", {**WHOLE, **OWN, "smallest": 1, "largest": 10**6}, "weight", "name"),
     ("sex", {"distinct": 2}, "key", "its name"),
     ("BirthYear", {**WHOLE, "distinct": 90}, "key", "its name"),
