@@ -38,8 +38,10 @@ class JoinedFile(ArrowFormat):
             raise ValueError(f"{self.path}: household_file is not for mu-Argus files")
 
     def fitting(self) -> Reading:
-        """Return how both files are read."""
-        return self.asked
+        """Return how both files are read, without codes of columns that they lack."""
+        names = ("", *self.header.names)
+        codes = {x: self.asked.codes(x) for x in names}
+        return replace(self.asked, missing_codes=codes)
 
     def check_reading(self) -> None:
         """Leave the options to the two files."""

@@ -145,9 +145,8 @@ def treat_records(
 ) -> Treated:
     """Return the treated columns of recoded rows.
 
-    In a pass over households, rules that alter values apply once for each household
-    where its members agree; other rules give equal values for equal values anyway. So
-    do rules for the columns of a household file.
+    Rules for columns in which the members of each household agree apply once for each
+    household: a mean of three values is one of three households, however large.
     """
     if settings.weight in settings.treated and (source.scale or 1.0) != 1.0:
         raise ValueError(
@@ -159,11 +158,8 @@ def treat_records(
         weights = np.where(weights > 0, weights, weights[weights > 0].min())
     file = _File.of(source, rows, settings.treat)
     file.refuse_codes(source, settings)
-    own = source.names if settings.level == "household" else source.of_households
     told: dict[str, dict[str, Any]] = {}
-    of_persons, of_households = file.by_unit(
-        settings.treat, household if own else None, own
-    )
+    of_persons, of_households = file.by_unit(settings, household)
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
         first = np.unique(household, return_index=True)[1]
@@ -246,21 +242,18 @@ class _File:
                     refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
-        self,
-        rules: Rules,
-        household: NDArray[np.int64] | None,
-        own: Sequence[Hashable],
+        self, settings: Settings, household: NDArray[np.int64] | None
     ) -> tuple[Rules, Rules]:
-        """Return the rules for persons, and those for households."""
+        """Return the rules for persons, as shared weights are, and for households."""
+        rules = settings.treat
         if household is None:
             return rules, {}
         first = np.unique(household, return_index=True)[1]
         shared = {
             names: treatments
             for names, treatments in rules.items()
-            if {*own}.issuperset(names)
-            and any(rule.alters for rule in treatments)
-            and not any(rule.by_risk or rule.last for rule in treatments)
+            if not any(rule.by_risk or rule.last for rule in treatments)
+            and (settings.weight not in names or any(x.alters for x in treatments))
             and all(
                 np.array_equal(values, values[first][household], equal_nan=True)
                 for values in (
