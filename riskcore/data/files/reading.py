@@ -55,7 +55,8 @@ class Reading:
         Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else the most
         frequent of comma, semicolon, tab and bar in the first line outside quotes.
     decimal : {".", ","}
-        The decimal mark of weights that are text in CSV and Excel files.
+        The decimal mark of weights that are text in CSV and Excel files. With a comma,
+        ``1.050`` and ``1 050`` are thousands, if all numbers of a column are alike.
     missing_codes : sequence of str, or mapping of column names to them
         Codes that stand for a missing value, in all columns or by column; the column
         ``""`` of a mapping stands for all. An empty field of a CSV file is always

@@ -90,7 +90,12 @@ def shown_by(
     if household is not None and ids in records.columns:
         sizes, each = np.bincount(household)[household], np.ones(len(household), int)
         members = what_shows(
-            {ids: sizes}, suppressed, None, recoded, stands_for=each, household=household
+            {ids: sizes},
+            suppressed,
+            None,
+            recoded,
+            stands_for=each,
+            household=household,
         )
         clues += tuple(
             entry if entry.rule == "finer" else replace(entry, rule="members")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.text_numbers import with_point
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
     CodedColumn,
@@ -342,7 +343,8 @@ def table_of(numbers: Floats) -> tuple[Floats, Integers]:
 def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any]:
     """Return numbers as the values of a column: text as text, whole as whole.
 
-    A number that the column has already is written as there.
+    A number that the column has already is written as there, unless it has marks of
+    thousands.
     """
     labels = [plain_value(value) for value in column.labels]
     if not any(isinstance(value, str) for value in labels):
@@ -351,7 +353,8 @@ def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any
         whole = all(isinstance(value, int) for value in labels)
         whole = whole and all(value.is_integer() for value in values)
         return [int(value) for value in values] if whole else values
-    label_of = {float(value.strip().replace(decimal, ".")): value for value in labels}
+    pairs = [(with_point(value, decimal), value) for value in labels]
+    label_of = {float(x): y for x, y in pairs if x == y.strip().replace(decimal, ".")}
     return [label_of.get(value) or _text(value, decimal) for value in values]
 
 

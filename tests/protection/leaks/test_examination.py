@@ -593,7 +593,9 @@ def test_the_number_of_members_gives_a_size_back(options, text):
     given = {"household": "hh", "household_keys": ["size", "region"], **GOAL}
     given["cost"] = {"size": 1.0, "region": 9.0, "sex": 9.0}
     result = protect(data, ["size", "region", "sex"], **given, **options)
-    found = [leak for leak in result.preview(renumber=["hh"]).leaks if text in leak.text]
+    found = [
+        leak for leak in result.preview(renumber=["hh"]).leaks if text in leak.text
+    ]
     assert [leak.column for leak in found] == ["hh"]
     assert "--drop hh" in found[0].advice
     if not options:
