@@ -191,6 +191,10 @@ def test_the_order_does_not_link_the_files(files):
         (lambda d: d[d["DB030"] > 110], "of r.csv not in x.csv"),
         (lambda d: d.assign(SEX=1), "'SEX' differs"),
         (
+            lambda d: d.assign(DB030=d["DB030"].map("00{}".format)),
+            r"'\d+' .* of r.csv: x.csv has '00\d+'; write both alike",
+        ),
+        (
             lambda d: d.assign(DB030=d["DB030"].where(d["REG"] > 1)),
             "such as None, in several",
         ),
