@@ -14,13 +14,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.columns import (
     Records,
+    code_column,
     holds_numbers,
+    household_codes,
     in_memory,
+    is_text_column,
     weights,
     with_columns,
 )
@@ -34,6 +39,7 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Identity, identity
+from riskcore.data.recode import column_like
 
 # Files with at least this many records may be counted in batches; what a record takes
 # in memory, about.
@@ -73,9 +79,10 @@ class Source:
         ):
             raise TypeError(
                 "reading is for files, but the data are in memory: leave it out, or "
-                "give weight_scale alone"
+                "give weight_scale or household_id alone"
             )
-        return cls(in_memory(data), reading=how or _AS_USUAL)
+        how = how or _AS_USUAL
+        return cls(_with_household_ids(in_memory(data), how), reading=how)
 
     @classmethod
     def like(cls, data: Any, reading: Reading | None) -> Source:
@@ -326,11 +333,14 @@ class Source:
         """Return columns of the file, all without a name, and what was read."""
         assert self.path is not None
         self.refuse_changed()
-        found = formats.read_counted(
+        ids = self.reading.household_id or ()
+        if columns and {*ids[-1:]} & {*columns[0]}:
+            columns = ([*dict.fromkeys([*columns[0], *ids])],)
+        data, intake = formats.read_counted(
             self.path, *columns, reading=self.reading, progress=self.progress, **how
         )
         self.refuse_changed()
-        return found
+        return _with_household_ids(data, self.reading), intake
 
     def numbers(self, weight: Hashable | None) -> Any:
         """Return a column of the file as numbers; None for data in memory."""
@@ -374,4 +384,27 @@ class Source:
 def as_in_memory(reading: Reading | None) -> Reading | None:
     """Return what of a reading is for data in memory, too; None if nothing is."""
     scale = getattr(reading, "weight_scale", None)
-    return None if scale is None else Reading(weight_scale=scale)
+    ids = getattr(reading, "household_id", None)
+    if scale is None and ids is None:
+        return None
+    return Reading(weight_scale=scale, household_id=ids)
+
+
+def _with_household_ids(data: Any, reading: Reading) -> Any:
+    """Return data with a number for each household in place of the last of its ids."""
+    if not reading.household_id or engine_of(data) is not None:
+        return data
+    records, last = Records.of(data), reading.household_id[-1]
+    if last not in records.columns:
+        return data
+    numbers = np.zeros(records.n, np.int64)
+    for name in reading.household_id:
+        codes = household_codes(records, name)
+        numbers = numbers * (codes.max(initial=0) + 1) + codes
+        numbers = np.unique(numbers, return_inverse=True)[1]
+    ids: list[Any] = [*range(1, int(numbers.max(initial=0)) + 2)]
+    if is_text_column(records.column(last)):
+        ids = [*map(str, ids)]
+    column = replace(code_column(records, last), codes=numbers.view(np.uint64))
+    own = records.data[last] if isinstance(records.data, Mapping) else None
+    return with_columns(data, {last: column_like(records, last, ids, column, own)})
