@@ -21,10 +21,10 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.columns import (
     Records,
-    code_column,
     holds_numbers,
     household_codes,
     in_memory,
+    is_dataset,
     is_text_column,
     weights,
     with_columns,
@@ -39,7 +39,6 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Identity, identity
-from riskcore.data.recode import column_like
 
 # Files with at least this many records may be counted in batches; what a record takes
 # in memory, about.
@@ -402,9 +401,12 @@ def _with_household_ids(data: Any, reading: Reading) -> Any:
         codes = household_codes(records, name)
         numbers = numbers * (codes.max(initial=0) + 1) + codes
         numbers = np.unique(numbers, return_inverse=True)[1]
-    ids: list[Any] = [*range(1, int(numbers.max(initial=0)) + 2)]
+    ids = numbers + 1
     if is_text_column(records.column(last)):
-        ids = [*map(str, ids)]
-    column = replace(code_column(records, last), codes=numbers.view(np.uint64))
-    own = records.data[last] if isinstance(records.data, Mapping) else None
-    return with_columns(data, {last: column_like(records, last, ids, column, own)})
+        ids = np.array([*map(str, ids.tolist())], object)
+    if not isinstance(data, Mapping) and not is_dataset(data):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(data)
+        ids = nw.new_series(last, ids, backend=frame.implementation).to_native()
+    return with_columns(data, {last: ids})

@@ -88,15 +88,12 @@ def shown_by(
     )
     ids = result.settings.household
     if household is not None and ids in records.columns:
-        sizes, each = np.bincount(household)[household], np.ones(len(household), int)
-        members = what_shows(
-            {ids: sizes},
-            suppressed,
-            None,
-            recoded,
-            stands_for=each,
-            household=household,
-        )
+        how: dict[str, Any] = {
+            "stands_for": np.ones(len(household), int),
+            "household": household,
+        }
+        sizes = {ids: np.bincount(household)[household]}
+        members = what_shows(sizes, suppressed, None, recoded, **how)
         clues += tuple(
             entry if entry.rule == "finer" else replace(entry, rule="members")
             for entry in members

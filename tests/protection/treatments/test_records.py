@@ -58,10 +58,17 @@ def test_tails_and_bands_count_households(level):
         safe = protected(frame, {"INCOME": rule}, level)
         changed = once(safe, "INCOME") != once(frame, "INCOME")
         assert 2 <= changed.sum() <= 3
+    odd = {
+        **frame,
+        "INCOME": np.where(np.arange(len(frame["HH"])) == 0, 1, frame["INCOME"]),
+    }
     top = once(frame, "INCOME").max()
     for rule in (f"top:{top - 10}=mean", f"bands:0,{top}=mean"):
         with pytest.raises(ValueError, match="fewer than 3 values"):
             protected(frame, {"INCOME": rule}, level)
+        # One household does not agree: values are of persons, means of households.
+        with pytest.raises(ValueError, match="fewer than 3 households"):
+            protected(odd, {"INCOME": rule}, level)
 
 
 def test_groups_count_households_and_values_of_persons_are_treated_by_person():
