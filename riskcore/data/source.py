@@ -371,7 +371,8 @@ class Source:
         columns = [str(name) for name in self.names]
         reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         if self.path is None:
-            reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
+            both = ("weight_scale", "household_id")
+            reading = {x: reading[x] for x in both if reading[x]}
             return {"file": None, "reading": reading, "columns": columns}
         return {"file": self.path.name, "reading": reading, "columns": columns}
 

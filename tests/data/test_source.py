@@ -77,6 +77,7 @@ def test_several_names_of_a_household(tmp_path, kind):
     result = riskcore.protect(data, ["REG", "SEX"], None, TWO, k=3, **accepted)
     safe = tmp_path / f"s.{kind}" if KINDS[kind] is None else tmp_path / "s.csv"
     result.write(safe)
+    assert result.source.to_dict()["reading"]["household_id"] == TWO
     ids = np.array(formats.read(safe).to_pydict()["HH"])
     assert len({*ids}) == 120 == len({*zip(ids, of, strict=True)})
     how = {"original": data if KINDS[kind] is None else frame}
