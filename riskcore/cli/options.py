@@ -27,6 +27,8 @@ class _Household(argparse.Action):
         self, parser: Any, namespace: Any, values: Any, option: Any = None
     ) -> None:
         """Keep the last column, and all if there are several."""
+        if getattr(namespace, "file", None) is None and Path(values[-1]).is_file():
+            parser.error(f"--household takes columns: name {values[-1]} before it")
         namespace.household = values[-1]
         namespace.household_id = values if len(values) > 1 else None
 

@@ -100,6 +100,9 @@ def test_several_names_of_a_household_by_command_and_rules(
         return capsys.readouterr().out
 
     printed = run(f"assess {words}")
+    with pytest.raises(SystemExit):
+        cli.main(["assess", "--keys", "SEX", "--household", "HH", "a.csv"])
+    assert "takes columns: name a.csv before it" in capsys.readouterr().err
     one = run("assess one.csv --keys REG SEX --household HH")
     assert printed.replace("a.csv", "one.csv") == one
     accept = "--role *=harmless:x --accept *=x --k 3 --output s.csv"
