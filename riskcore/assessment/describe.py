@@ -21,7 +21,7 @@ from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, code_column, household_codes
 from riskcore.data.derived import Derived, derived
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.likely_codes import in_words
 from riskcore.data.missing_by_design import missing_by_design
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
@@ -261,6 +261,7 @@ def describe(
     ('numeric', 2)
     """
     say = progress or silent
+    reading, household = with_household(reading, household)
     source = Source.of(data, reading)
     names = arguments.names("keys", keys)
     arguments.column_name("weight", weight)

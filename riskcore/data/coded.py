@@ -27,7 +27,7 @@ from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
-from riskcore.data.files.labels import look_alike
+from riskcore.data.files.labels import LOOKS, look_alike
 from riskcore.data.likely_codes import likely_codes
 from riskcore.data.sample_design import SampleDesign
 
@@ -282,7 +282,7 @@ def doubtful_codes(
 
 def _side_by_side(labels: list[str]) -> str:
     """Return labels in a row, by ASCII alone where letters would look the same."""
-    seen = {normalize("NFC", label) for label in labels}
+    seen = {normalize("NFC", label).translate(LOOKS) for label in labels}
     return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
 
 

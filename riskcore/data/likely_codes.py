@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.text_numbers import with_point
 from riskcore.common.words import counted, printable
 from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
@@ -95,7 +96,7 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
     numbers = column.labels
     if numbers.dtype.kind == "O":
         labels = [label for label in numbers if not isinstance(label, ByDesign)]
-        texts = [str(label).replace(decimal, ".") for label in labels]
+        texts = [with_point(str(label), decimal) for label in labels]
         numbers = np.array(numbers_among(texts))
         if len(numbers) < len(texts):
             return np.empty(0)

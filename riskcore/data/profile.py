@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.common.text_numbers import is_number
+from riskcore.common.text_numbers import is_number, with_point
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.dates import dates_in, far_dates
@@ -216,7 +216,7 @@ def _type_of_text(values: list[str], decimal: str) -> Type:
     """Return the type of text, which is a number if all its values are."""
     if values and all(map(_WHOLE.fullmatch, values)):
         return "whole number"
-    numbers = (value.strip().replace(decimal, ".") for value in values)
+    numbers = (with_point(value, decimal) for value in values)
     return "number" if values and all(map(is_number, numbers)) else "text"
 
 
@@ -235,7 +235,7 @@ def _read(values: list[str], column_type: Type, decimal: str) -> list[Any]:
     """Return text of numbers as numbers."""
     if column_type == "whole number":
         return list(map(int, values))
-    return [float(value.replace(decimal, ".")) for value in values]
+    return [float(with_point(value, decimal)) for value in values]
 
 
 def _order(column: CodedColumn, numbers: list[Any] | None) -> Order | None:

@@ -41,6 +41,8 @@ Code: TypeAlias = str | int | float
 Bounds = Literal["[]", "[)", "(]", "()"]
 Others = Literal["keep", "missing", "refuse"]
 
+# Numbers that padded text puts in another order; not "01.10", a code.
+_SIGNED = re.compile(r"-?(0|[1-9][0-9]*)[.,][0-9]+|-[0-9]+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NAMED = 5  # codes or rules that a message names
 
@@ -653,8 +655,9 @@ class Recoding:
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
         rules_by_code: list[list[int]] = [[] for _ in codes]
+        compared = self._compared(codes)
         for of_text in (True, False):
-            rules = [(i, r) for i, r in enumerate(self.rules) if r.of_text == of_text]
+            rules = [(i, r) for i, r in enumerate(compared) if r.of_text == of_text]
             if not rules:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
@@ -674,6 +677,16 @@ class Recoding:
                 positions += singles.get(key, [])
                 positions += [i for i, rule in ranges if rule.covers(key)]
         return rules_by_code
+
+    def _compared(self, codes: Sequence[Any]) -> Sequence[Rule]:
+        """Return the rules, of numbers if ranges in text meet decimals or signs."""
+        texts = [*codes, *(end for r in self.rules for end in (r.low, r.high))]
+        ranges = self.padded and not all(rule.single for rule in self.rules)
+        if not ranges or not any(_SIGNED.fullmatch(number_text(x)) for x in texts):
+            return self.rules
+        rules = [_of_numbers(rule) for rule in self.rules]
+        _refuse_gaps(rules, codes)
+        return rules
 
     @property
     def as_written(self) -> bool:
@@ -1000,9 +1013,32 @@ def refuse_backwards(rule: Rule, *, padded: bool) -> None:
     if low is None or high is None:
         return
     if padded and rule.of_text:
+        if _SIGNED.fullmatch(low) or _SIGNED.fullmatch(high):
+            return refuse_backwards(_of_numbers(rule), padded=False)
         low, high = low.rjust(len(high)), high.rjust(len(low))
     if low > high:
         raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
+
+
+def _of_numbers(rule: Rule) -> Rule:
+    """Return a rule of text that compares numbers."""
+    try:
+        ends = [end and _number(end) for end in (rule.low, rule.high)]
+    except ValueError as error:
+        raise ValueError(f"{rule}: {error}") from None
+    return replace(rule, low=ends[0], high=ends[1])
+
+
+def _refuse_gaps(rules: Any, codes: Sequence[Any]) -> None:
+    """Refuse numbers that fall between ranges, as 9.5 between 0-9 and 10-19."""
+    below = [rule for rule in rules if rule.high is not None]
+    above = [rule for rule in rules if rule.low is not None]
+    pairs = [(x, y) for x in below for y in above if 0 < y.low - x.high <= 1]
+    for x, y in pairs:
+        between = [c for c in codes if x.high < _number(c) < y.low]
+        odd = [c for c in between if not any(r.covers(_number(c)) for r in rules)]
+        if odd:
+            raise ValueError(f"{x}; {y}: {_some(odd)} lies between; extend one of them")
 
 
 def _number(code: Any) -> Any:

@@ -15,6 +15,8 @@ code
     the commonest value of the column's value among all records, blanked ones too:
     if a category is blanked everywhere, names beside codes still show it.
 
+The number of records of a household is one more column, if the file has its id.
+
 A rule is tried on each record that shows the key, without that record. It counts if it
 makes at most half the errors of always guessing the commonest value, so that more than
 half of what is read is right, and if this is not by chance. A weaker relation between

@@ -40,7 +40,7 @@ from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import Reading, beside_persons
+from riskcore.data.files.reading import Reading, beside_persons, with_household
 from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
@@ -211,6 +211,7 @@ def check(
     1
     """
     files = {"original": original, "holdout": holdout, "earlier": earlier}
+    reading, household = with_household(reading, household)
     if record is not None:
         protection_record = read_record(arguments.file_path("record", record))
         roles = {"keys": keys, "weight": weight, "household": household}
@@ -329,6 +330,7 @@ def released_source(data: Any, reading: Reading) -> Source:
     """
     looked_at = reading.weight_scale or 1.0
     how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
+    how = replace(how, household_id=None)  # its ids are numbered already
     if isinstance(data, str | os.PathLike):
         how = how._with_files(lambda _: beside_persons(Path(data)))
         how = formats.opened(Path(data), how).fitting()

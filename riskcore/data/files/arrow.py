@@ -20,7 +20,7 @@ import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
-from riskcore.common.text_numbers import NUMBER, is_number
+from riskcore.common.text_numbers import NUMBER, is_number, with_point
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
@@ -226,26 +226,46 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     if not is_text(column.type):
         return column
     text = compute.utf8_trim_whitespace(column)
-    foreign = compute.match_substring(text, ".") if decimal == "," else None
+    mark, unlike = "", False
     if decimal == ",":
+        text, mark, unlike = _without_marks(text)
         text = compute.replace_substring(text, ",", ".")
     try:
         numbers = text.cast(pyarrow.float64())
         wrong = compute.invert(compute.is_finite(numbers))
     except pyarrow.ArrowInvalid:
         wrong = compute.invert(compute.match_substring_regex(text, NUMBER))
-    if foreign is not None:
-        wrong = compute.or_(wrong, foreign)
+    wrong = compute.or_(wrong, unlike)
     count = compute.sum(wrong).as_py()
     if count:
         first = compute.index(wrong, True).as_py()
         value = column[first].as_py()
+        hint = f"; others have {mark!r} between thousands: write all numbers alike"
+        if not mark or mark in value or not is_number(with_point(value, decimal)):
+            hint = _about_text(name, value, decimal, path)
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
-            f"first in record {first + 1:,}: {value!r}"
-            f"{_about_text(name, value, decimal, path)}"
+            f"first in record {first + 1:,}: {value!r}{hint}"
         )
     return numbers
+
+
+def _without_marks(text: Any) -> tuple[Any, str, Any]:
+    """Return text without the mark of its thousands, the mark, and where it is wrong.
+
+    One mark holds for all numbers of a column: 1050 beside 1.050 may be 1000 times it.
+    """
+    compute = import_pyarrow("compute")
+    text = compute.replace_substring_regex(text, "[\u00a0\u202f]", " ")
+    grouped = compute.match_substring_regex(text, r"^[+-]?[1-9]\d{0,2}[. ]\d{3}\b")
+    first = compute.index(grouped, True).as_py()
+    if first < 0:
+        return text, "", compute.match_substring(text, ".")
+    mark = "." if "." in text[first].as_py() else " "
+    whole = rf"([0-9]{{1,3}}|[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+)"
+    alike = compute.match_substring_regex(text, rf"^[+-]?{whole}(,[0-9]+)?$")
+    plain = compute.replace_substring(text, mark, "")
+    return compute.if_else(alike, plain, text), mark, compute.invert(alike)
 
 
 def _about_text(name: str, text: str, decimal: str, path: Any) -> str:

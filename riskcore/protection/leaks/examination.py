@@ -160,7 +160,7 @@ def examine(
     leaks += _without_effect(result, gone)
     leaks += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
-    leaks += _copies(result, gone)
+    leaks += _copies(result, gone, left_out)
     leaks += _together(result, gone)
     leaks += [
         Leak(
@@ -459,8 +459,12 @@ def _households_left_out(
             yield candidate.name, codes
 
 
-def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+def _copies(
+    result: ProtectedRecords, gone: Collection[str], left_out: Collection[str]
+) -> Iterator[Leak]:
     """Yield the columns of the file that give the altered values of others back."""
+    household = result.settings.household
+    ids = None if str(household) in left_out else household
     treated = result.treated
     altered = _altered(result)
     if treated is None or not altered:
@@ -475,8 +479,8 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
             continue
         coded = dict(written)
         coded[name] = code_column(treated.numbers_before, name)
-        for entry in derived_of_coded(coded, result.household_of):
-            if entry.column == name and entry.kind != "household count":
+        for entry in derived_of_coded(coded, result.household_of, ids):
+            if entry.column == name and entry.of != (None,):
                 (source,) = entry.of
                 text = (
                     f"{printable(str(source))!r}: it gives back the values of "

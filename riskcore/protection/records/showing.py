@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,18 @@ def shown_by(
         drawn=drawn,
         say=say,
     )
+    ids = result.settings.household
+    if household is not None and ids in records.columns:
+        how: dict[str, Any] = {
+            "stands_for": np.ones(len(household), int),
+            "household": household,
+        }
+        sizes = {ids: np.bincount(household)[household]}
+        members = what_shows(sizes, suppressed, None, recoded, **how)
+        clues += tuple(
+            entry if entry.rule == "finer" else replace(entry, rule="members")
+            for entry in members
+        )
     return tuple(entry for entry in clues if not _counted_together(result, entry))
 
 
@@ -148,7 +161,8 @@ def advice_on(
         return either(coarser_weights(column), leave_out([column]), accept)
     if column == settings.household:
         members = in_all if shown.rule == "equal" else ""
-        return either(members, leave_out([column]), accept)
+        kept = never_blanked(key, settings) if shown.rule == "members" else ""
+        return either(members, kept, leave_out([column]), accept)
     ids = ""
     if shown.rule not in ("equal", "code") and column not in fixed:
         ids = new_ids(column, renumbered)

@@ -8,7 +8,13 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT, CheckSettings
+from riskcore.assessment.assess_settings import (
+    HOUSEHOLD,
+    HOUSEHOLD_ID,
+    KEYS,
+    WEIGHT,
+    CheckSettings,
+)
 from riskcore.common import arguments
 from riskcore.common.settings import (
     BOOLEAN,
@@ -54,7 +60,7 @@ _OF_THE_FILE = frozenset({"min_population", "l", "t"})
 CHECKED = tuple(name for name in _CHECK if name not in _PROTECT or name in _OF_THE_FILE)
 # The tables by name; a setting alone is a table whose names are columns.
 TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
-    "data": {"file": _FILE, **settings_of(ReadSettings)},
+    "data": {"file": _FILE, **settings_of(ReadSettings), "household_id": HOUSEHOLD_ID},
     "columns": {
         "keys": KEYS,
         "weight": WEIGHT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,9 +58,12 @@ class PostRandomization(Treatment):
         if not 0.0 <= self.keep < 1.0:
             raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
         (_, *names), *rows = self.table or [("",)]
-        if any(len(row) != len(names) + 1 for row in rows) or (
-            sorted(row[0] for row in rows) != sorted({*names})
-        ):
+        first = [row[0] for row in rows]
+        if odd := (Counter(names) - Counter(first)) + (Counter(first) - Counter(names)):
+            raise ValueError(
+                f"matrix: {min(odd)!r} needs one place in the header and one row"
+            )
+        if any(len(row) != len(names) + 1 for row in rows) or len({*names}) < len(rows):
             raise ValueError("matrix: need one row and one column for each category")
         for name, row in self._rows().items():
             if not all(0.0 <= number <= 1.0 for number in row):
@@ -144,6 +148,11 @@ class PostRandomization(Treatment):
                     f"treat {context.names[0]}: row {text!r} of the matrix has "
                     "categories that nobody has: write 0 there"
                 )
+        if (np.diag(table) == 1.0).all():
+            raise ValueError(
+                f"treat {context.names[0]}: by the matrix each category of the column "
+                "stays, which changes nothing; leave the rule out"
+            )
         return table
 
 

@@ -47,7 +47,7 @@ def test_every_setting_has_one_place():
         assert settings_of(table).keys() <= names
     assert settings_of(WriteSettings).keys() - set(LEFT_OUT) <= names
     assert not names & set(LEFT_OUT)
-    others = {"file", "keys", "weight", "household"}
+    others = {"file", "keys", "weight", "household", "household_id"}
     known = {n for t in (*tables, WriteSettings) for n in settings_of(t)}
     assert names <= known | others
     # A file to read and one to write; goals among the people of the original, and
