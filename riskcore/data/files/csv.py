@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import gzip
 import io
 import itertools
@@ -18,6 +19,7 @@ from typing import IO, Any
 
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
 from riskcore.data.files.csv_scan import Scan
@@ -52,6 +54,10 @@ _SEPARATOR = re.compile(
 
 class LineBreaksInFields(UserWarning):
     """Quoted fields of a CSV file run over several lines."""
+
+
+class LinesWithoutValues(UserWarning):
+    """Lines of a CSV file hold delimiters alone."""
 
 
 class CsvFile(ArrowFormat):
@@ -193,7 +199,26 @@ class CsvFile(ArrowFormat):
                 f"breaks; {intake.within:,} lines belong to them and are not records",
                 LineBreaksInFields,
             )
+        self._doubt_empty(table)
         return table.select(columns), intake
+
+    def _doubt_empty(self, table: Any) -> None:
+        """Warn of lines that have delimiters alone, as spreadsheets leave them."""
+        compute = import_pyarrow("compute")
+        empty = functools.reduce(compute.and_, map(compute.is_null, table.columns))
+        if len(self.header.names) == 1 or not compute.any(empty).as_py():
+            return
+        marks = f'{self.delimiter}" \t\r\n'
+        with self.open_text() as file:
+            lines = [i for i, x in enumerate(file, 1) if x.strip("\r\n")
+                     and not x.strip(marks)]  # fmt: skip
+        if lines:
+            warn(
+                f"{self.path}: {counted(len(lines), 'line')} (the first: {lines[0]:,}) "
+                "hold no value, as a spreadsheet leaves them; they count as "
+                "records whose keys fit all others, so delete them",
+                LinesWithoutValues,
+            )
 
     def _read(
         self,

@@ -16,7 +16,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.argus.argus_file import ArgusFile
 from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded, Writing
-from riskcore.data.files.csv import CsvFile, LineBreaksInFields
+from riskcore.data.files.csv import CsvFile, LineBreaksInFields, LinesWithoutValues
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
@@ -44,6 +44,7 @@ __all__ = [
     "Format",
     "Header",
     "LineBreaksInFields",
+    "LinesWithoutValues",
     "check_writable",
     "columns_of",
     "files_written",

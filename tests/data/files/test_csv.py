@@ -292,3 +292,15 @@ def test_an_empty_list_of_columns_reads_none(tmp_path, name):
     path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})
     table, intake = formats.read_counted(path, [])
     assert (table.column_names, table.num_rows, intake.records) == ([], 2, 2)
+
+
+def test_lines_of_delimiters_alone_are_named(tmp_path):
+    path = written(tmp_path, "a,b,c\n1,2,3\n1,,\n,,\n\n,,\n,,\n")
+    with pytest.warns(formats.LinesWithoutValues, match=r"3 lines \(the first: 4\)"):
+        riskcore.assess(path, ["a", "b"])
+
+
+@pytest.mark.parametrize("text", ["a\n1\n\n2\n", "a,b\n1,\n,2\n", "a,b\n1,2\n\n3,4\n"])
+def test_records_with_a_value_are_not_doubted(tmp_path, recwarn, text):
+    riskcore.assess(written(tmp_path, text), ["a"])
+    assert formats.LinesWithoutValues not in [each.category for each in recwarn]
