@@ -77,12 +77,16 @@ def refuse_codes(
 ) -> None:
     """Refuse a column with likely codes; ``keep`` says what to do with numbers."""
     if codes := likely_codes(column, labels, **reading):
-        texts = [code.text for code in codes]
-        raise ValueError(
-            f"{column.name} has numbers that may be codes: {in_words(codes)}. For "
-            f"codes that mean a missing value give {declared(column.name, texts)}. "
-            f"If they are numbers, {keep}"
-        )
+        raise ValueError(f"{doubts_of(column, codes)}. If they are numbers, {keep}")
+
+
+def doubts_of(column: CodedColumn, codes: Sequence[LikelyCode]) -> str:
+    """Return which numbers of a column may be codes, and how to declare them."""
+    texts = [code.text for code in codes]
+    return (
+        f"{column.name} has numbers that may be codes: {in_words(codes)}. For codes "
+        f"that mean a missing value give {declared(column.name, texts)}"
+    )
 
 
 def in_words(codes: Sequence[LikelyCode]) -> str:

@@ -38,7 +38,7 @@ from riskcore.data.columns import (
 from riskcore.data.date_words import PARTS
 from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
-from riskcore.data.likely_codes import refuse_codes
+from riskcore.data.likely_codes import doubts_of, likely_codes, refuse_codes
 from riskcore.data.tails import Tail, nearest_multiple
 
 Array = NDArray[Any]
@@ -51,7 +51,7 @@ _NAMED = 5  # codes or rules that a message names
 
 
 class DoubtfulRules(UserWarning):
-    """Rules of a recoding fit no code of the data, or several fit one code."""
+    """Rules of a recoding fit no code, several fit one, or a code counts as amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -760,8 +760,12 @@ def recoded_columns(
     data: Any,
     recodings: Mapping[Any, Recoding],
     coded: Mapping[Any, CodedColumn] | None = None,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
+    """Return the recoded columns, see `recode`; ``coded`` has columns coded before.
+
+    ``labels`` are those of the codes of each column.
+    """
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -769,7 +773,8 @@ def recoded_columns(
     for name, recoding in recodings.items():
         container = records.data[name] if isinstance(records.data, Mapping) else None
         column = (coded or {}).get(name)
-        columns[name] = _recoded(records, name, recoding, container, column)
+        own = (labels or {}).get(str(name))
+        columns[name] = _recoded(records, name, recoding, container, column, own)
     return columns
 
 
@@ -779,6 +784,7 @@ def _recoded(
     recoding: Recoding,
     container: Any,
     column: CodedColumn | None,
+    labels: Mapping[str, str] | None,
 ) -> Any:
     """Return a recoded column; ``container`` holds the original one."""
     try:
@@ -786,6 +792,7 @@ def _recoded(
         recoding = _with_bounds(recoding, column)
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
+        _warn_of_codes(recoding, column, recoded.codes, labels)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
         if recoding.as_written:
             codes = _as_numbers(codes, column.labels)
@@ -893,6 +900,25 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
         source = "" if recoding.source is None else f", {recoding.source}"
         message = f"variable {name!r}{source}: {'; '.join(doubts)}"
         warn(message, DoubtfulRules)
+
+
+def _warn_of_codes(
+    recoding: Recoding,
+    column: CodedColumn,
+    new: Sequence[Any],
+    labels: Mapping[str, str] | None,
+) -> None:
+    """Warn of likely codes that become the same as amounts."""
+    if recoding.words or recoding.dates or not (codes := likely_codes(column, labels)):
+        return
+    texts = [code_text(plain_value(label)).strip() for label in column.labels]
+    pairs = dict(zip(texts, new, strict=True))
+    told = {code_text(rule.low) for rule in recoding.rules if rule.single}
+    amounts = {pairs[text] for text in {*texts} - {code.text for code in codes}}
+    if not (recoding.drop or recoding.base):
+        told |= {text for text, code in pairs.items() if code not in amounts - {None}}
+    if merged := [code for code in codes if code.text not in told]:
+        warn(f"{doubts_of(column, merged)}; now they count as amounts", DoubtfulRules)
 
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:

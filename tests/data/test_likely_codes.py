@@ -1,5 +1,7 @@
 """Numbers that may be codes: named by `describe`, refused by treatments."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -120,6 +122,29 @@ def test_a_recoding_by_quantiles_stops_at_codes():
         recoding = riskcore.Recoding.top_bottom(**{side: rule})
         with pytest.raises(ValueError, match=r"999998 .* give the bound itself"):
             riskcore.recode(data, {"INCOME": recoding})
+
+
+@pytest.mark.parametrize(
+    ("rule", "doubted"),
+    [
+        ("from:0,1000,5000", True),
+        ("top:60000", True),
+        ("round:1000", True),
+        ("map:1=2,*=3", True),
+        ("bottom:500", False),
+        ("from:1000,999998=a,b,unknown", False),
+        ("map:999998=0,*=0", False),
+    ],
+)
+@pytest.mark.parametrize("text", [False, True])
+def test_a_recoding_that_counts_codes_as_amounts_is_doubted(rule, doubted, text):
+    amounts = among(INCOME, 999998)
+    data = {"INCOME": [f"{x:.0f}" for x in amounts] if text else amounts}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        riskcore.recode(data, {"INCOME": rule})
+    said = [str(one.message) for one in caught]
+    assert any("--na INCOME=999998" in one for one in said) == doubted
 
 
 def test_a_key_with_a_code_is_doubted():
