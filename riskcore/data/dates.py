@@ -208,7 +208,8 @@ def far_days(days: Days) -> NDArray[np.bool_]:
 def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], Any]]:
     """Return days, times and how to write dates of a type; by the clock of a zone."""
     first = values[0]
-    zone: Any = getattr(first, "tzinfo", None)
+    found = [zone for value in values if (zone := getattr(value, "tzinfo", None))]
+    zones: Any = {str(zone): zone for zone in found}.values()
     plain = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
     moments = np.array([*map(np.datetime64, plain)])
     days = moments.astype("M8[D]")
@@ -218,9 +219,13 @@ def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], An
         value = moment if isinstance(first, np.datetime64) else moment.item()
         if moment.astype("M8[D]") != day or not is_date(value):
             raise ValueError(f"the type of the column does not hold {day}")
-        if hasattr(zone, "localize"):  # of pytz
-            return zone.localize(value)
-        return value.replace(tzinfo=zone) if zone else value
+        for zone in zones:
+            if len(zones) > 1:
+                named = listed([*map(str, zones)][:3])
+                raise ValueError(f"times of several zones, {named}: give all one zone")
+            is_pytz = hasattr(zone, "localize")
+            value = zone.localize(value) if is_pytz else value.replace(tzinfo=zone)
+        return value
 
     return days, moments - days, write
 

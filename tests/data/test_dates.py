@@ -1,6 +1,7 @@
 """Dates as a type: recoded to parts, ages and bands, in every holder of data."""
 
 import datetime as dt
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from riskcore.data.columns import Records, code_column
 from riskcore.data.dates import far_dates
 from riskcore.data.recoding_words import recoding_of
 
+HOUR = dt.timedelta(hours=1)
 DAYS = [dt.date(1950, 5, 1), dt.date(2004, 2, 29), None]
 RULES = [
     ("year", [1950, 2004, None]),
@@ -57,6 +59,33 @@ def test_dates_in_memory_are_recoded(holder, rule, values):
     assert values_of(new) == values
     if rule.startswith(("top", "bottom")) and hasattr(new, "dtype"):
         assert new.dtype == data["d"].dtype
+
+
+@pytest.mark.parametrize("zone", [ZoneInfo("Europe/Vienna"), dt.timezone(5 * HOUR)])
+@pytest.mark.parametrize(
+    "holder",
+    [list, lambda x: np.array(x, object), lambda x: pd.Series(x, dtype=object)],
+)
+def test_times_of_a_zone_have_the_day_that_it_shows(zone, holder):
+    times = [dt.datetime(2024, m, 1, 0, 30, tzinfo=zone) for m in (1, 3, 7)]
+    data = {"d": holder(times)}
+    assert [*recode(data, {"d": "month"})["d"]] == ["2024-01", "2024-03", "2024-07"]
+    top = dt.datetime(2024, 6, 15, tzinfo=zone)
+    assert [*recode(data, {"d": "top:2024-06-15"})["d"]] == [*times[:2], top]
+
+
+def test_times_of_several_zones_are_not_written_as_one():
+    zones = [ZoneInfo("Europe/Vienna"), dt.timezone(5 * HOUR)]
+    data = {"d": [dt.datetime(2024, 1, 1, 0, 30, tzinfo=zone) for zone in zones]}
+    assert recode(data, {"d": "month"})["d"] == ["2024-01", "2024-01"]
+    with pytest.raises(ValueError, match="several zones, .*: give all one zone"):
+        recode(data, {"d": "top:2023-06-15"})
+
+
+def test_an_array_of_arrow_keeps_its_zone():
+    times = [dt.datetime(2024, 1, 1, 0, 30, tzinfo=ZoneInfo("Europe/Vienna")), None]
+    data = {"d": pa.array(times, pa.timestamp("us", "Europe/Vienna"))}
+    assert values_of(recode(data, {"d": "month"})["d"]) == ["2024-01", None]
 
 
 TEXTS = [
