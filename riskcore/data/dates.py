@@ -253,13 +253,14 @@ def _of_text(
             "the rule, as in month:dmy, from:2024-01-31:dmy or shift:90:dmy"
         )
     first, mark = matches[form][0], matches[form][0]["mark"]
-    name = "%b" if first["m"].isalpha() else "%m"
-    layout = mark.join({"y": "%Y", "m": name, "d": "%d"}[x] for x in form[:3])
     short = any(len(match[x]) == 1 for match in matches[form] for x in "dm")
+    width = 1 if short else 2
 
     def write(day: Any, time: Any) -> str:
-        text: str = day.item().strftime(layout)
-        text = re.sub(r"\b0", "", text) if short else text
+        own = day.item()
+        month = f"{own:%b}" if first["m"].isalpha() else f"{own.month:0{width}}"
+        parts = {"y": f"{own.year:04}", "m": month, "d": f"{own.day:0{width}}"}
+        text = mark.join(parts[x] for x in form[:3])
         return f"{text.upper() if first['m'].isupper() else text}{time}"
 
     clocks = [match["time"] or "" for match in matches[form]]

@@ -11,7 +11,7 @@ import pytest
 
 from riskcore import Recoding, recode
 from riskcore.data.columns import Records, code_column
-from riskcore.data.dates import far_dates
+from riskcore.data.dates import Dates, far_dates
 from riskcore.data.recoding_words import recoding_of
 
 HOUR = dt.timedelta(hours=1)
@@ -198,6 +198,22 @@ def test_dates_become_missing():
     for codes, others, new in rules:
         recoding = Recoding.mapping(codes, others=others)
         assert recode(pl.DataFrame({"d": days}), {"d": recoding})["d"].to_list() == new
+
+
+@pytest.mark.parametrize(
+    ("texts", "before"),
+    [
+        (["0001-01-11", "2024-01-01"], ["0001-01-08", "2023-12-29"]),
+        (["11.1.0001", "31.12.2024"], ["8.1.0001", "28.12.2024"]),
+        (["11JAN0001"], ["08JAN0001"]),
+    ],
+)
+def test_years_have_four_digits(texts, before):
+    dates = Dates.of(texts)
+    assert dates.values(dates.numbers.tolist()) == texts
+    assert dates.values((dates.numbers - 3).tolist()) == before
+    with pytest.raises(ValueError, match="before the year 1 or after the year 9999"):
+        dates.values((dates.numbers - 20).tolist())
 
 
 def test_a_bound_has_no_time_of_the_day():
