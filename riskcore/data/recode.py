@@ -38,7 +38,7 @@ from riskcore.data.columns import (
 from riskcore.data.date_words import PARTS
 from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
-from riskcore.data.likely_codes import doubts_of, likely_codes, refuse_codes
+from riskcore.data.likely_codes import doubts_of, likely_codes, refuse_codes, text_of
 from riskcore.data.tails import Tail, nearest_multiple
 
 Array = NDArray[Any]
@@ -911,7 +911,7 @@ def _warn_of_codes(
     """Warn of likely codes that become the same as amounts."""
     if recoding.words or recoding.dates or not (codes := likely_codes(column, labels)):
         return
-    texts = [code_text(plain_value(label)).strip() for label in column.labels]
+    texts = [*map(text_of, column.labels)]
     pairs = dict(zip(texts, new, strict=True))
     told = {code_text(rule.low) for rule in recoding.rules if rule.single}
     amounts = {pairs[text] for text in {*texts} - {code.text for code in codes}}

@@ -121,7 +121,9 @@ def _merged(
     old: Iterable[Any],
 ) -> dict[str, dict[str, str | None]]:
     """Return by new code all old codes that become it, with their labels or None."""
-    olds = {text: number for text in labels if (number := code_number(text)) is not None}
+    olds = {
+        text: number for text in labels if (number := code_number(text)) is not None
+    }
     news: dict[str, Any] = {}
     for text, number in olds.items():
         with suppress(TypeError, ValueError):  # a code that the recoding refuses
@@ -145,10 +147,11 @@ def _label(
     text = code_text(category)
     rules = [rule for rule in recoding.rules if code_text(rule.to) == text]
     ranges = not all(rule.single for rule in rules)
-    names = [*olds.values()]
-    if None in names:  # the labels of some codes do not say what all of them mean
-        hidden = recoding.rest is not None or not any(names)
-        names = [] if hidden or ranges else [name or old for old, name in olds.items()]
+    names = [name or old for old, name in olds.items()]
+    labelled = [name for name in olds.values() if name]
+    # The labels of some codes do not say what all of them mean.
+    if len(labelled) < len(names) and (ranges or not labelled or recoding.rest):
+        names = []
     if not names and ranges:
         names = [_words(rule) for rule in rules]
     return shortened("; ".join(dict.fromkeys(names)), _LONGEST) if names else None

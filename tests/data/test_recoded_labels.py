@@ -129,7 +129,11 @@ def test_numbers_and_labels(recoding, categories, labels, missing, numbers, name
         (Recoding.top_bottom(top=85), {"99": "refused"}, {"85": "85 and more"}),
         (Recoding.mapping({1: 2}), {"1": "Married"}, {"2": "Married; 2"}),
         (recoding_of("map:1=2,*=85"), {"99": "refused"}, {}),
-        (recoding_of("map:1=2,99=2"), {"99": "x", "1": "y", "2": "z"}, {"2": "x; y; z"}),
+        (
+            recoding_of("map:1=2,99=2"),
+            {"99": "x", "1": "y", "2": "z"},
+            {"2": "x; y; z"},
+        ),
     ],
 )
 def test_the_label_of_one_code_is_not_put_on_others(recoding, labels, named):
