@@ -33,12 +33,18 @@ _FORMS = {
         "mdy": rf"{_MONTH}{_MARK}{_DAY}(?P=mark){_YEAR}",
     }.items()
 }
-# Nobody in a file has dates before and after; where calendars begin are codes, too, if
-# no other date is within a year.
+# Nobody in a file has dates before and after; where calendars begin or end are codes,
+# too, if no other date is within a year.
 _FIRST, _LAST = np.array(["1800-01-02", "2098-12-31"], "M8[D]")
-_BEGINS = np.array(
-    ["1899-12-30", "1899-12-31", "1900-01-01", "1960-01-01", "1970-01-01"], "M8[D]"
+_ENDS = np.array(
+    [
+        *("1850-01-01", "1899-12-30", "1899-12-31", "1900-01-01", "1901-01-01"),
+        *("1904-01-01", "1960-01-01", "1970-01-01", "2079-06-06"),
+    ],
+    "M8[D]",
 )
+# From here on the only few dates, ten years after the others, are codes.
+_AHEAD, _DECADE = np.datetime64("2040-01-01"), 3653
 _BEGIN, _END = -719_162, 2_932_897  # the years 1 and 10,000, in days from 1970
 
 
@@ -157,7 +163,9 @@ class Dates:
             said = _refusal(
                 self.written(mask), "may be codes, and would count as dates"
             )
-            raise ValueError(f"{said}, or give them a band of their own")
+            raise ValueError(
+                f"{said}. Otherwise give a band of their own, or the bound as a date"
+            )
 
 
 def dates_in(column: CodedColumn) -> Dates | None:
@@ -179,29 +187,49 @@ def far_dates(
     ``sizes`` says how many records each row stands for; ``dates`` are those of the
     column, if they were read before.
     """
+    levels = len(column.labels)
+    counts = np.bincount(column.codes, sizes, levels + 1)[:levels].astype(np.int64)
     typed = column.labels.dtype.kind == "M"
-    if typed and not far_days(column.labels.astype("M8[D]")).any():
+    if typed and not far_days(column.labels.astype("M8[D]"), counts).any():
         return ()  # fast, for wide files
     if (dates := dates or dates_in(column)) is None:
         return ()
-    far = far_days(dates.days)
-    counts = np.bincount(column.codes, sizes, len(far) + 1)[:-1][far].astype(np.int64)
+    far = far_days(dates.days, counts)
     texts = dates.written(far)
     return tuple(
         LikelyCode(text, None, records)
-        for text, records in zip(texts, counts.tolist(), strict=True)
+        for text, records in zip(texts, counts[far].tolist(), strict=True)
     )
 
 
-def far_days(days: Days) -> NDArray[np.bool_]:
-    """Return which days are probably codes, such as 9999-12-31."""
-    far: NDArray[np.bool_] = (days < _FIRST) | (days > _LAST)
-    if 2 * np.count_nonzero(far) > len(days):  # a file of another age
-        return np.zeros(len(days), bool)
-    begins = np.isin(days, _BEGINS)
-    others = days[~far & ~begins]
-    if others.size:
-        far |= begins & ((days < others.min() - 365) | (days > others.max() + 365))
+def far_days(days: Days, records: Any = None) -> NDArray[np.bool_]:
+    """Return which distinct days are probably codes, such as 9999-12-31.
+
+    ``records`` says how many records have each.
+    """
+    counts = np.ones(len(days)) if records is None else np.asarray(records)
+    starts = days.astype("M8[Y]")
+    alien = (days < _FIRST) | (days > _LAST)
+    far: NDArray[np.bool_] = alien & ((starts.astype(int) + 1970) % 1111 == 0)
+    if 2 * np.count_nonzero(alien & ~far) <= np.count_nonzero(~far):
+        far |= alien  # else a file of another age
+    ends = np.isin(days, _ENDS) & ~far
+    others = ~far & ~ends
+    if not others.any():
+        return far & bool(ends.any())
+    turn = ((days == starts) | (days + 1 == starts + 1)) & (counts > 1)
+    often = counts >= max(5, 10 * np.median(counts[others]))
+    ahead = (days >= _AHEAD) & others
+    ahead &= np.count_nonzero(ahead) <= max(2, len(days) / 20)
+    usual = others & ~(turn | often | ahead)
+    usual = usual if np.count_nonzero(usual) > 1 else others & ~ahead
+    ordinary = np.sort(days[usual if usual.any() else others].astype(np.int64))
+    number, span = days.astype(np.int64), ordinary[-1] - ordinary[0]
+    gap = np.maximum(ordinary[0] - number, number - ordinary[-1])
+    far |= often & (gap > max(np.diff(ordinary).max(initial=365), span / 10))
+    far |= turn & (gap > max(span, _DECADE)) | ahead & (gap > _DECADE)
+    heaped = (counts >= 5) & (counts > 3 * counts[others].max())
+    far |= ends & ((gap > 365) | heaped)
     return far
 
 

@@ -93,7 +93,7 @@ def doubts_of(column: CodedColumn, codes: Sequence[LikelyCode]) -> str:
     """Return which numbers of a column may be codes, and how to declare them."""
     texts = [code.text for code in codes]
     return (
-        f"{column.name} has numbers that may be codes: {in_words(codes)}. For codes "
+        f"{column.name} has values that may be codes: {in_words(codes)}. For codes "
         f"that mean a missing value give {declared(column.name, texts)}"
     )
 

@@ -36,7 +36,14 @@ from riskcore.data.columns import (
     plain_value,
 )
 from riskcore.data.date_words import PARTS
-from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
+from riskcore.data.dates import (
+    Dates,
+    day_text,
+    far_dates,
+    far_days,
+    is_date,
+    may_be_date,
+)
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
 from riskcore.data.likely_codes import doubts_of, likely_codes, refuse_codes, text_of
 from riskcore.data.tails import Tail, nearest_multiple
@@ -51,7 +58,7 @@ _NAMED = 5  # codes or rules that a message names
 
 
 class DoubtfulRules(UserWarning):
-    """Rules of a recoding fit no code, several fit one, or a code counts as amount."""
+    """Rules of a recoding fit no code, several fit one, or a code counts as a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -499,7 +506,7 @@ class Recoding:
         numbers: list[Any]
         if self.order or any(map(may_be_date, values[:1])):
             dates = Dates.of(values, self.order)
-            dates.refuse_far(far_days(dates.days))
+            dates.refuse_far(far_days(dates.days, counts))
             numbers = dates.texts
         else:
             numbers = [_number(plain_value(value)) for value in values]
@@ -908,9 +915,10 @@ def _warn_of_codes(
     new: Sequence[Any],
     labels: Mapping[str, str] | None,
 ) -> None:
-    """Warn of likely codes that become the same as amounts."""
-    if recoding.words or recoding.dates or not (codes := likely_codes(column, labels)):
+    """Warn of likely codes that become the same as other values."""
+    if recoding.words or recoding.dates in PARTS:
         return
+    codes = likely_codes(column, labels) or far_dates(column)
     texts = [*map(text_of, column.labels)]
     pairs = dict(zip(texts, new, strict=True))
     told = {code_text(rule.low) for rule in recoding.rules if rule.single}
@@ -918,7 +926,7 @@ def _warn_of_codes(
     if not (recoding.drop or recoding.base):
         told |= {text for text, code in pairs.items() if code not in amounts - {None}}
     if merged := [code for code in codes if code.text not in told]:
-        warn(f"{doubts_of(column, merged)}; now they count as amounts", DoubtfulRules)
+        warn(f"{doubts_of(column, merged)}; now they count as others do", DoubtfulRules)
 
 
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:

@@ -12,6 +12,7 @@ import pytest
 from riskcore import Recoding, recode
 from riskcore.data.columns import Records, code_column
 from riskcore.data.dates import Dates, far_dates
+from riskcore.data.recode import DoubtfulRules
 from riskcore.data.recoding_words import recoding_of
 
 HOUR = dt.timedelta(hours=1)
@@ -187,6 +188,77 @@ def test_far_dates(days, far):
     for holder in ({"d": days}, pa.table({"d": days}), {"d": np.array(days, "M8[D]")}):
         column = code_column(Records.of(holder), "d")
         assert [text for text, _, n in far_dates(column) if n == 1] == far
+
+
+RNG = np.random.default_rng(3)
+
+
+def between(first, last, n=1000):
+    first, last = np.array([first, last], "M8[D]")
+    return first + RNG.integers(0, (last - first).astype(int), n)
+
+
+BIRTHS = between("1925-01-01", "2006-01-01")
+HEAPED = np.where(
+    RNG.random(1000) < 0.3, BIRTHS.astype("M8[Y]").astype("M8[D]"), BIRTHS
+)
+EVENTS = between("2015-01-01", "2024-06-01")
+
+
+def among(days, code, records):
+    days = days.copy()
+    days[:records] = code
+    return days
+
+
+@pytest.mark.parametrize("days", [BIRTHS, HEAPED, EVENTS])
+@pytest.mark.parametrize("records", [1, 10])
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("0001-01-01", "1582-10-15", "1753-01-01", "1850-01-01", "1900-01-01"),
+        *("1901-01-01", "2050-12-31", "2079-06-06", "2099-12-31", "9999-12-31"),
+    ],
+)
+def test_a_date_far_from_all_others_is_a_code(days, records, code):
+    column = code_column(Records.of({"d": among(days, code, records)}), "d")
+    found = [(date.text, date.records) for date in far_dates(column)]
+    assert found == [(code, records)]
+
+
+@pytest.mark.parametrize(
+    ("days", "code", "records", "far"),
+    [
+        (BIRTHS, "1970-01-01", 60, True),  # nearer, but of very many records
+        (EVENTS, "1977-07-07", 30, True),
+        (EVENTS, "2035-12-31", 30, True),
+        (HEAPED, "1970-01-01", 8, False),
+        (HEAPED, "1950-01-01", 30, False),
+        (BIRTHS, "1908-03-04", 1, False),  # the oldest
+        (BIRTHS, "1908-01-01", 1, False),
+        (EVENTS, "2015-01-01", 200, False),
+        (between("2010-01-01", "2058-01-01"), "2057-12-31", 10, False),
+        (between("2470-01-01", "2567-01-01"), "2500-01-01", 10, False),  # Thai years
+        (between("2018-01-01", "2021-01-01"), "1948-05-07", 1, False),
+        (between("1906-01-01", "1935-01-01"), "1990-01-01", 1, False),
+        (HEAPED.astype("M8[Y]").astype("M8[D]"), "1930-01-01", 40, False),
+    ],
+)
+def test_a_date_of_many_records_may_be_a_code(days, code, records, far):
+    for values in (among(days, code, records), among(days, code, records).astype(str)):
+        column = code_column(Records.of({"d": values}), "d")
+        found = [(date.text, date.records) for date in far_dates(column)]
+        assert found == [(code, np.count_nonzero(values == values[0]))] * far
+
+
+def test_a_recoding_that_counts_a_code_as_a_date_is_doubted():
+    data = {"d": among(BIRTHS, "1970-01-01", 60)}
+    for rule in ("age:2025-01-01", "from:1960-01-01,1990-01-01"):
+        with pytest.warns(DoubtfulRules, match="--na d=1970-01-01"):
+            recode(data, {"d": rule})
+    with pytest.raises(ValueError, match="1970-01-01 may be codes"):
+        recode(data, {"d": "top:99%"})
+    recode(data, {"d": "year"})
 
 
 def test_dates_become_missing():

@@ -93,8 +93,8 @@ def _codes(dates: Floats, label: str) -> Any:
     """Return which dates are probably codes; warn of them, and of what tells shifts."""
     present = ~np.isnan(dates)
     days = np.floor(dates[present]).astype(np.int64).astype("M8[D]")
-    distinct, place = np.unique(days, return_inverse=True)
-    far = far_days(distinct)
+    distinct, place, records = np.unique(days, return_inverse=True, return_counts=True)
+    far = far_days(distinct, records)
     codes = np.zeros(len(dates), bool)
     codes[present] = far[place]
     if far.any():
