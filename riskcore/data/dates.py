@@ -28,6 +28,7 @@ _FORMS = {
     for order, day in {
         "ymd": rf"{_YEAR}{_MARK}{_MONTH}(?P=mark){_DAY}",
         "ymd without marks": rf"{_YEAR}(?P<mark>)(?P<m>\d\d)(?P<d>\d\d)",
+        "ym": rf"{_YEAR}(?P<mark>[-/]?)(?P<m>\d\d)(?P<d>)",
         "dmy with names": rf"{_DAY}(?P<mark>[-/. ]?){_NAME}(?P=mark){_YEAR}",
         "dmy": rf"{_DAY}{_MARK}{_MONTH}(?P=mark){_YEAR}",
         "mdy": rf"{_MONTH}{_MARK}{_DAY}(?P=mark){_YEAR}",
@@ -177,6 +178,18 @@ def dates_in(column: CodedColumn) -> Dates | None:
     return None
 
 
+def digits_of_dates(numbers: NDArray[np.float64]) -> str:
+    """Return "dates" for numbers such as 20240131, "months" for 202401, else ""."""
+    for word, unit in (("dates", 100), ("months", 1)):
+        months, days = numbers // unit, numbers % unit + (unit == 1)
+        years, month = months // 100, months % 100
+        fits = (years >= 1900) & (years < 2099) & (month >= 1) & (month <= 12)
+        fits &= (days >= 1) & (days <= 31)
+        if np.count_nonzero(fits) > max(2, 0.9 * len(numbers)):
+            return word
+    return ""
+
+
 def far_dates(
     column: CodedColumn,
     sizes: NDArray[np.int64] | None = None,
@@ -282,13 +295,15 @@ def _of_text(
         )
     first, mark = matches[form][0], matches[form][0]["mark"]
     short = any(len(match[x]) == 1 for match in matches[form] for x in "dm")
-    width = 1 if short else 2
+    width, order = 1 if short else 2, form.split()[0]
 
     def write(day: Any, time: Any) -> str:
         own = day.item()
+        if "d" not in order and own.day > 1:
+            raise ValueError(f"months such as {texts[0]} have no day such as {own}")
         month = f"{own:%b}" if first["m"].isalpha() else f"{own.month:0{width}}"
         parts = {"y": f"{own.year:04}", "m": month, "d": f"{own.day:0{width}}"}
-        text = mark.join(parts[x] for x in form[:3])
+        text = mark.join(parts[x] for x in order)
         return f"{text.upper() if first['m'].isupper() else text}{time}"
 
     clocks = [match["time"] or "" for match in matches[form]]
@@ -303,7 +318,7 @@ def _day(match: re.Match[str] | None) -> date | None:
     try:
         named = month.isalpha()
         number = datetime.strptime(month, "%b").month if named else int(month)
-        return date(int(year), number, int(day))
+        return date(int(year), number, int(day or 1))
     except ValueError:
         return None
 

@@ -16,11 +16,11 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.text_numbers import is_number
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
-from riskcore.data.dates import dates_in, far_dates
+from riskcore.data.dates import dates_in, digits_of_dates, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.labels import Labels
-from riskcore.data.likely_codes import LikelyCode, likely_codes
+from riskcore.data.likely_codes import LikelyCode, likely_codes, numbers_in
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
@@ -59,6 +59,8 @@ class ColumnProfile:
         neither is so, and for data on an engine.
     codes : tuple of LikelyCode
         Numbers and dates that may be codes for a missing value.
+    like : {"dates", "months", "years", ""}
+        What whole numbers such as 20240131 seem to be.
     """
 
     name: Hashable
@@ -74,6 +76,7 @@ class ColumnProfile:
     constant: bool | None = None
     order: Order | None = None
     codes: tuple[LikelyCode, ...] = ()
+    like: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -139,7 +142,15 @@ def _profile(
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
         else far_dates(column, dates=dates),
+        like=_like(column, labels.formats.get(str(name), ""), column_type),
     )
+
+
+def _like(column: CodedColumn, form: str, column_type: Type) -> str:
+    """Return which dates whole numbers are by their format or digits."""
+    if column_type != "whole number":
+        return ""
+    return "years" if form[:3] == "%ty" else digits_of_dates(numbers_in(column))
 
 
 def _without_order(name: Hashable, n: int, label: str | None = None) -> ColumnProfile:
