@@ -23,8 +23,9 @@ Days = NDArray[np.datetime64]
 _YEAR, _DAY, _MARK = r"(?P<y>\d{4})", r"(?P<d>\d\d?)", "(?P<mark>[-/.])"
 _MONTH, _NAME = r"(?P<m>\d\d?)", "(?P<m>[A-Za-z]{3})"
 # Dates in text by the order of their parts, and the time of the day after them.
+_TIME = r"(?P<time>[T ]\d\d?:\d\d\S*( [A-Za-z]+| [+-]\d\d:?\d\d)?)?"
 _FORMS = {
-    order: re.compile(rf"\s*{day}(?P<time>[T ]\d\d?:\d\d\S*)?\s*", re.ASCII)
+    order: re.compile(rf"\s*{day}{_TIME}\s*", re.ASCII)
     for order, day in {
         "ymd": rf"{_YEAR}{_MARK}{_MONTH}(?P=mark){_DAY}",
         "ymd without marks": rf"{_YEAR}(?P<mark>)(?P<m>\d\d)(?P<d>\d\d)",
@@ -34,6 +35,7 @@ _FORMS = {
         "mdy": rf"{_MONTH}{_MARK}{_DAY}(?P=mark){_YEAR}",
     }.items()
 }
+_SHORT_YEARS = re.compile(r"\s*\d\d?([-/.])\d\d?\1\d\d\s*", re.ASCII)
 # Nobody in a file has dates before and after; where calendars begin or end are codes,
 # too, if no other date is within a year.
 _FIRST, _LAST = np.array(["1800-01-02", "2098-12-31"], "M8[D]")
@@ -136,7 +138,7 @@ class Dates:
     def at_midnight(self, text: Any) -> Any:
         """Return the value of a day such as 2024-01-31, without a time of the day."""
         clock = self.times[0]
-        zero = re.sub(r"\d", "0", clock) if isinstance(clock, str) else clock * 0
+        zero = _midnight(clock) if isinstance(clock, str) else clock * 0
         return self.write(np.datetime64(text), zero)
 
     def parts(self, part: str) -> list[Any]:
@@ -286,6 +288,8 @@ def _of_text(
     form = min(days, key=lambda name: days[name].count(None))
     if wrong := [t for t, day in zip(texts, days[form], strict=True) if day is None]:
         like = f"such as 2024-01-31, or all in the order {order or 'dmy or mdy'}"
+        if all(_SHORT_YEARS.fullmatch(text) for text in wrong):
+            like = "which need years of four digits: 12/31/99 may be 1999 or 2099"
         raise ValueError(_refusal(wrong, f"are not dates like the others, {like}"))
     unclear = form == "dmy" and not order and not years and None not in days["mdy"]
     if unclear and days["dmy"] != days["mdy"]:
@@ -323,9 +327,23 @@ def _day(match: re.Match[str] | None) -> date | None:
         return None
 
 
+def _midnight(clock: str) -> str:
+    """Return a time of the day in text, with its zone, as midnight.
+
+    >>> _midnight("T10:30:00-05:00"), _midnight(" 1:05 PM")
+    ('T00:00:00-05:00', ' 12:00 AM')
+    """
+    zone = clock.lstrip("T 0123456789:.,")
+    zero = re.sub(r"\d", "0", clock.removesuffix(zone))
+    if re.match("[ap]m", zone, re.IGNORECASE):
+        zero, zone = f"{zero[0]}12{zero[zero.index(':') :]}", f"A{zone[1:]}"
+    return zero + zone
+
+
 def _refusal(values: list[str], said: str) -> str:
     """Return what is wrong with values, and what to do if they are codes."""
-    named = listed(values[:3]) + (", ..." if len(values) > 3 else "")
+    shown = [value if value.strip() else repr(value) for value in values[:3]]
+    named = listed(shown) + (", ..." if len(values) > 3 else "")
     return (
         f"{named} {said}. If they are codes, name them as missing: --na "
         f"COLUMN={values[0]} (in Python: missing_codes={{'COLUMN': ['{values[0]}']}} "

@@ -1004,7 +1004,7 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     text = any(isinstance(code, str) for code in (*present, *column.labels))
     kind: Any = nw.String if text else None if present else nw.Float64()
     if any(map(is_date, present)):
-        kind = original.dtype
+        kind = nw.Date if original.dtype == nw.Unknown else original.dtype  # date64
         if column.labels.dtype != object:
             table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)

@@ -34,6 +34,7 @@ HOLDERS = {
     "list": lambda: {"d": DAYS},
     "polars": lambda: pl.DataFrame({"d": DAYS}),
     "arrow": lambda: pa.table({"d": DAYS}),
+    "date64": lambda: pa.table({"d": pa.array(DAYS, pa.date64())}),
     "pandas": lambda: pd.DataFrame({"d": pd.to_datetime(pd.Series(DAYS))}),
     "numpy": lambda: {"d": np.array(DAYS, "M8[D]")},
     "zone": lambda: pl.DataFrame({"d": DAYS}).with_columns(
@@ -98,6 +99,21 @@ TEXTS = [
     (["2024-02-01 10:30", "2024-04-03 08:00"], "month", ["2024-02", "2024-04"]),
     (["20240201", "20240403"], "quarter", ["2024-Q1", "2024-Q2"]),
     ([20240201, 20240403], "year", [2024, 2024]),
+    (
+        ["01/31/2022 10:36 PM", "02/29/2024 1:05 PM"],
+        "top:2023-12-31",
+        ["01/31/2022 10:36 PM", "12/31/2023 12:00 AM"],
+    ),
+    (
+        ["2022-05-01 10:00 +0100", "2024-02-29 10:00 +0100"],
+        "top:2023-12-31",
+        ["2022-05-01 10:00 +0100", "2023-12-31 00:00 +0100"],
+    ),
+    (
+        ["2022-05-01T10:00:00-05:00", "2024-02-29T10:00:00-05:00"],
+        "top:2023-12-31",
+        ["2022-05-01T10:00:00-05:00", "2023-12-31T00:00:00-05:00"],
+    ),
     (["2024-02", "2024-04"], "quarter", ["2024-Q1", "2024-Q2"]),
     ([202402, 202404], "month", ["2024-02", "2024-04"]),
     (["2024/02", "2024/12"], "top:2024-04-01", ["2024/02", "2024/04"]),
@@ -123,7 +139,8 @@ def test_dates_in_text_are_recoded(texts, rule, values):
 FAR = dt.date(9999, 9, 9)
 REFUSED = [
     (["01.02.2024", "03.04.2024"], "month", ValueError, "Add :dmy or :mdy"),
-    (["1/1/12"], "month", ValueError, "1/1/12 are not dates .*2024-01-31"),
+    (["1/1/12"], "month", ValueError, "1/1/12 are not dates .* years of four digits"),
+    (["2024-01-31", ""], "month", ValueError, "'' are not dates"),
     (["13.13.2024"], "year", ValueError, "13.13.2024 are not dates .* dmy or mdy"),
     (
         ["31.12.2023"],
