@@ -50,20 +50,9 @@ _HELP = (
     "It comes from the name, the label and the values of a column; - means none.",
     "Own value: the records whose value no other record, or other household, has.",
 )
-# Names of numbers that may be dates, and where the clocks of programs begin, by the
-# length of a day.
-_DATES = frozenset(
-    ["date", "dates", "datum", "dob", "bdate", "birthdate", "birthday", "fecha"]
-)
-_CLOCKS = {
-    1: {"Excel": date(1899, 12, 30), "SAS or Stata": date(1960, 1, 1)},
-    86_400: {
-        "SPSS": date(1582, 10, 14),
-        "SAS": date(1960, 1, 1),
-        "Unix": date(1970, 1, 1),
-    },
-    86_400_000: {"Stata": date(1960, 1, 1)},
-}
+# Names of numbers that may be dates, and the days from which programs count.
+_DATES = {"date", "dates", "datum", "dob", "bdate", "birthdate", "birthday", "fecha"}
+_STARTS = {"Excel": date(1899, 12, 30), "SAS or Stata": date(1960, 1, 1)}
 _FIRST, _LAST = date(1900, 1, 1).toordinal(), date(2060, 1, 1).toordinal()
 _DERIVED = {
     "equal": "the same as {}",
@@ -123,23 +112,19 @@ class DescribedColumn:
     @property
     def _dates(self) -> str:
         """Which dates its whole numbers seem to be, and how to read them, in words."""
-        of = self.profile
+        of, said = self.profile, []
         if of.like:
             use = {"dates": ": recode them by year, quarter, month or age", "years": ""}
             return f"looks like {of.like}{use.get(of.like, ': recode by year')}"
-        if of.type != "whole number" or not of.distinct or not words_of(of) & _DATES:
-            return ""
-        ends = [int(of.smallest), int(of.largest)]
-        for day, clocks in _CLOCKS.items():
-            said = []
-            for program, start in clocks.items():
-                days = [start.toordinal() + end // day for end in ends]
+        if of.type == "whole number" and of.distinct and words_of(of) & _DATES:
+            ends = [int(of.smallest), int(of.largest)]
+            for program, start in _STARTS.items():
+                days = [start.toordinal() + end for end in ends]
                 if _FIRST <= days[0] < days[1] <= _LAST:
                     first = date.fromordinal(days[0])
                     said.append(f"{program}, {ends[0]} is {first}")
-            if said:
-                return f"looks like dates of {' or '.join(said)}: store them as dates"
-        return ""
+        end = ": store them as dates"
+        return f"looks like dates of {' or '.join(said)}{end}" if said else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""

@@ -139,7 +139,8 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     size = np.abs(numbers)
     labelled = _among(numbers, label_codes)
     form = _among(numbers, _FORMS) | (size / _HUGE > np.median(size))
-    form[form] = ~_ends_like_others(numbers, counts, form)[form]
+    if len(numbers) > 3:
+        form &= ~_ends_like_others(numbers, counts, form)
     digit = _among(numbers, [7, 8, 9])
     if not (labelled | form | digit).any() and numbers[0] >= 0:
         return labelled
@@ -187,7 +188,6 @@ def _ends_like_others(numbers: Floats, counts: Any, form: Mask) -> Mask:
             digits = np.rint(np.abs(numbers) * unit) % 10
             records = np.bincount(digits[~form].astype(int), counts[~form], 10)
             likely: Mask = records[digits.astype(int)] > records.sum() / 3
-            likely &= len(numbers) > 3
             return likely
     return np.zeros(len(numbers), bool)
 

@@ -26,6 +26,7 @@ Type = Literal["whole number", "number", "text", "time", "true or false", "other
 
 Order = Literal["ascending", "together"]
 
+_LEAST_DATE = 190_000
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
@@ -142,15 +143,12 @@ def _profile(
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
         else far_dates(column, dates=dates),
-        like=_like(column, labels.formats.get(str(name), ""), column_type),
+        like="years"
+        if labels.formats.get(str(name), "")[:3] == "%ty"
+        else digits_of_dates(numbers_in(column))
+        if column_type == "whole number" and values and smallest > _LEAST_DATE
+        else "",
     )
-
-
-def _like(column: CodedColumn, form: str, column_type: Type) -> str:
-    """Return which dates whole numbers are by their format or digits."""
-    if column_type != "whole number":
-        return ""
-    return "years" if form[:3] == "%ty" else digits_of_dates(numbers_in(column))
 
 
 def _without_order(name: Hashable, n: int, label: str | None = None) -> ColumnProfile:

@@ -348,7 +348,6 @@ IDS = np.arange(20240001, 20240401)
         ("visit_date", (DAYS - np.datetime64("1899-12-30")).astype(int),
          "dates of Excel, 18384 is 1950-05-01 or SAS or Stata, 18384 is 2010-05-02: s"),
         ("date", (DAYS - np.datetime64("1960-01-01")).astype(int), "of SAS or Stata"),
-        ("date", (DAYS - np.datetime64("1582-10-14")).astype(int) * 86_400, "of SPSS"),
         ("a", (DAYS - np.datetime64("1899-12-30")).astype(int), ""),
         ("date", IDS, ""),
         ("a", IDS // 100 + np.arange(N), ""),
