@@ -23,19 +23,21 @@ _REPEATED, _MUCH = 5, 10
 _SMALL, _HUGE = 50, 1e9
 
 
-def _forms() -> Floats:
-    """Return the numbers whose digits are those of a code, as in 998, 99.9 or -444."""
-    texts = [digit * n for digit in "123456789" for n in range(3, 19)]
-    texts += [
-        digit * n + last for digit in "789" for n in range(1, 18) for last in "6789"
-    ]
+def _forms(texts: list[str]) -> Floats:
+    """Return numbers with the digits of codes, as 998, 99.9 and -998."""
     whole = np.array(texts, np.float64)
-    ends = 2.0 ** np.array([7, 15, 16, 31, 32, 63])
-    forms = np.concatenate([whole, whole / 10, whole / 100, ends, ends - 1])
+    forms = np.concatenate([whole, whole / 10, whole / 100])
     return np.concatenate([forms, -forms])
 
 
-_FORMS = _forms()
+_LONG = range(3, 19)
+_NINES = ["9" * n + last for n in range(2, 18) for last in "6789"]
+_ENDS = 2.0 ** np.array([7, 15, 16, 31, 32, 63])  # of types of integers
+_SURE = _forms([*_NINES, *(digit * n for digit in "78" for n in _LONG)])
+_SURE = np.concatenate([_SURE, _ENDS, -_ENDS, _ENDS - 1])
+_DOUBTFUL = [digit * n for digit in "123456" for n in _LONG]
+_DOUBTFUL += [d * n + last for d in "789" for n in range(1, 18) for last in "6789"]
+_FORMS = np.append(_SURE, _forms(_DOUBTFUL))
 
 
 class LikelyCode(NamedTuple):
@@ -138,7 +140,8 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     """
     size = np.abs(numbers)
     labelled = _among(numbers, label_codes)
-    form = _among(numbers, _FORMS) | (size / _HUGE > np.median(size))
+    sure = _among(numbers, _SURE) | (size / _HUGE > np.median(size))
+    form = sure | _among(numbers, _FORMS)
     if len(numbers) > 3:
         form &= ~_ends_like_others(numbers, counts, form)
     digit = _among(numbers, [7, 8, 9])
@@ -162,9 +165,11 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     far = gaps > max(np.diff(numbers[ordinary]).max(), span / 10)
     often = (size > 99) & (counts > 1) | (counts >= _REPEATED)
     # One number of two digits may be the age of the oldest.
-    alone = ((size > 99) | (size > 9) & (counts > 1)) & (gaps > span)
+    alone = ((size > 99) & sure | (size > 9) & (counts > 1)) & (gaps > span)
     # A last number of nines may be the bound of a top coding; two last ones are not.
-    inside = (gaps == 0) | ~_among(numbers, 10.0 ** np.arange(2, 19) - 1)
+    inside = (gaps == 0) & sure | (gaps > 0) & ~_among(
+        numbers, 10.0 ** np.arange(2, 19) - 1
+    )
     much = counts >= _much(counts[ordinary])
     heaped = (size > 99) & inside & (much | labelled & telling)
     heaped |= much & (size * _SMALL <= np.median(size[ordinary])) & (size > 9)

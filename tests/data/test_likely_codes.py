@@ -117,6 +117,8 @@ def test_codes_are_named(numbers, codes, labels, text):
         (among(RNG.choice([0.99, 4.99, 9.99, 14.95, 59.99], 1000), 99.99), []),
         (among(RNG.choice([49, 99, 149, 199, 299, 399, 599], 500), 999), []),
         (among(RENTS, 444, 555, 888), []),
+        (np.append(RENTS, [666] * 130), []),  # taxes of Boston
+        (np.append(COUNT, 444), []),
         (np.append(INCOME, [1e6] * 5), []),
         (np.append(INCOME, [100000] * 30), []),
         (RNG.normal(8, 6, 1000).round(), []),
