@@ -163,7 +163,7 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     gaps[last + 1 :] = np.maximum.accumulate(steps[last:])
     gaps[:first] = np.maximum.accumulate(steps[:first][::-1])[::-1]
     far = gaps > max(np.diff(numbers[ordinary]).max(), span / 10)
-    often = (size > 99) & (counts > 1) | (counts >= _REPEATED)
+    often = (size > 99) & (counts > 1) | (size > 95) & (counts >= _REPEATED)
     # One number of two digits may be the age of the oldest.
     alone = ((size > 99) & sure | (size > 9) & (counts > 1)) & (gaps > span)
     # A last number of nines may be the bound of a top coding; two last ones are not.
