@@ -140,7 +140,8 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     """
     size = np.abs(numbers)
     labelled = _among(numbers, label_codes)
-    sure = _among(numbers, _SURE) | (size / _HUGE > np.median(size))
+    huge = (size / _HUGE > np.median(size)) & (len(numbers) > 9)
+    sure = _among(numbers, _SURE) | huge
     form = sure | _among(numbers, _FORMS)
     if len(numbers) > 3:
         form &= ~_ends_like_others(numbers, counts, form)
@@ -176,7 +177,7 @@ def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mas
     tail = (gaps > 0) & (counts >= max(_REPEATED, 3 * counts[ordinary[-5:]].max()))
     heaped |= tail & (np.count_nonzero(tail & form) > 1)
     doubtful: Mask = below | far & labelled | form & (alone | far & often | heaped)
-    doubtful |= digit & (counts > 1) & (gaps > 3 * span)
+    doubtful |= digit & (counts >= _REPEATED) & (gaps > 3 * span)
     return doubtful
 
 
