@@ -470,7 +470,7 @@ def _as_column(name: Hashable, values: Any) -> Any:
     if not isinstance(values, np.ndarray):
         import narwhals.stable.v2 as nw
 
-        if hasattr(values, "__arrow_c_array__"):  # of Arrow; NumPy knows no zones
+        if type(values).__module__ == "pyarrow.lib" and hasattr(values, "to_numpy"):
             values = import_pyarrow().chunked_array([values])
         values = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(values, nw.Series):

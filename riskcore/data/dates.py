@@ -166,9 +166,7 @@ class Dates:
             said = _refusal(
                 self.written(mask), "may be codes, and would count as dates"
             )
-            raise ValueError(
-                f"{said}. Otherwise give a band of their own, or the bound as a date"
-            )
+            raise ValueError(f"{said}, or give them a band, or the bound as a date")
 
 
 def dates_in(column: CodedColumn) -> Dates | None:

@@ -105,7 +105,7 @@ def _codes(dates: Floats, label: str, *, kept: bool) -> Any:
     codes[present] = far[place]
     if far.any():
         texts = listed(map(str, distinct[far]))
-        said = "may be codes, and stay; if they are dates, add :numbers"
+        said = "may be codes, not dates, and stay; to shift them add :numbers"
         warn(f"{label}: {texts} {said}", ShiftShows)
     rest = days[~far[place]]
     of_week = np.bincount(rest.astype(np.int64) % 7, minlength=7)
