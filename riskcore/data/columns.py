@@ -470,8 +470,9 @@ def _as_column(name: Hashable, values: Any) -> Any:
     if not isinstance(values, np.ndarray):
         import narwhals.stable.v2 as nw
 
-        if type(values).__module__ == "pyarrow.lib" and hasattr(values, "to_numpy"):
-            values = import_pyarrow().chunked_array([values])
+        pyarrow = sys.modules.get("pyarrow")
+        if pyarrow and isinstance(values, pyarrow.Array):  # NumPy knows no zones
+            values = pyarrow.chunked_array([values])
         values = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(values, nw.Series):
             return _in_plain_layout(values)
