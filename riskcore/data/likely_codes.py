@@ -32,9 +32,9 @@ def _forms(texts: list[str]) -> Floats:
 
 _LONG = range(3, 19)
 _NINES = ["9" * n + last for n in range(2, 18) for last in "6789"]
-_ENDS = 2.0 ** np.array([7, 15, 16, 31, 32, 63])  # of types of integers
+_ENDS = 2.0 ** np.array([7, 15, 16, 31, 32])  # of types of integers
 _SURE = _forms([*_NINES, *(digit * n for digit in "78" for n in _LONG)])
-_SURE = np.concatenate([_SURE, _ENDS, -_ENDS, _ENDS - 1])
+_SURE = np.concatenate([_SURE, _ENDS, -_ENDS, _ENDS - 1, [-(2.0**63)]])
 _DOUBTFUL = [digit * n for digit in "123456" for n in _LONG]
 _DOUBTFUL += [d * n + last for d in "789" for n in range(1, 18) for last in "6789"]
 _FORMS = np.append(_SURE, _forms(_DOUBTFUL))
