@@ -148,7 +148,10 @@ def propose(column: ColumnProfile) -> Proposal:
         reason = "text like numbers: was the right decimal mark given for the file?"
         return Proposal(None, reason)
     if _looks_like(_DAY_OR_MONTH, column):
-        reason = "text like dates: is the day first or the month? say so, as month:dmy"
+        reason = (
+            "text like dates: is the day first or the month? say so, as month:dmy; "
+            "years need four digits"
+        )
         return Proposal("key" if words & _KEY else None, reason)
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     if named and column.is_number and column.distinct and _positive(column):

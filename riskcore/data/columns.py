@@ -445,6 +445,9 @@ def _as_column(name: Hashable, values: Any) -> Any:
     if not isinstance(values, np.ndarray):
         import narwhals.stable.v2 as nw
 
+        pyarrow = sys.modules.get("pyarrow")
+        if pyarrow and isinstance(values, pyarrow.Array):  # NumPy knows no zones
+            values = pyarrow.chunked_array([values])
         values = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(values, nw.Series):
             return _in_plain_layout(values)
@@ -551,14 +554,16 @@ def _code_ticks(series: Any, *, ticks: bool) -> Coded:
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
     """Code any hashable values."""
+    zoned: dict[Any, Any] = {}
     if any(issubclass(kind, datetime) for kind in set(map(type, values))):
         # Python compares times of one zone by the clock, which repeats an hour.
-        values = [
-            value.astimezone(UTC)
-            if isinstance(value, datetime) and value.tzinfo
-            else value
-            for value in values
-        ]
+        for i, value in enumerate(values):
+            if isinstance(value, datetime) and value.tzinfo:
+                at = value.astimezone(UTC)
+                shown = zoned.setdefault(at, value)
+                if str(shown.tzinfo) != str(value.tzinfo):  # in several zones
+                    zoned[at] = at
+                values[i] = at
     # By type too: 1, 1.0 and True share a hash, and their order must not matter.
     seen: dict[tuple[type, Any], int] = {}
     codes = np.fromiter(
@@ -566,7 +571,11 @@ def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
         np.int64,
         len(values),
     )
-    return _code_dictionary(np.where(masked, -1, codes), [value for _, value in seen])
+    codes = np.where(masked, -1, codes)
+    (labels, codes), missing = _code_dictionary(codes, [value for _, value in seen])
+    if zoned:  # keep the day that a zone shows
+        labels[:] = [zoned.get(label, label) for label in labels.tolist()]
+    return (labels, codes), missing
 
 
 def _code_dictionary(

@@ -16,16 +16,17 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.text_numbers import is_number, with_point
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
-from riskcore.data.dates import dates_in, far_dates
+from riskcore.data.dates import dates_in, digits_of_dates, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.labels import Labels
-from riskcore.data.likely_codes import LikelyCode, likely_codes
+from riskcore.data.likely_codes import LikelyCode, likely_codes, numbers_in
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
 Order = Literal["ascending", "together"]
 
+_LEAST_DATE = 190_000
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
@@ -59,6 +60,8 @@ class ColumnProfile:
         neither is so, and for data on an engine.
     codes : tuple of LikelyCode
         Numbers and dates that may be codes for a missing value.
+    like : {"dates", "months", "years", ""}
+        What whole numbers such as 20240131 seem to be.
     """
 
     name: Hashable
@@ -74,6 +77,7 @@ class ColumnProfile:
     constant: bool | None = None
     order: Order | None = None
     codes: tuple[LikelyCode, ...] = ()
+    like: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -139,6 +143,11 @@ def _profile(
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
         else far_dates(column, dates=dates),
+        like="years"
+        if labels.formats.get(str(name), "")[:3] == "%ty"
+        else digits_of_dates(numbers_in(column))
+        if column_type == "whole number" and values and smallest > _LEAST_DATE
+        else "",
     )
 
 

@@ -31,9 +31,16 @@ from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.date_words import PARTS
-from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
+from riskcore.data.dates import (
+    Dates,
+    day_text,
+    far_dates,
+    far_days,
+    is_date,
+    may_be_date,
+)
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
-from riskcore.data.likely_codes import refuse_codes
+from riskcore.data.likely_codes import doubts_of, likely_codes, refuse_codes, text_of
 from riskcore.data.tails import Tail, nearest_multiple
 
 Array = NDArray[Any]
@@ -48,7 +55,7 @@ _NAMED = 5  # codes or rules that a message names
 
 
 class DoubtfulRules(UserWarning):
-    """Rules of a recoding fit no code of the data, or several fit one code."""
+    """Rules of a recoding fit no code, several fit one, or a code counts as a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,7 +497,7 @@ class Recoding:
         numbers: list[Any]
         if self.order or any(map(may_be_date, values[:1])):
             dates = Dates.of(values, self.order)
-            dates.refuse_far(far_days(dates.days))
+            dates.refuse_far(far_days(dates.days, counts))
             numbers = dates.texts
         else:
             numbers = [_number(plain_value(value)) for value in values]
@@ -747,8 +754,12 @@ def recoded_columns(
     data: Any,
     recodings: Mapping[Any, Recoding],
     coded: Mapping[Any, CodedColumn] | None = None,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
+    """Return the recoded columns, see `recode`; ``coded`` has columns coded before.
+
+    ``labels`` are those of the codes of each column.
+    """
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -756,7 +767,8 @@ def recoded_columns(
     for name, recoding in recodings.items():
         container = records.data[name] if isinstance(records.data, Mapping) else None
         column = (coded or {}).get(name)
-        columns[name] = _recoded(records, name, recoding, container, column)
+        own = (labels or {}).get(str(name))
+        columns[name] = _recoded(records, name, recoding, container, column, own)
     return columns
 
 
@@ -766,6 +778,7 @@ def _recoded(
     recoding: Recoding,
     container: Any,
     column: CodedColumn | None,
+    labels: Mapping[str, str] | None,
 ) -> Any:
     """Return a recoded column; ``container`` holds the original one."""
     try:
@@ -773,6 +786,7 @@ def _recoded(
         recoding = _with_bounds(recoding, column)
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
+        _warn_of_codes(recoding, column, recoded.codes, labels)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
         if recoding.as_written:
             codes = _as_numbers(codes, column.labels)
@@ -879,6 +893,26 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
         warn(message, DoubtfulRules)
 
 
+def _warn_of_codes(
+    recoding: Recoding,
+    column: CodedColumn,
+    new: Sequence[Any],
+    labels: Mapping[str, str] | None,
+) -> None:
+    """Warn of likely codes that become the same as other values."""
+    if recoding.words or recoding.dates in PARTS:
+        return
+    codes = likely_codes(column, labels) or far_dates(column)
+    texts = [*map(text_of, column.labels)]
+    pairs = dict(zip(texts, new, strict=True))
+    told = {code_text(rule.low) for rule in recoding.rules if rule.single}
+    amounts = {pairs[text] for text in {*texts} - {code.text for code in codes}}
+    if not (recoding.drop or recoding.base):
+        told |= {text for text, code in pairs.items() if code not in amounts - {None}}
+    if merged := [code for code in codes if code.text not in told]:
+        warn(f"{doubts_of(column, merged)}; now they count as others do", DoubtfulRules)
+
+
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     """Return codes as text if an old or new one is text, otherwise as like numbers."""
     both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
@@ -954,7 +988,7 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     text = any(isinstance(code, str) for code in (*present, *column.labels))
     kind: Any = nw.String if text else None if present else nw.Float64()
     if any(map(is_date, present)):
-        kind = original.dtype
+        kind = nw.Date if original.dtype == nw.Unknown else original.dtype  # date64
         if column.labels.dtype != object:
             table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)

@@ -17,8 +17,9 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.data.files import formats
+from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
-from riskcore.data.profile import ColumnProfile
+from riskcore.data.profile import ColumnProfile, profile
 from tests import needs
 
 N = 400
@@ -331,3 +332,37 @@ def test_roles_that_can_be_given():
     for role in GIVEN_ROLES:
         found = describe(survey(), roles={"pay": role})
         assert found.columns[4].role == role
+
+
+DAYS = np.datetime64("1950-05-01") + np.arange(0, 8000, 20)
+YMD = np.array([str(day).replace("-", "") for day in DAYS], int)
+IDS = np.arange(20240001, 20240401)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("a", YMD, "looks like dates: recode them by year, quarter, month or age"),
+        ("a", np.where(YMD < 19500700, 99999999, YMD), "like dates: recode them"),
+        ("a", YMD.astype(str), "looks like dates: recode them"),
+        ("a", YMD // 100, "looks like months: recode by year"),
+        ("visit_date", (DAYS - np.datetime64("1899-12-30")).astype(int),
+         "dates of Excel, 18384 is 1950-05-01 or SAS or Stata, 18384 is 2010-05-02: s"),
+        ("date", (DAYS - np.datetime64("1960-01-01")).astype(int), "of SAS or Stata"),
+        ("a", (DAYS - np.datetime64("1899-12-30")).astype(int), ""),
+        ("date", IDS, ""),
+        ("a", IDS // 100 + np.arange(N), ""),
+        ("a", np.arange(180_000, 220_000, 100), ""),
+        ("a", np.arange(N) % 60 + 1950, ""),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_are_dates(name, values, said):
+    (found,) = riskcore.describe({name: values}).columns
+    assert ("looks like" in found.doubt) == bool(said)
+    assert said in found.doubt
+
+
+def test_years_of_stata_are_years():
+    years = {"y": np.arange(N) % 60 + 1950}
+    (found,) = profile(years, ["y"], labels=Labels(formats={"y": "%ty"}))
+    assert found.like == "years"

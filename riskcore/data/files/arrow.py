@@ -24,7 +24,7 @@ from riskcore.common.text_numbers import NUMBER, is_number, with_point
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import declared, warn_of_idle_codes
+from riskcore.data.files.reading import declared, numbers_among, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
 # Files in which numbers may be text, whose decimal mark is a way of reading.
@@ -197,11 +197,29 @@ def without_codes(
         single = pyarrow.float32()
         compared, values = column.cast(single), values.cast(single)
     mask = compute.is_in(compared, values) if len(values) else None
-    if mask is None or not compute.any(mask).as_py():
-        if own:
-            warn_of_idle_codes(path, name, own)
+    found = mask is not None and compute.any(mask).as_py()
+    others = _written_otherwise(column, own) if own and is_text(column.type) else ()
+    if own and (others or not found):
+        warn_of_idle_codes(path, name, own, others)
+    if not found:
         return column
     return compute.if_else(mask, pyarrow.scalar(None, column.type), column)
+
+
+def _written_otherwise(column: Any, codes: Sequence[str]) -> list[str]:
+    """Return the texts that are the number of a code, but are not that code."""
+    numbers = {number for code in codes for number in _numbers_of(code)}
+    texts = import_pyarrow("compute").unique(column.drop_null()).to_pylist()
+    others = {*texts} - {*codes}
+    return sorted(text for text in others if not numbers.isdisjoint(_numbers_of(text)))
+
+
+def _numbers_of(text: str) -> list[float]:
+    """Return the numbers that a text may be, with a mark between thousands or not."""
+    text = text.strip()
+    thousands = _THOUSANDS.fullmatch(text)
+    whole = text.replace(thousands[1], "") if thousands else text
+    return numbers_among(number.replace(",", ".") for number in (text, whole))
 
 
 def _as_values(codes: Sequence[str], kind: Any) -> Any:
@@ -216,6 +234,8 @@ def _as_values(codes: Sequence[str], kind: Any) -> Any:
             if pyarrow.types.is_integer(kind):  # 9.0 is 9
                 value = value.cast(pyarrow.decimal128(38, 0))
             values.append(value.cast(kind))
+            if pyarrow.types.is_float64(kind):  # Stata keeps 99.9 in 32 bits
+                values.append(value.cast(pyarrow.float32()).cast(kind))
     return pyarrow.concat_arrays(values)
 
 

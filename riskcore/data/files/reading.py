@@ -261,13 +261,18 @@ def declared(name: Hashable, codes: Iterable[str]) -> str:
     return f"--na {words} (in Python: missing_codes={plain} of Reading, or None)"
 
 
-def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
-    """Warn that missing codes of a column occur nowhere in it."""
-    warn(
-        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, do not "
-        "occur in it",
-        DoubtfulCodes,
-    )
+def warn_of_idle_codes(
+    path: Path, name: str, codes: Sequence[str], others: Sequence[str] = ()
+) -> None:
+    """Warn that a column lacks missing codes, or has ``others`` of the same number."""
+    named = ", ".join(map(repr, codes))
+    said = f"the missing codes of {name}, {named}, do not occur in it"
+    if others:
+        said = (
+            f"{name} has {', '.join(map(repr, others[:3]))}, but codes {named}: "
+            "name each code as it stands there"
+        )
+    warn(f"{path}: {said}", DoubtfulCodes)
 
 
 def warn_of_open_end(path: Path, records: int) -> None:

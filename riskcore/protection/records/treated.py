@@ -95,6 +95,11 @@ class Treated:
         mask: NDArray[np.bool_] = (old != new) & ~(np.isnan(old) & np.isnan(new))
         return mask
 
+    def new_values(self) -> dict[Any, Floats]:
+        """Return the values that treatments gave to records, by column of numbers."""
+        numeric = [name for name in self.after if name not in self.categorical]
+        return {name: self.after[name][self.altered(name)] for name in numeric}
+
     def effects(self) -> dict[str, Any]:
         """Return what became of the columns of numbers, as plain data."""
         before = {str(name): values for name, values in self.before.items()}

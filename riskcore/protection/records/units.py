@@ -164,7 +164,9 @@ class SingleRecords:
                 self.say("recoding")
                 rules = self.settings.recodings
                 rules = {name: rules[name] for name in rules if name in rows.columns}
-                columns = recoded_columns(rows, rules, coded.columns)
+                columns = recoded_columns(
+                    rows, rules, coded.columns, self.source.value_labels
+                )
                 coded = coded.recoded(columns)
                 data = without_notes(with_columns(rows.data, columns))
                 rows = rows.with_data(data, columns, _named(coded, columns))

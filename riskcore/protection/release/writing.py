@@ -164,6 +164,7 @@ def _layout(
         guard_formulas=options["guard_formulas"],
         recodings=settings.recodings,
         altered=[name for names in settings.altered for name in names],
+        new_values=None if result.treated is None else result.treated.new_values(),
     )
     return layout, secret
 

@@ -263,6 +263,24 @@ def test_codes_that_do_not_occur_are_warned_of(tmp_path):
         formats.read(path, reading=Reading(missing_codes={"MARR": ["9"]}))
 
 
+@pytest.mark.parametrize(
+    ("code", "written_as"),
+    [
+        ("999998", "999998.0"),
+        ("999998.0", "999998"),
+        ("999998", "999,998"),
+        ("999998", "999.998,0"),
+        ("99.9", "99,9"),
+    ],
+)
+def test_a_code_that_is_written_otherwise_is_named(tmp_path, code, written_as):
+    path = written(tmp_path, f"a;w\n{written_as};1\n12;2\n")
+    reading = Reading(missing_codes={"a": [code]})
+    said = f"a has '{written_as}', but codes '{code}': name each code as it stands"
+    with pytest.warns(formats.DoubtfulCodes, match=re.escape(said)):
+        formats.read(path, reading=reading)
+
+
 @pytest.mark.parametrize("packed", ["", ".gz"])
 @pytest.mark.parametrize(
     "encoding", ["utf-8", "utf-16-le", "utf-32-be", "gb18030", "utf-16"]
