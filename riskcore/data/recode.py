@@ -177,7 +177,8 @@ class Recoding:
     words : str or None
         The quantiles that the rules were found from, such as "top:99%".
     dates : str
-        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31".
+        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31". Rules
+        are then of the years or ages.
     order : str
         The order of day and month in text that is a date, "dmy" or "mdy", if given.
     padded : bool
@@ -237,16 +238,23 @@ class Recoding:
             raise ValueError(f"base={self.base!r}: need a number above 0")
         part, _, day = self.dates.partition(":")
         age = part == "age" and day_text(day) is not None
+        years = age or self.dates == "year"
         if not (age or self.dates in ("", *PARTS[:-1])):
             raise ValueError(
                 f"{self.dates!r}: dates become year, quarter, month, or the age on a "
                 "day, such as age:2024-12-31"
             )
-        kinds = [self.rules or self.tails, self.drop, self.base, self.dates]
+        kinds = [self.rules or self.tails, self.drop, self.base]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
-                "rules, truncation, rounding and dates do not go together: give one"
+                "rules, truncation and rounding do not go together: give one"
             )
+        if self.dates and (self.drop or self.tails or (any(kinds) and not years)):
+            raise ValueError(
+                f"{self.dates!r}: only years and ages can be recoded further, by rules "
+                "of numbers such as age:2024-12-31,top:85 or year,from:1950,1970"
+            )
+        kinds.append(self.dates)
         if not any(kinds) and self.missing is None and self.rest is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
@@ -639,7 +647,13 @@ class Recoding:
         """Recode dates; rules compare the text of their days."""
         dates = Dates.of(codes, self.order, years=self.dates == "year")
         if self.dates:
-            return Recoded(tuple(dates.parts(self.dates)))
+            parts = dates.parts(self.dates)
+            if not (self.rules or self.base):
+                return Recoded(tuple(parts))
+            distinct = [*dict.fromkeys(parts)]
+            further = replace(self, dates="", order="").apply(distinct)
+            new = dict(zip(distinct, further.codes, strict=True))
+            return replace(further, codes=tuple(new[part] for part in parts))
         days, far = dates.texts, far_days(dates.days)
         recoded = self._of_plain(days)
         new = recoded.codes

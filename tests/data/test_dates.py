@@ -322,3 +322,39 @@ def test_a_bound_has_no_time_of_the_day():
 def test_a_recoding_of_dates_is_recorded():
     for rule in (recoding_of("age:2024-12-31:dmy"), recoding_of("top:2024-01-31")):
         assert Recoding.from_dict(rule.to_dict()) == rule
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("age:2024-12-31,top:85", (85, 34, 34, 4)),
+        ("age:2024-12-31,from:0,18,40=x,child,young,old", ("old", "young") * 2),
+        ("year,round:10", (1930, 1990, 1990, 2020)),
+        ("year,upto:1990=a,b:dmy", ("a", "a", "a", "b")),
+    ],
+)
+def test_years_and_ages_are_recoded_further(rule, expected):
+    days = ["1930-05-01", "1990-12-31", "1990-02-03", "2020-03-04"]
+    if rule.endswith(":dmy"):
+        days = [".".join(reversed(day.split("-"))) for day in days]
+    if "child" in rule:
+        expected = ("old", "young", "young", "child")
+    recoding = recoding_of(rule)
+    assert recoding.apply(days).codes == expected
+    assert Recoding.from_dict(recoding.to_dict()) == recoding
+    found = recode({"b": [*days, None]}, {"b": rule})["b"]
+    assert [str(code) for code in expected] == [str(code) for code in found[:-1]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("month,top:3", "only years and ages"),
+        ("year,truncate:1", "only years and ages"),
+        ("age:2024-12-31,top:99%", "only years and ages"),
+        ("age:2024-12-31,old", "'old' is not a rule of numbers"),
+    ],
+)
+def test_what_is_no_number_is_not_recoded_further(rule, said):
+    with pytest.raises(ValueError, match=said):
+        recoding_of(rule)
