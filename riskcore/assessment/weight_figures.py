@@ -19,8 +19,9 @@ from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 _RATIO, _DESIGN_EFFECT, _APART = 1000.0, 3.0, 0.05
 # Weights whose mean is nearer to 1 look scaled.
 _SCALED = 1e-3
-# People for each record, from which on whole weights may have implied decimals.
-_MANY = 10_000
+# People for each record, from which on whole weights may have implied decimals, and
+# means of weights that may be 1 with two or three decimals.
+_MANY, _MEANS = 10_000, (100, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +126,12 @@ def weight_remarks(
             f"{weights.smallest:.6g}: a record stands for itself at least."
         )
     positive = weights.records - weights.zero
-    if weights.whole and weights.total >= _MANY * positive:
+    mean = weights.total / positive
+    one = weights.ratio > 1 and any(abs(mean / x - 1) < _SCALED for x in _MEANS)
+    if weights.whole and (mean >= _MANY or one):
         remarks.append(
             "All weights are whole numbers, and a record stands for "
-            f"{weights.total / positive:,.0f} people on average: if they have implied "
+            f"{mean:,.0f} people on average: if they have implied "
             "decimals, the risk is far too low; give their scale, such as "
             "--weight-scale 0.01 (in Python: Reading(weight_scale=0.01))."
         )

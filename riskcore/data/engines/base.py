@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from riskcore.common.missing_column import no_such_column
 from riskcore.data.engines.counting import (
     RECORDS,
+    LazyWeights,
     Question,
     Weights,
     count_cells,
-    doubles,
     frequencies,
     records_of,
     weigh,
@@ -256,11 +256,10 @@ class Engine(ABC):
             raise ValueError("the data hold no records")
         if weight is None:
             return Counted(self, question, weighed)
-        values = np.zeros(0)
-        if weighed.n <= BATCH:
-            column = nw.from_native(self.select([weight])).collect().get_column("c0")
-            values = doubles(column)
-        refuse_doubtful(weighed, values, weight, scale)
+        column = nw.from_native(self.select([weight])).select(
+            w=nw.col("c0").cast(nw.Float64)
+        )
+        refuse_doubtful(weighed, LazyWeights(column), weight, scale)
         return Counted(self, replace(question, sums=weighed.whole_sums), weighed)
 
 

@@ -34,12 +34,14 @@ class Weights:
     """Facts about the weights that are needed before they are added."""
 
     n: int  # records
-    # How many weights are missing, infinite, negative, 0; above 0 not whole, below 1.
+    # How many weights are missing, infinite, negative, 0; above 0 not whole, not a
+    # multiple of 100, below 1.
     missing: int = 0
     infinite: int = 0
     negative: int = 0
     zero: int = 0
     broken: int = 0
+    uneven: int = 0
     below_one: int = 0
     # The smallest weight above 0, the largest, and their sum, about; nan without any.
     low: float = np.nan
@@ -61,6 +63,7 @@ class Weights:
             "negative": (w < 0) & (w > -np.inf),
             "zero": w == 0,
             "broken": np.floor(positive) != positive,
+            "uneven": np.fmod(positive, 100.0) != 0,
             "below_one": positive < 1,
         }
         facts: dict[str, Any] = {x: int(np.count_nonzero(y)) for x, y in those.items()}
@@ -82,7 +85,68 @@ class Weights:
         return WholeSums.of(self.n, self.low, self.high, whole=not self.broken)
 
 
-_COUNTS = ("n", "missing", "infinite", "negative", "zero", "broken", "below_one")
+_COUNTS = (
+    "n", "missing", "infinite", "negative", "zero", "broken", "uneven", "below_one"
+)  # fmt: skip
+# What is told of the size of weights: their hundredth of a decade, and the records.
+Decades = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldWeights:
+    """Weights in memory, to look at."""
+
+    values: NDArray[np.float64]
+
+    def codes(self) -> NDArray[np.float64]:
+        """Return the least negative values."""
+        w = self.values
+        return np.unique(w[(w < 0) & (w > -np.inf)])[:3]
+
+    def distinct(self) -> int:
+        """Return how many positive weights differ."""
+        return len(np.unique(self.values[self.values > 0]))
+
+    def decades(self) -> Decades:
+        """Return where positive weights lie, in decades, and how many lie there."""
+        at = np.floor(100 * np.log10(self.values[self.values > 0])).astype(np.int64)
+        records = np.bincount(at - at.min())
+        there = np.flatnonzero(records)
+        return (there + at.min()) / 100, records[there]
+
+
+@dataclass(frozen=True, slots=True)
+class LazyWeights:
+    """Weights that an engine holds, to look at: the column w of a narwhals frame."""
+
+    frame: Any
+
+    def codes(self) -> NDArray[np.float64]:
+        """Return the least negative values."""
+        import narwhals.stable.v2 as nw
+
+        w = nw.col("w")
+        negative = self.frame.filter((w < 0) & w.is_finite()).unique().sort("w")
+        return _numbers(negative.head(3).collect(), "w", np.float64)
+
+    def distinct(self) -> int:
+        """Return how many positive weights differ."""
+        import narwhals.stable.v2 as nw
+
+        positive = self.frame.filter(nw.col("w") > 0)
+        return int(positive.select(nw.col("w").n_unique()).collect().item())
+
+    def decades(self) -> Decades:
+        """Return where positive weights lie, in decades, and how many lie there."""
+        import narwhals.stable.v2 as nw
+
+        w = nw.col("w")
+        place = (w.log(10) * 100).floor().alias("place")
+        places = self.frame.filter((w > 0) & w.is_finite()).select(place)
+        asked = places.group_by("place").agg(nw.len().alias("n")).sort("place")
+        there = asked.collect()
+        records = _numbers(there, "n", np.int64)
+        return _numbers(there, "place", np.float64) / 100, records
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +193,7 @@ def weigh(frame: Any, question: Question) -> Weights:
         w = nw.col("w")
         # Larger doubles are whole, and too large for SQL to round down.
         small = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(1.0)
+        hundreds = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(100.0)
         positive = nw.when((w > 0) & w.is_finite()).then(w)
         wanted |= {
             "missing": number(w.is_null() | w.is_nan()),
@@ -136,6 +201,7 @@ def weigh(frame: Any, question: Question) -> Weights:
             "negative": number((w < 0) & w.is_finite()),
             "zero": number(w == 0),
             "broken": number(small.floor() != small),
+            "uneven": number((hundreds / 100).floor() * 100 != hundreds),
             "below_one": number((w > 0) & (w < 1)),
             "low": positive.min(),
             "high": positive.max(),
