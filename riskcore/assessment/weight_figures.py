@@ -127,8 +127,8 @@ def weight_remarks(
         )
     positive = weights.records - weights.zero
     mean = weights.total / positive
-    one = weights.ratio > 1 and any(abs(mean / x - 1) < _SCALED for x in _MEANS)
-    if weights.whole and (mean >= _MANY or one):
+    round_mean = weights.ratio > 1 and any(abs(mean / x - 1) < _SCALED for x in _MEANS)
+    if weights.whole and (mean >= _MANY or round_mean):
         remarks.append(
             "All weights are whole numbers, and a record stands for "
             f"{mean:,.0f} people on average: if they have implied "

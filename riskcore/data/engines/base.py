@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from riskcore.common.missing_column import no_such_column
 from riskcore.data.engines.counting import (
     RECORDS,
-    LazyWeights,
     Question,
     Weights,
     count_cells,
+    decades_on_engine,
     frequencies,
     records_of,
     weigh,
@@ -256,10 +256,8 @@ class Engine(ABC):
             raise ValueError("the data hold no records")
         if weight is None:
             return Counted(self, question, weighed)
-        column = nw.from_native(self.select([weight])).select(
-            w=nw.col("c0").cast(nw.Float64)
-        )
-        refuse_doubtful(weighed, LazyWeights(column), weight, scale)
+        column = nw.from_native(self.select([weight]))
+        refuse_doubtful(weighed, lambda: decades_on_engine(column), weight, scale)
         return Counted(self, replace(question, sums=weighed.whole_sums), weighed)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,9 @@ class Weights:
     broken: int = 0
     uneven: int = 0
     below_one: int = 0
-    # The smallest weight above 0, the largest, and their sum, about; nan without any.
+    # The least negative weight, the smallest above 0, the largest, and the sum of those
+    # above 0, about; nan without any.
+    least: float = np.nan
     low: float = np.nan
     high: float = np.nan
     total: float = np.nan
@@ -60,7 +62,7 @@ class Weights:
         those = {
             "missing": np.isnan(w),
             "infinite": np.isinf(w),
-            "negative": (w < 0) & (w > -np.inf),
+            "negative": (negative := (w < 0) & (w > -np.inf)),
             "zero": w == 0,
             "broken": np.floor(positive) != positive,
             "uneven": np.fmod(positive, 100.0) != 0,
@@ -68,7 +70,10 @@ class Weights:
         }
         facts: dict[str, Any] = {x: int(np.count_nonzero(y)) for x, y in those.items()}
         low, high = positive.min(initial=np.inf), positive.max(initial=0.0)
-        return cls(len(w), **facts, low=float(low), high=float(high), total=total)
+        least = float(w[negative].min(initial=0.0))
+        return cls(
+            len(w), **facts, least=least, low=float(low), high=float(high), total=total
+        )
 
     @property
     def faults(self) -> dict[str, int]:
@@ -88,65 +93,27 @@ class Weights:
 _COUNTS = (
     "n", "missing", "infinite", "negative", "zero", "broken", "uneven", "below_one"
 )  # fmt: skip
-# What is told of the size of weights: their hundredth of a decade, and the records.
-Decades = tuple[NDArray[np.float64], NDArray[np.int64]]
+# Where positive weights lie, in hundredths of a decade, and how many lie there.
+Decades: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
-@dataclass(frozen=True, slots=True)
-class HeldWeights:
-    """Weights in memory, to look at."""
-
-    values: NDArray[np.float64]
-
-    def codes(self) -> NDArray[np.float64]:
-        """Return the least negative values."""
-        w = self.values
-        return np.unique(w[(w < 0) & (w > -np.inf)])[:3]
-
-    def distinct(self) -> int:
-        """Return how many positive weights differ."""
-        return len(np.unique(self.values[self.values > 0]))
-
-    def decades(self) -> Decades:
-        """Return where positive weights lie, in decades, and how many lie there."""
-        at = np.floor(100 * np.log10(self.values[self.values > 0])).astype(np.int64)
-        records = np.bincount(at - at.min())
-        there = np.flatnonzero(records)
-        return (there + at.min()) / 100, records[there]
+def decades_of(w: NDArray[np.float64]) -> Decades:
+    """Return where the positive weights of records in memory lie."""
+    at = np.floor(100 * np.log10(w[w > 0])).astype(np.int64)
+    records = np.bincount(at - at.min())
+    there = np.flatnonzero(records)
+    return (there + at.min()) / 100, records[there]
 
 
-@dataclass(frozen=True, slots=True)
-class LazyWeights:
-    """Weights that an engine holds, to look at: the column w of a narwhals frame."""
+def decades_on_engine(weights: Any) -> Decades:
+    """Return where the positive weights of a lazy narwhals frame of one column lie."""
+    import narwhals.stable.v2 as nw
 
-    frame: Any
-
-    def codes(self) -> NDArray[np.float64]:
-        """Return the least negative values."""
-        import narwhals.stable.v2 as nw
-
-        w = nw.col("w")
-        negative = self.frame.filter((w < 0) & w.is_finite()).unique().sort("w")
-        return _numbers(negative.head(3).collect(), "w", np.float64)
-
-    def distinct(self) -> int:
-        """Return how many positive weights differ."""
-        import narwhals.stable.v2 as nw
-
-        positive = self.frame.filter(nw.col("w") > 0)
-        return int(positive.select(nw.col("w").n_unique()).collect().item())
-
-    def decades(self) -> Decades:
-        """Return where positive weights lie, in decades, and how many lie there."""
-        import narwhals.stable.v2 as nw
-
-        w = nw.col("w")
-        place = (w.log(10) * 100).floor().alias("place")
-        places = self.frame.filter((w > 0) & w.is_finite()).select(place)
-        asked = places.group_by("place").agg(nw.len().alias("n")).sort("place")
-        there = asked.collect()
-        records = _numbers(there, "n", np.int64)
-        return _numbers(there, "place", np.float64) / 100, records
+    (name,) = weights.columns
+    positive = weights.select(w=nw.col(name).cast(nw.Float64)).filter(nw.col("w") > 0)
+    at = positive.select(at=(nw.col("w").log(10) * 100).floor())
+    there = at.group_by("at").agg(nw.len().alias("n")).sort("at").collect()
+    return _numbers(there, "at", np.float64) / 100, _numbers(there, "n", np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +170,7 @@ def weigh(frame: Any, question: Question) -> Weights:
             "broken": number(small.floor() != small),
             "uneven": number((hundreds / 100).floor() * 100 != hundreds),
             "below_one": number((w > 0) & (w < 1)),
+            "least": nw.when((w < 0) & w.is_finite()).then(w).min(),
             "low": positive.min(),
             "high": positive.max(),
             "total": positive.sum(),
@@ -212,7 +180,7 @@ def weigh(frame: Any, question: Question) -> Weights:
     asked = (frame.select(*columns) if columns else frame).select(**wanted)
     (row,) = asked.collect().rows(named=True)
     facts: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
-    for name in ("low", "high", "total"):
+    for name in ("least", "low", "high", "total"):
         value = row.get(name)
         facts[name] = np.nan if value is None else float(value)
     missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))

@@ -7,8 +7,8 @@ too low. So such weights are refused until somebody gives their scale:
 - more people than any country has, or 100,000 for each record by whole weights;
 - whole weights that differ, with the mean 10,000: 1 with four decimals. A mean of 100
   or 1,000 is only remarked, since people calibrate whole weights to such means;
-- many different weights, all multiples of 100: whole weights with two decimals. Some
-  dozens are strata, whose sampling fractions are round numbers;
+- weights of more than 30 sizes (in steps of 2 %), all multiples of 100: whole weights
+  with two decimals. Fewer are of strata or rounded, whose sizes are round numbers;
 - parts that differ by about a power of ten from 1,000 on: a wave with another scale.
   Weights of at least 1 and mostly below 2 are of people who were nearly all asked.
 """
@@ -16,19 +16,17 @@ too low. So such weights are refused until somebody gives their scale:
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from riskcore.data.engines.counting import HeldWeights, LazyWeights, Weights
+from riskcore.data.engines.counting import Decades, Weights
 
-Places, Numbers = NDArray[np.float64], NDArray[np.int64]
 # More people than any country has, and than one record of a survey in whole numbers.
 _COUNTRY, _ONE_RECORD = 1.6e9, 1e5
-# Of fewer records the mean says nothing; fewer different weights may be of strata.
-_RECORDS, _DISTINCT = 30, 100
+# Of fewer records the mean says nothing; weights of fewer sizes may be of strata.
+_RECORDS, _SIZES = 30, 30
 _EXACT = 1e-3  # a mean that is nearer to a power of ten has it to several digits
 # In decades: the gap between parts of weights, how far they are apart (weights of
 # strata may well differ by 100), by how much they may miss a power of ten, and the
@@ -43,7 +41,7 @@ _REMEDY = (
 
 def refuse_doubtful(
     weights: Weights,
-    look: HeldWeights | LazyWeights,
+    decades: Callable[[], Decades],
     name: Hashable,
     scale: float | None,
     first: str = "",
@@ -54,9 +52,8 @@ def refuse_doubtful(
     """
     faults = [f"{k:,} {fault}" for fault, k in weights.faults.items() if k]
     if faults:
-        codes = look.codes().tolist() if weights.negative else []
-        some = ", ".join(f"{code:.15g}" for code in codes)
-        told = f"; {some}: codes, not weights" if codes else ""
+        code = f"; such as {weights.least:.15g}: codes, not weights"
+        told = code if weights.negative else ""
         raise ValueError(
             f"weight {name!r}: {', '.join(faults)} in {weights.n:,} records{first}; a "
             f"weight is finite, and not negative{told}. Leave these records out, or "
@@ -70,7 +67,7 @@ def refuse_doubtful(
         )
     if scale is not None or weights.total == math.inf:  # refused where they are added
         return
-    doubt = _parts(*look.decades()) or _doubt(weights, look)
+    doubt = _parts(where := decades()) or _doubt(weights, len(where[0]))
     if doubt:
         raise ValueError(
             f"weight {name!r}: {doubt}. If the weights are right as they are, say so: "
@@ -78,26 +75,27 @@ def refuse_doubtful(
         )
 
 
-def _doubt(weights: Weights, look: HeldWeights | LazyWeights) -> str:
-    """Return why weights look scaled, with the remedy; empty if they do not."""
+def _doubt(weights: Weights, sizes: int) -> str:
+    """Return why weights of so many sizes look scaled, with the remedy, or nothing."""
     n, whole = weights.n - weights.zero, not weights.broken
     mean = weights.total / n
-    one = n >= _RECORDS and weights.low < weights.high and abs(mean / 1e4 - 1) < _EXACT
-    # Half of the weights of a small file.
-    many = max(_RECORDS, min(_DISTINCT, n // 2))
+    differ = n >= _RECORDS and weights.low < weights.high
     signs = {
         f"they add up to {weights.total:.4g} people, more than any country has (assess "
         "a file that pools years year by year)": weights.total > _COUNTRY,
         f"all are whole numbers, and a record stands for {mean:,.0f} people on "
         "average": whole and mean >= _ONE_RECORD,
-        f"all are whole, with the mean {mean:,.7g}": whole and one,
-        "all are multiples of 100": not weights.uneven and look.distinct() > many,
+        f"all are whole, with the mean {mean:,.7g}": whole
+        and differ
+        and abs(mean / 1e4 - 1) < _EXACT,
+        "all are multiples of 100": not weights.uneven and sizes > _SIZES,
     }
     return next((f"{sign}. {_REMEDY}" for sign, seen in signs.items() if seen), "")
 
 
-def _parts(x: Places, records: Numbers) -> str:
+def _parts(decades: Decades) -> str:
     """Return that a part of the weights is others times a power of ten; or nothing."""
+    x, records = decades
     starts = [0, *(np.flatnonzero(np.diff(x) > _GAP) + 1), len(x)]
     least = max(5, records.sum() / 100)
     parts = [
@@ -106,7 +104,7 @@ def _parts(x: Places, records: Numbers) -> str:
         if records[i:j].sum() >= least
     ]
     for low, high in pairwise(parts):
-        (a, spread), (b, other) = _middle(*low), _middle(*high)
+        (a, spread), (b, other) = _middle(low), _middle(high)
         off = max(abs(b - a - round(b - a)), abs(other - spread))
         nearly_all = low[0][0] >= 0 and a <= _ALL_ASKED
         if b - a > _APART and off < _ALIKE and not nearly_all:
@@ -118,8 +116,9 @@ def _parts(x: Places, records: Numbers) -> str:
     return ""
 
 
-def _middle(x: Places, records: Numbers) -> tuple[float, float]:
+def _middle(decades: Decades) -> tuple[float, float]:
     """Return the median of a part of the weights and its standard deviation."""
+    x, records = decades
     sums = np.cumsum(records)
     mean = np.average(x, weights=records)
     variance = np.average((x - mean) ** 2, weights=records)
