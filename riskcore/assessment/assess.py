@@ -45,7 +45,6 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.missing_by_design import designs_of, with_designs
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.tolerance import Tolerance, tolerances
@@ -274,7 +273,6 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
-    coded = with_designs(coded, {} if tolerance else designs_of(coded, keys, missing))
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)

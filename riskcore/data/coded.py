@@ -56,6 +56,8 @@ class CodedRecords:
     # The clusters, which are the households unless others are given; None: records
     # were drawn one by one.
     design: SampleDesign | None = None
+    # What is missing by design, by key; None if nobody has looked.
+    designs: Mapping[Hashable, Any] | None = None
 
     @classmethod
     def of(

@@ -41,6 +41,7 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
 from riskcore.data.files.reading import Reading, beside_persons
+from riskcore.data.missing_by_design import knowing_designs
 from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
@@ -622,6 +623,11 @@ class _Judged:
                 self.household,
                 scale=source.scale,
             ).sampled(request.how["sampling_fraction"])
+            if against is None:
+                keys = {key for names in request.goals.keys for key in names}
+                there = [name for name in self.columns if name in keys]
+                missing = request.how["missing"]
+                self.coded = knowing_designs(self.coded, there, missing)
             if request.how["level"] == "record":
                 self.records = self.coded.n
 

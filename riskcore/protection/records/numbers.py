@@ -32,7 +32,7 @@ def alone_with_numbers(
     numbers = {
         column.name: column for column in code_numbers(Records.of(after), [*after])
     }
-    coded = CodedRecords(result.n, {**keys, **numbers})
+    coded = CodedRecords(result.n, {**keys, **numbers}, designs={})
     cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
     return int(cells.records[cells.sample_frequency == 1].sum())
 

@@ -34,11 +34,12 @@ from riskcore.assessment.wave_matches import (
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.columns import BY_DESIGN, ByDesign, CodedColumn, plain_value
 from riskcore.data.count import count
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import with_designs
 from riskcore.data.panel import Panel
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.cheapest_blanks import Draw
@@ -79,6 +80,7 @@ def assess_persons(
     masks: Masks | None = None,
 ) -> list[Assessment]:
     """Return the worst risks of persons, by each set of keys; ``masks`` are blanked."""
+    coded = with_designs(coded, settings.variables, settings.missing)
     return [
         _worst(replace(coded, columns={k: coded.columns[k] for k in keys}), persons,
                settings, say, masks)
@@ -195,7 +197,7 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     """Return the histories of a key, with a label for each that occurs.
 
     ``rows`` has the records of persons in each wave, -1 without one. A history is
-    missing if all its values are.
+    missing if it has no value, and by design if nothing else is missing.
     """
     levels = len(column.labels)
     codes = [
@@ -204,11 +206,18 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     ]
     counts = count(codes, [levels + 2] * len(codes))
     kinds = np.stack([np.asarray(wave_codes) for wave_codes in counts.codes])
-    nothing: Mask = np.all(kinds >= levels, axis=0)
+    values = levels - (levels > 0 and column.labels[-1] is BY_DESIGN)
+    without: Mask = (kinds >= values).all(axis=0)
+    nothing = without & (kinds == levels).any(axis=0)
     empty = nothing[counts.inverse]
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
     texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]
-    labels = [", ".join(texts[code] for code in kinds[:, index]) for index in kept]
+    labels = [
+        (ByDesign if without[index] else str)(
+            ", ".join(texts[code] for code in kinds[:, index])
+        )
+        for index in kept
+    ]
     of_persons = np.full(len(empty), len(kept), np.uint32)
     of_persons[~empty] = place
     return CodedColumn(
@@ -236,6 +245,7 @@ def suppress_persons(
     ``has_value`` are the records that have a value of each column.
     """
     panel = persons.panel
+    coded = with_designs(coded, settings.variables, settings.missing)
     rows = rows_of(panel)
     now = {name: np.zeros(len(panel), bool) for name in has_value}
     for kind in choices_taken(panel):
@@ -267,7 +277,8 @@ def _table(
     columns: dict[Hashable, CodedColumn] = {
         name: _history(column, of_waves) for name, column in coded.columns.items()
     }
-    return CodedRecords(len(people), columns, coded.weight, panel.weight[people])
+    weight = panel.weight[people]
+    return CodedRecords(len(people), columns, coded.weight, weight, designs={})
 
 
 def _assessed(
