@@ -706,7 +706,7 @@ class _Judged:
         if self.against is not None:
             among, unknown = self._against(names)
             goals = goals_beside(among, names, k, risks, unknown)
-            if unknown and self.request.settings is not None:
+            if unknown:
                 # The file was not made by these settings: what it tells is unknown.
                 goals = (
                     replace(goal, passed=None) if goal.passed else goal
@@ -865,9 +865,14 @@ class _Judged:
         assessment, unknown = self.against.assessed(self.held, self.coded, names)
         self.records = unknown + (0 if assessment is None else assessment.cells.n)
         if unknown:
+            remedy = (
+                ", so their risk is not known; if keys were recoded or treated, give "
+                "the record of the protection (--record) or its rules (--rules), and "
+                "if people were invented or values drawn, use audit"
+            )
             self.notes[
                 f"{counted(unknown, 'record')} fit no record of the original by "
-                f"{' x '.join(map(str, names))}."
+                f"{' x '.join(map(str, names))}{remedy * (not self.request.settings)}."
             ] = None
         return assessment, unknown
 
