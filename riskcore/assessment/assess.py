@@ -435,8 +435,10 @@ def _about_weights(
         counted = coded if isinstance(coded, Counted) else coded.counted
         if isinstance(counted, Counted):
             figures = WeightFigures.on_engine(counted.weighed, total)
+            figures = replace(figures, scale=counted.question.scale)
         elif isinstance(coded, CodedRecords) and coded.weights is not None:
             figures = WeightFigures.of(coded.weights, total)
+            figures = replace(figures, scale=coded.scale)
     return {"weights": figures, "sampling_fraction": fraction}
 
 

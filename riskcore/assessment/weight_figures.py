@@ -41,6 +41,7 @@ class WeightFigures:
     design_effect: float | None
     zero: int = 0
     whole: bool = False  # whether all are whole numbers
+    scale: float | None = None  # what the numbers in the file were multiplied by
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], total: float) -> Self:
@@ -119,6 +120,8 @@ def weight_remarks(
     if weights is None:
         return _without_weights(sampling_fraction)
     remarks = []
+    if weights.scale not in (None, 1):
+        remarks.append(f"The weights are those of the file times {weights.scale:g}.")
     if weights.smallest < 1:
         remarks.append(
             f"{counted(weights.below_one, 'weight')} "

@@ -84,8 +84,8 @@ class HouseholdRows:
             name: design._replace(rows=design.rows[self.first])
             for name, design in coded.designs.items()
         }
-        n = len(self.first)
-        return CodedRecords(n, columns, coded.weight, weights, designs=designs)
+        rows = CodedRecords(len(self.first), columns, coded.weight, weights)
+        return replace(rows, designs=designs, scale=coded.scale)
 
     def rows(self, data: Any, names: Iterable[Hashable]) -> dict[Any, Any]:
         """Return columns of data with one element for each household."""

@@ -157,8 +157,8 @@ def _empty(records: NDArray[Any], lacking: NDArray[Any]) -> Mask:
     """
     empty: Mask = (records > 0) & (lacking >= _NEARLY_ALL * records)
     number, draws, n = int(empty.sum()), records[empty].sum(), records.sum()
-    least = max(min(_MANY, _SHARE * n), number * min(_MANY, records.mean() / 2))
-    without = lacking.sum()
+    without, usual = lacking.sum(), n / max(len(records), 1)
+    least = max(min(_MANY, _SHARE * n), number * min(_MANY, usual / 2))
     if not number or draws < least or without == n:
         return np.zeros(len(records), bool)
     others = draws - lacking[empty].sum()
