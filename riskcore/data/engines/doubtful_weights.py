@@ -9,6 +9,7 @@ too low. So such weights are refused until somebody gives their scale:
   or 1,000 is only remarked, since people calibrate whole weights to such means;
 - weights of more than 30 sizes (in steps of 2 %), all multiples of 100: whole weights
   with two decimals. Fewer are of strata or rounded, whose sizes are round numbers;
+- a largest weight of the form 9999 that is twice the next one: a code;
 - parts that differ by about a power of ten from 1,000 on: a wave with another scale.
   Weights of at least 1 and mostly below 2 are of people who were nearly all asked.
 """
@@ -20,6 +21,7 @@ from collections.abc import Callable, Hashable
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.data.engines.counting import Decades, Weights
 
@@ -32,6 +34,7 @@ _EXACT = 1e-3  # a mean that is nearer to a power of ten has it to several digit
 # strata may well differ by 100), by how much they may miss a power of ten, and the
 # usual weight of people who were nearly all asked.
 _GAP, _APART, _ALIKE, _ALL_ASKED = 0.9, 2.5, 0.3, 0.3
+_CODES = {digit * n for digit in "89" for n in range(3, 12)}
 _REMEDY = (
     "Weights with implied decimals need their scale: --weight-scale 1e-6 for six "
     "decimals, as in DHS, 1e-4 for four, 0.01 for two, in rules weight_scale in [data] "
@@ -67,12 +70,24 @@ def refuse_doubtful(
         )
     if scale is not None or weights.total == math.inf:  # refused where they are added
         return
-    doubt = _parts(where := decades()) or _doubt(weights, len(where[0]))
+    where = decades()
+    doubt = _code(weights, where[0]) or _parts(where) or _doubt(weights, len(where[0]))
     if doubt:
         raise ValueError(
             f"weight {name!r}: {doubt}. If the weights are right as they are, say so: "
             "--weight-scale 1 (in Python: reading=riskcore.Reading(weight_scale=1))"
         )
+
+
+def _code(weights: Weights, places: NDArray[np.float64]) -> str:
+    """Return that the largest weight looks like a code, or nothing."""
+    text = f"{weights.high:.15g}"
+    if text not in _CODES or len(places) < 2 or places[-1] - places[-2] < _ALIKE:
+        return ""
+    return (
+        f"the largest, {text}, looks like a code, far from all others. Leave its "
+        "records out, or set their weight to 0 in the data"
+    )
 
 
 def _doubt(weights: Weights, sizes: int) -> str:

@@ -207,8 +207,8 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     counts = count(codes, [levels + 2] * len(codes))
     kinds = np.stack([np.asarray(wave_codes) for wave_codes in counts.codes])
     values = levels - (levels > 0 and column.labels[-1] is BY_DESIGN)
-    without: Mask = (kinds >= values).all(axis=0)
-    nothing = without & (kinds == levels).any(axis=0)
+    without: Mask = np.all(kinds >= values, axis=0)
+    nothing = without & np.any(kinds == levels, axis=0)
     empty = nothing[counts.inverse]
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
     texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]

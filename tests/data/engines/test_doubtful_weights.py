@@ -37,6 +37,8 @@ SCALED = {
     "a part times 10^4": np.where(PART, np.round(W * 1e4), np.round(W)),
     "a part times 10^3": np.where(PART, W * 1e3, W),
     "a constant part": np.where(PART, 346e4, 346),
+    "a code": np.where(PART, 9999, np.round(W)),
+    "a code far away": np.where(np.arange(N) == 7, 99999999, W),
 }
 
 
@@ -76,6 +78,7 @@ ORDINARY = {
     "nearly all of a stratum": np.where(PART, 1 + W / W.max() * 0.3, 1500),
     "twelve strata": (np.arange(N) % 12 + 1) * 100,
     "twelve strata, rounded": np.round(W, -2) + 100,
+    "up to 999": np.minimum(np.round(W), 999),
     "1 in 10,000": np.full(N, 10_000),
     "whole, of the mean 100": CALIBRATED,
     "whole, of the mean 1000": CALIBRATED * 10 + np.where(PART, 3, -1),
