@@ -58,21 +58,39 @@ def missing_by_design(
     lacking = [column for column in columns if column.missing]
     tables = [(key, _records(key, sizes)) for key in (keys if lacking else ())]
     for column in lacking:
-        absent = column.codes == len(column.labels)
-        rows, by, reasons = np.zeros(len(absent), bool), [], []
-        for key, records in tables:
-            without = _records(key, sizes, absent)
-            empty = _empty(records[:-1], without[:-1])
-            if empty.any():
-                rows |= absent & np.append(empty, False)[key.codes]
-                by.append(key.name)
-                others = int((records - without)[:-1][empty].sum())
-                reasons.append(_reason(key, empty, others))
+        left = np.ones(len(column.codes), bool)
+        absent = np.flatnonzero(column.codes == len(column.labels))
+        rest, by, reasons = tables, [], []
+        while told := _most_telling(rest, sizes, absent[left[absent]]):
+            key, empty, others = told
+            # What is told already tells nothing about further keys.
+            left &= ~np.append(empty, False)[key.codes]
+            rest = [(key, _records(key, sizes, left)) for key, _ in tables]
+            by.append(key.name)
+            reasons.append(_reason(key, empty, others))
         if reasons:
+            rows = ~left & (column.codes == len(column.labels))
             records_by_design = counted(count_records(rows, sizes), "record")
             reason = f"missing by design in {records_by_design}: all of "
             designs[column.name] = Design(rows, by, reason + ", all of ".join(reasons))
     return designs
+
+
+def _most_telling(
+    tables: Iterable[tuple[CodedColumn, NDArray[Any]]], sizes: Sizes, absent: Any
+) -> tuple[CodedColumn, Mask, int] | None:
+    """Return a key, the categories without a value, and how many have one after all.
+
+    It is the key whose categories have most of the records in the tables.
+    """
+    best, most = None, 0
+    for key, records in tables:
+        lacking = _records(key, sizes, absent)
+        empty = _empty(records[:-1], lacking[:-1])
+        if empty is not None and records[:-1][empty].sum() > most:
+            most = records[:-1][empty].sum()
+            best = key, empty, int(most - lacking[:-1][empty].sum())
+    return best
 
 
 def knowing_designs(
@@ -148,26 +166,27 @@ def _reason(key: CodedColumn, empty: Mask, others: int) -> str:
     return f"{key.name} {most}{texts}{exceptions}"
 
 
-def _empty(records: NDArray[Any], lacking: NDArray[Any]) -> Mask:
-    """Return the categories in which nearly all records lack a value.
+def _empty(records: NDArray[Any], lacking: NDArray[Any]) -> Mask | None:
+    """Return the categories in which nearly all records lack a value, or None.
 
     That may be chance: if the missing values were drawn from all records, these would
     have so few other ones by the hypergeometric distribution, for one of the choices of
     as many categories.
     """
     empty: Mask = (records > 0) & (lacking >= _NEARLY_ALL * records)
+    if not empty.any():
+        return None
     number, draws, n = int(empty.sum()), records[empty].sum(), records.sum()
-    without, usual = lacking.sum(), n / max(len(records), 1)
+    without, usual = lacking.sum(), n / len(records)
     least = max(min(_MANY, _SHARE * n), number * min(_MANY, usual / 2))
-    if not number or draws < least or without == n:
-        return np.zeros(len(records), bool)
     others = draws - lacking[empty].sum()
+    # Above the mean no bound is needed: chance has so many others.
+    if draws < least or others > draws * (n - without) / n or without == n:
+        return None
+    # Below it, no term of the distribution is above the last.
     chance = _choices(len(records), number) + log(others + 1) - _choices(n, draws)
     chance += _choices(n - without, others) + _choices(without, draws - others)
-    # Below the mean, where no term is above the last.
-    few = others <= draws * (n - without) / n
-    empty &= few and chance < log(_CHANCE)
-    return empty
+    return empty if chance < log(_CHANCE) else None
 
 
 def _choices(n: float, k: float) -> float:

@@ -154,11 +154,13 @@ def test_a_panel_is_safe_with_values_missing_by_design(waves):
     assert not (made.masks["OCC"] & np.append(CHILD, CHILD)).any()
 
 
-@SAID
+@pytest.mark.filterwarnings("ignore:key .*missing by design")
 @pytest.mark.parametrize("original", [None, DATA])
-def test_a_safe_file_passes_its_check(original):
-    safe = riskcore.protect(DATA, KEYS, k=3, cost={"AGE": 1}, **ANY_LEAK).data
-    assert riskcore.check(safe, KEYS, k=3, original=original).passed
+@pytest.mark.parametrize("k", [3, 25, 30, 60])
+@pytest.mark.parametrize("cost", [{"AGE": 1}, "equal"])
+def test_a_safe_file_passes_its_check(original, k, cost):
+    safe = riskcore.protect(DATA, KEYS, k=k, cost=cost, **ANY_LEAK).data
+    assert riskcore.check(safe, KEYS, k=k, original=original).passed
 
 
 def test_a_rare_category_that_suppression_emptied_is_no_design():
@@ -222,6 +224,15 @@ def test_designs_with_exceptions_and_of_few(case):
     assert said in str(warned[0].message)
     by_design = int(said.split(" in ")[1].split()[0].replace(",", ""))
     assert cells.missing_values[1] == np.isnan(data["OCC"]).sum() - by_design
+
+
+def test_what_one_key_tells_does_not_make_another_tell_it():
+    """Few adults of region 3 are left, who did not answer, beside all its children."""
+    region = np.where(~CHILD & (REGION == 3) & (np.arange(N) % 50 > 0), 2, REGION)
+    job = np.where(CHILD | UNKNOWN | (region == 3), np.nan, 1.0)
+    data = {"REGION": region, "AGE": AGE, "OCC": job}
+    with pytest.warns(DoubtfulCodes, match="records: all of AGE 10; taken"):
+        riskcore.assess(data, KEYS)
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5, 0.97, 0.995])
