@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import lgamma, log
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,9 +62,13 @@ def missing_by_design(
         left = np.ones(len(column.codes), bool)
         absent = np.flatnonzero(column.codes == len(column.labels))
         rest, by, reasons = tables, [], []
-        while told := _most_telling(rest, sizes, absent[left[absent]]):
-            key, empty, others = told
-            # What is told already tells nothing about further keys.
+        while told := [
+            said
+            for key, records in rest
+            if (said := _told(key, records, _records(key, sizes, absent[left[absent]])))
+        ]:
+            # What the key with most records tells, further keys do not tell again.
+            _, key, empty, others = max(told, key=itemgetter(0))
             left &= ~np.append(empty, False)[key.codes]
             rest = [(key, _records(key, sizes, left)) for key, _ in tables]
             by.append(key.name)
@@ -74,23 +79,6 @@ def missing_by_design(
             reason = f"missing by design in {records_by_design}: all of "
             designs[column.name] = Design(rows, by, reason + ", all of ".join(reasons))
     return designs
-
-
-def _most_telling(
-    tables: Iterable[tuple[CodedColumn, NDArray[Any]]], sizes: Sizes, absent: Any
-) -> tuple[CodedColumn, Mask, int] | None:
-    """Return a key, the categories without a value, and how many have one after all.
-
-    It is the key whose categories have most of the records in the tables.
-    """
-    best, most = None, 0
-    for key, records in tables:
-        lacking = _records(key, sizes, absent)
-        empty = _empty(records[:-1], lacking[:-1])
-        if empty is not None and records[:-1][empty].sum() > most:
-            most = records[:-1][empty].sum()
-            best = key, empty, int(most - lacking[:-1][empty].sum())
-    return best
 
 
 def knowing_designs(
@@ -166,27 +154,30 @@ def _reason(key: CodedColumn, empty: Mask, others: int) -> str:
     return f"{key.name} {most}{texts}{exceptions}"
 
 
-def _empty(records: NDArray[Any], lacking: NDArray[Any]) -> Mask | None:
-    """Return the categories in which nearly all records lack a value, or None.
+def _told(
+    key: CodedColumn, records: NDArray[Any], lacking: NDArray[Any]
+) -> tuple[float, CodedColumn, Mask, int] | None:
+    """Return the categories in which nearly all records lack a value, beyond chance.
 
-    That may be chance: if the missing values were drawn from all records, these would
-    have so few other ones by the hypergeometric distribution, for one of the choices of
-    as many categories.
+    Chance draws the missing values from all records: by the hypergeometric distribution
+    these have as few others, for one of the choices of as many categories. The result
+    has their records, the key, the categories and the records with a value.
     """
+    records, lacking = records[:-1], lacking[:-1]
     empty: Mask = (records > 0) & (lacking >= _NEARLY_ALL * records)
     if not empty.any():
         return None
-    number, draws, n = int(empty.sum()), records[empty].sum(), records.sum()
+    number, draws, n = int(empty.sum()), float(records[empty].sum()), records.sum()
     without, usual = lacking.sum(), n / len(records)
     least = max(min(_MANY, _SHARE * n), number * min(_MANY, usual / 2))
-    others = draws - lacking[empty].sum()
+    others = int(draws - lacking[empty].sum())
     # Above the mean no bound is needed: chance has so many others.
     if draws < least or others > draws * (n - without) / n or without == n:
         return None
     # Below it, no term of the distribution is above the last.
     chance = _choices(len(records), number) + log(others + 1) - _choices(n, draws)
     chance += _choices(n - without, others) + _choices(without, draws - others)
-    return empty if chance < log(_CHANCE) else None
+    return (draws, key, empty, others) if chance < log(_CHANCE) else None
 
 
 def _choices(n: float, k: float) -> float:
