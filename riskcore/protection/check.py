@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -615,7 +616,14 @@ class _Judged:
         if against is not None and request.how["missing"] == "refuse":
             against.refuse_missing()
         self.coded: CodedRecords | None = None
-        if engine_of(self.held) is None or self.household is not None:
+        engine, keys = engine_of(self.held), {*chain(*request.goals.keys)}
+        # Keys of one set may tell what is missing by design in another.
+        together = len(request.goals.keys) > 1 and engine is not None
+        if (
+            engine is None
+            or self.household is not None
+            or (together and any(engine.count(self.columns, None).weighed.missing_keys))
+        ):
             self.coded = CodedRecords.of(
                 self.held,
                 self.columns,
@@ -624,7 +632,6 @@ class _Judged:
                 scale=source.scale,
             ).sampled(request.how["sampling_fraction"])
             if against is None:
-                keys = {key for names in request.goals.keys for key in names}
                 there = [name for name in self.columns if name in keys]
                 missing = request.how["missing"]
                 self.coded = knowing_designs(self.coded, there, missing)
