@@ -4,7 +4,7 @@ Where a key is missing for nearly all records of some categories of another key,
 value is not unknown: nothing was asked. Such values are a category of their own when
 records are counted, and match no other value. In the data they stay missing.
 
-At most one record in a hundred of a category may have a value, as miscoded records do.
+Of a category one record in a hundred may have a value, as miscoded records do, or one.
 The categories must have 50 records together, or a tenth of a small file: a village that
 did not answer is smaller. And chance must not explain it.
 """
@@ -31,7 +31,7 @@ from riskcore.data.wildcard import WILDCARDS
 Mask = NDArray[np.bool_]
 # What chance makes in more files than this is not a design.
 _CHANCE = 1e-5
-_NEARLY_ALL = 0.99  # of the records of a category
+_FEW = 0.01  # of the records of a category may have a value
 # Smaller categories are of a village, or emptied by suppression; the least share of a
 # file of fewer records.
 _MANY, _SHARE = 50, 0.1
@@ -129,7 +129,7 @@ def designs_in(coded: CodedRecords, other: CodedRecords) -> Designs:
         for key in [coded.columns[x] for x in design.by if x in other.columns]:
             records = _records(key, coded.stands_for)[:-1]
             without = _records(key, coded.stands_for, design.rows)[:-1]
-            empty = (records > 0) & (without >= _NEARLY_ALL * records)
+            empty = _nearly_all(without, records)
             labels = {*map(comparable, key.labels[empty])}
             theirs = other.columns[key.name]
             same = [comparable(label) in labels for label in theirs.labels]
@@ -154,6 +154,12 @@ def _reason(key: CodedColumn, empty: Mask, others: int) -> str:
     return f"{key.name} {most}{texts}{exceptions}"
 
 
+def _nearly_all(some: NDArray[Any], records: NDArray[Any]) -> Mask:
+    """Return of which categories some records are nearly all."""
+    most: Mask = records - some <= _FEW * records + (records >= _MANY)
+    return most & (records > 0)
+
+
 def _told(
     key: CodedColumn, records: NDArray[Any], lacking: NDArray[Any]
 ) -> tuple[float, CodedColumn, Mask, int] | None:
@@ -164,7 +170,7 @@ def _told(
     has their records, the key, the categories and the records with a value.
     """
     records, lacking = records[:-1], lacking[:-1]
-    empty: Mask = (records > 0) & (lacking >= _NEARLY_ALL * records)
+    empty = _nearly_all(lacking, records)
     if not empty.any():
         return None
     number, draws, n = int(empty.sum()), float(records[empty].sum()), records.sum()

@@ -205,6 +205,11 @@ FAMILY = {
         lambda x: (x == 2) & (np.arange(3000) != 106),
         "missing by design in 719 records: all of AGE 2 (1 record excepted)",
     ),
+    "one child with a job, in years": (
+        np.arange(3000) % 50,
+        lambda x: (x < 9) & (np.arange(3000) != 103),
+        "missing by design in 539 records: all of AGE 0, 1, 2, 3, 4, 5, 6, 7, 8 (1",
+    ),
     "asked of 3 %": (
         np.where(FEW, 5, np.arange(3000) % 4),
         lambda x: x != 5,
