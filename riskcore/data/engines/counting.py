@@ -64,8 +64,8 @@ class Weights:
             "infinite": np.isinf(w),
             "negative": (negative := (w < 0) & (w > -np.inf)),
             "zero": w == 0,
-            "broken": np.floor(positive) != positive,
-            "uneven": np.fmod(positive, 100.0) != 0,
+            "broken": (broken := np.floor(positive) != positive),
+            "uneven": broken if broken.any() else np.fmod(positive, 100.0) != 0,
             "below_one": positive < 1,
         }
         facts: dict[str, Any] = {x: int(np.count_nonzero(y)) for x, y in those.items()}
@@ -99,10 +99,11 @@ Decades: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 def decades_of(w: NDArray[np.float64]) -> Decades:
     """Return where the positive weights of records in memory lie."""
-    at = np.floor(100 * np.log10(w[w > 0])).astype(np.int64)
-    records = np.bincount(at - at.min())
+    at = np.floor(100 * np.log10(w[w > 0])).astype(np.int32)
+    first = at.min()
+    records = np.bincount(at - first)
     there = np.flatnonzero(records)
-    return (there + at.min()) / 100, records[there]
+    return (there + first) / 100, records[there]
 
 
 def decades_on_engine(weights: Any) -> Decades:
