@@ -45,7 +45,6 @@ from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.missing_by_design import designs_of, with_designs
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.tolerance import Tolerance, tolerances
@@ -272,7 +271,6 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
-    coded = with_designs(coded, {} if tolerance else designs_of(coded, keys, missing))
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
@@ -422,8 +420,10 @@ def _with_weights(
         counted = coded if isinstance(coded, Counted) else coded.counted
         if isinstance(counted, Counted):
             figures = WeightFigures.on_engine(counted.weighed, total)
+            figures = replace(figures, scale=counted.question.scale)
         elif isinstance(coded, CodedRecords) and coded.weights is not None:
             figures = WeightFigures.of(coded.weights, total)
+            figures = replace(figures, scale=coded.scale)
     return replace(assessment, weights=figures, sampling_fraction=fraction)
 
 

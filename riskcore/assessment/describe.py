@@ -316,8 +316,8 @@ def _with_designs(description: Description, records: Records) -> Description:
         is_key = "key" in (column.role, column.proposed.role)
         if is_key and column.profile.type != "other":
             keys.append(code_column(records, name))
-    for name, (_, reason) in missing_by_design(lacking, keys).items():
-        columns[name] = replace(columns[name], by_design=reason)
+    for name, design in missing_by_design(lacking, keys).items():
+        columns[name] = replace(columns[name], by_design=design.reason)
     return replace(description, columns=tuple(columns.values()))
 
 

@@ -63,6 +63,9 @@ class CodedRecords:
     # The clusters, which are the households unless others are given; None: records
     # were drawn one by one.
     design: SampleDesign | None = None
+    # What is missing by design, by key; None if nobody has looked.
+    designs: Mapping[Hashable, Any] | None = None
+    scale: float | None = None  # what the weights were multiplied by
 
     @classmethod
     def of(
@@ -93,7 +96,8 @@ class CodedRecords:
             design = SampleDesign.of(records, unit, strata)
         elif households is not None and households.min() < households.max():
             design = SampleDesign(households, None, household)
-        return cls(records.n, columns, weight, numbers, households, None, design)
+        own = cls(records.n, columns, weight, numbers, households, None, design)
+        return replace(own, scale=scale)
 
     @classmethod
     def of_counted(cls, counted: Counted) -> CodedRecords:
@@ -104,6 +108,7 @@ class CodedRecords:
             counted.question.weight,
             counted.weight_sum,
             counted=counted,
+            scale=counted.question.scale,
         )
 
     def keys(self, names: Iterable[Hashable]) -> list[CodedColumn]:

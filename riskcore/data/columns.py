@@ -23,7 +23,7 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.count import THREADED
-from riskcore.data.engines.counting import Weights, doubles
+from riskcore.data.engines.counting import Weights, decades_of, doubles
 from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layout, is_text
@@ -203,7 +203,7 @@ def weights(
     weight = _reals(records, name, "weight")
     at = int(np.argmin((weight >= 0) & (weight < np.inf))) + 1
     first = f", first in record {at:,}"
-    refuse_doubtful(Weights.of(weight), weight, name, scale, first)
+    refuse_doubtful(Weights.of(weight), lambda: decades_of(weight), name, scale, first)
     return weight if scale is None else weight * scale
 
 

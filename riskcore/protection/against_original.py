@@ -28,6 +28,7 @@ from riskcore.data.columns import Records, code_column, plain_value, with_column
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import designs_in
 from riskcore.data.profile import profile
 from riskcore.data.recode import column_like
 from riskcore.data.recode_table import recode
@@ -121,7 +122,9 @@ class AgainstOriginal:
             data, coded = rows.rows(data, kept), rows.codes(coded, kept)
         for name in kept:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
-        released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
+        designs = designs_in(self.prepared.coded, coded)
+        coded = replace(coded, weights=None, designs=designs)
+        released = tabulate_coded(coded, kept, "argus", 1.0)
         patterns = _patterns(released, names)
         assessment, matches = assess_patterns(
             original,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from riskcore.assessment.assessment import Assessment
@@ -55,7 +55,8 @@ def remarks_on(
     if weight is None:
         return weight_remarks(None, fraction)
     column = source.weights(weight)
-    return weight_remarks(WeightFigures.of(column, math.fsum(column)), fraction)
+    weights = WeightFigures.of(column, math.fsum(column))
+    return weight_remarks(replace(weights, scale=source.scale), fraction)
 
 
 def remarks_of(assessment: Assessment) -> list[str]:

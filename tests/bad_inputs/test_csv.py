@@ -355,6 +355,8 @@ WEIGHTS = {
     "thousands comma": ('"1,000.5"', [], "'1,000.5'; write it without marks between"),
     "apostrophe": ("1'000", [], "1'000\"; write it without marks between thousands"),
     "blank of thousands": ("10 000", [], "'10 000'; write it without marks between"),
+    "no-break space of thousands": ("10\xa0000", [], "write it without marks between"),
+    "narrow space of thousands": ("1\u202f000", [], "write it without marks between"),
     "thousands point": ("1.000,5", ["--delimiter", ";", "--decimal", ","], 1000.5),
     "point for comma": ("2.5", ["--delimiter", ";", "--decimal", ","],
                         "'2.5'; the decimal mark may be a point (--decimal '.')"),

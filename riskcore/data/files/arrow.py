@@ -30,7 +30,9 @@ from riskcore.data.files.replace import Create
 # Files in which numbers may be text, whose decimal mark is a way of reading.
 _WITH_MARKS = (".csv", ".tsv", ".txt", ".xlsx")
 # Whole thousands with a mark between them, and perhaps a fraction.
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,.' ])\d{3}(\1\d{3})*([,.]\d+)?", re.ASCII)
+_THOUSANDS = re.compile(
+    r"[+-]?[1-9]\d{0,2}([,.' \xa0\u2009\u202f])\d{3}(\1\d{3})*([,.]\d+)?", re.ASCII
+)
 
 
 class ArrowFormat(FileFormat):

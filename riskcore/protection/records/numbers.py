@@ -27,7 +27,7 @@ def alone_with_numbers(
     keys = {name: code_column(result.rows, name) for name in _keys_left(result, gone)}
     after = {name: numbers_of(result, name, after=True) for name in names}
     numbers = {x.name: x for x in code_numbers(Records.of(after), [*after])}
-    coded = CodedRecords(result.n, {**keys, **numbers})
+    coded = CodedRecords(result.n, {**keys, **numbers}, designs={})
     cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
     return int(cells.records[cells.sample_frequency == 1].sum())
 

@@ -35,7 +35,7 @@ from riskcore.data.columns import (
 )
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.missing_by_design import Designs, designs_of, with_designs
+from riskcore.data.missing_by_design import knowing_designs
 from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.records.on_engine import OnEngine
@@ -130,7 +130,6 @@ class SingleRecords:
     """Records that are planned one by one."""
 
     units: HouseholdRows | None = None  # the units, if they are not records
-    designs: Designs  # what is missing by design
 
     def __init__(
         self, source: Source, settings: Settings, say: Lines, secret: str | None
@@ -152,9 +151,7 @@ class SingleRecords:
     def prepare(self, original: Assessments | None = None) -> Prepared:
         """Recode and treat the records; return them with the risks of their units."""
         rows, coded = self.read()
-        if self.settings.person is None:
-            keys, missing = self.settings.variables, self.settings.missing
-            self.designs = designs_of(coded, keys, missing)
+        coded = knowing_designs(coded, self.settings.variables, self.settings.missing)
         if original is None:
             self.say("assessing the original file")
             original = self.measure(rows, coded)
@@ -196,7 +193,6 @@ class SingleRecords:
         self, rows: Records, coded: CodedRecords, original: Assessments | None = None
     ) -> Assessments:
         """Return the risks of the units before suppression, by set of keys."""
-        coded = with_designs(coded, self.designs)
         return assess_key_sets(rows.data, coded, self.settings, original)
 
     def treat(self, before: Prepared) -> Prepared:
@@ -305,7 +301,7 @@ class Households(SingleRecords):
     ) -> Assessments:
         """Return the risks of households before suppression, by set of keys."""
         data, keys = self.data_of_units(rows, coded), self.settings.variables
-        of_units = self.units.codes(with_designs(coded, self.designs), keys)
+        of_units = self.units.codes(coded, keys)
         return assess_key_sets(data, of_units, self.planned, original)
 
     def of_units(self, masks: Masks) -> Masks:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -110,9 +111,11 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
     if result.on_engine is not None:
         weighed = result.on_engine.engine.weigh(result.on_engine.question)
         total = result.sets[0].original.cells.totals.population
-        return weight_remarks(WeightFigures.on_engine(weighed, total), fraction)
-    weights = numbers_of(result, weight)
-    return weight_remarks(WeightFigures.of(weights, math.fsum(weights)), fraction)
+        figures = WeightFigures.on_engine(weighed, total)
+    else:
+        weights = numbers_of(result, weight)
+        figures = WeightFigures.of(weights, math.fsum(weights))
+    return weight_remarks(replace(figures, scale=result.source.scale), fraction)
 
 
 def verdict_facts(

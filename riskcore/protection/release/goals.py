@@ -96,7 +96,7 @@ def goals_beside(
         if k is not None:
             yield Goal("k", keys, None, k, 0, unknown, None, passed=False)
         for name, limit in limits.items():
-            yield Goal(name, keys, None, limit, 0.0, 0, 0, passed=True)
+            yield Goal(name, keys, None, limit, math.nan, None, None, passed=None)
         return
     if k is not None:
         goal = goal_of_k(assessment.cells, keys, k)

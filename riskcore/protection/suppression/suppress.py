@@ -448,7 +448,7 @@ def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list
     """Return by set the cost of blanking each key, (m,); by category by row, (n, m)."""
     of_keys = [_costs_of_keys(assessment, settings) for assessment in assessments]
     by_design = any(
-        ByDesign in map(type, labels[-2:])
+        labels.dtype == object and ByDesign in map(type, labels)
         for assessment in assessments
         for labels in assessment.cells.categories
     )
