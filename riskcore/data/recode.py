@@ -244,7 +244,7 @@ class Recoding:
                 f"{self.dates!r}: dates become year, quarter, month, or the age on a "
                 "day, such as age:2024-12-31"
             )
-        kinds = [self.rules or self.tails, self.drop, self.base]
+        kinds: list[Any] = [self.rules or self.tails, self.drop, self.base]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
                 "rules, truncation and rounding do not go together: give one"
@@ -652,8 +652,8 @@ class Recoding:
                 return Recoded(tuple(parts))
             distinct = [*dict.fromkeys(parts)]
             further = replace(self, dates="", order="").apply(distinct)
-            new = dict(zip(distinct, further.codes, strict=True))
-            return replace(further, codes=tuple(new[part] for part in parts))
+            table = dict(zip(distinct, further.codes, strict=True))
+            return replace(further, codes=tuple(table[part] for part in parts))
         days, far = dates.texts, far_days(dates.days)
         recoded = self._of_plain(days)
         new = recoded.codes
