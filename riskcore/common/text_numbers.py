@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 
 # Python would also take 1_000, Arabic digits and sNaN.
@@ -15,6 +17,22 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 def is_number(text: str) -> bool:
     """Tell whether text is a number, which nan, inf and 1_000 are not."""
     return re.fullmatch(NUMBER, text) is not None
+
+
+def numbers_in_text(texts: Sequence[str], decimal: str) -> list[int] | list[float]:
+    """Return text as numbers, whole ones if all are; nothing if one is not a number.
+
+    >>> numbers_in_text([" 2", "-10"], "."), numbers_in_text(["2,5", "1e3"], ",")
+    ([2, -10], [2.5, 1000.0])
+    """
+    if re.search(r"[^0-9.,+\-eE\s]", "".join(texts)):
+        return []  # Python would also take 1_000, Arabic digits and nan
+    for kind in (int, float):
+        with suppress(ValueError):
+            return [*map(kind, texts)]
+        if decimal != ".":
+            texts = [text.replace(decimal, ".") for text in texts]
+    return []
 
 
 def fraction(text: str) -> float:

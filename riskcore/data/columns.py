@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from itertools import compress
 from numbers import Real
 from typing import Any
 
@@ -605,7 +606,7 @@ def _code_dictionary(
     mark_levels(*column, len(codes), seen)
     observed = np.flatnonzero(seen[1:])
     rank = np.full(len(seen), -1, np.int32)
-    rank[1 + observed], ordered = _rank_labels([labels[i] for i in observed])
+    rank[1 + observed], ordered = _rank_labels([*compress(labels, seen[1:])])
     ranks = np.empty(len(codes), np.uint32)
     rank_levels(*column, len(codes), rank.view(np.uint32), ranks)
     if (rank[seen.view(bool)] >= 0).all():

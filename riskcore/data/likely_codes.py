@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.text_numbers import numbers_in_text
 from riskcore.common.words import counted, printable
 from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
@@ -95,12 +97,20 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
     numbers = column.labels
     if numbers.dtype.kind == "O":
         labels = [label for label in numbers if not isinstance(label, ByDesign)]
-        texts = [str(label).replace(decimal, ".") for label in labels]
-        numbers = np.array(numbers_among(texts))
-        if len(numbers) < len(texts):
-            return np.empty(0)
-    finite = numbers.dtype.kind in "iuf" and np.isfinite(numbers).all()
-    return numbers.astype(np.float64) if finite else np.empty(0)
+        numbers = numbers_of_text([*map(str, labels)], decimal)
+    with suppress(OverflowError):  # beyond 1.8e308
+        floats = numbers.astype(np.float64) if numbers.dtype.kind in "iufO" else None
+        if floats is not None and np.isfinite(floats).all():
+            return floats
+    return np.empty(0)
+
+
+def numbers_of_text(texts: Sequence[str], decimal: str) -> NDArray[Any]:
+    """Return text as numbers, exact whole ones if all are; nothing if not all are."""
+    numbers = numbers_in_text(texts, decimal)
+    with suppress(OverflowError):
+        return np.array(numbers, type(numbers[0]) if numbers else float)
+    return np.array(numbers, object)
 
 
 def _among(numbers: Floats, values: Any) -> Mask:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -13,20 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.common.text_numbers import is_number
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.dates import dates_in, far_dates
 from riskcore.data.engines.base import Engine
 from riskcore.data.engines.counting import Question
 from riskcore.data.files.labels import Labels
-from riskcore.data.likely_codes import LikelyCode, likely_codes
+from riskcore.data.likely_codes import LikelyCode, likely_codes, numbers_of_text
+
+Array = NDArray[Any]
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
 Order = Literal["ascending", "together"]
-
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,13 +113,10 @@ def _profile(
     except TypeError:
         return _without_order(name, records.n, label)
     values = column.labels.tolist()
-    column_type = _type(column.labels, values, decimal)
-    numbers = None
-    if values and isinstance(values[0], str) and column_type != "text":
-        numbers = _read(values, column_type, decimal)
+    column_type, numbers = _type(column.labels, values, decimal)
     dates = dates_in(column) if column_type == "text" else None
     if dates is not None:
-        column_type, numbers = "time", dates.texts
+        column_type, numbers = "time", dates.days
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
         name=name,
@@ -184,8 +179,8 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     )
 
 
-def _type(labels: NDArray[Any], values: list[Any], decimal: str) -> Type:
-    """Return the type of distinct values."""
+def _type(labels: Array, values: list[Any], decimal: str) -> tuple[Type, Array | None]:
+    """Return the type of distinct values, and the numbers that text is."""
     types_by_kind: dict[str, Type] = {
         "b": "true or false",
         "i": "whole number",
@@ -194,10 +189,13 @@ def _type(labels: NDArray[Any], values: list[Any], decimal: str) -> Type:
         "M": "time",
     }
     if labels.dtype.kind in types_by_kind:
-        return types_by_kind[labels.dtype.kind]
-    if all(issubclass(kind, str) for kind in set(map(type, values))):
-        return _type_of_text(values, decimal)
-    return _type_of_objects(values)
+        return types_by_kind[labels.dtype.kind], None
+    if not all(issubclass(kind, str) for kind in {*map(type, values)}):
+        return _type_of_objects(values), None
+    numbers = numbers_of_text(values, decimal)
+    if not len(numbers):
+        return "text", None
+    return "number" if numbers.dtype.kind == "f" else "whole number", numbers
 
 
 def _type_of_objects(values: list[Any]) -> Type:
@@ -212,45 +210,27 @@ def _type_of_objects(values: list[Any]) -> Type:
     return "time" if all(hasattr(value, "year") for value in values) else "other"
 
 
-def _type_of_text(values: list[str], decimal: str) -> Type:
-    """Return the type of text, which is a number if all its values are."""
-    if values and all(map(_WHOLE.fullmatch, values)):
-        return "whole number"
-    numbers = (value.strip().replace(decimal, ".") for value in values)
-    return "number" if values and all(map(is_number, numbers)) else "text"
-
-
-def _extremes(
-    labels: NDArray[Any], numbers: list[Any] | None, column_type: Type
-) -> tuple[Any, Any]:
-    """Return the smallest and the largest value; text of numbers as numbers."""
+def _extremes(labels: Array, numbers: Array | None, column_type: Type) -> list[Any]:
+    """Return the smallest and the largest value; text of numbers or dates as these."""
     if not len(labels) or column_type == "other":
-        return None, None
-    if numbers is not None:
-        return min(numbers), max(numbers)
-    return plain_value(labels[0]), plain_value(labels[-1])
+        return [None, None]
+    if numbers is None:
+        return [plain_value(labels[0]), plain_value(labels[-1])]
+    ends = [plain_value(numbers[at]) for at in (numbers.argmin(), numbers.argmax())]
+    return [*map(str, ends)] if column_type == "time" else ends
 
 
-def _read(values: list[str], column_type: Type, decimal: str) -> list[Any]:
-    """Return text of numbers as numbers."""
-    if column_type == "whole number":
-        return list(map(int, values))
-    return [float(value.replace(decimal, ".")) for value in values]
-
-
-def _order(column: CodedColumn, numbers: list[Any] | None) -> Order | None:
+def _order(column: CodedColumn, numbers: Array | None) -> Order | None:
     """Return how the records are ordered by a column; text of numbers as numbers."""
     levels = len(column.labels)
     if levels < 2:
         return None
-    codes = column.codes[column.codes < levels].astype(np.int64)
-    if numbers is not None:
-        of_number = {number: rank for rank, number in enumerate(sorted(set(numbers)))}
-        codes = np.array([of_number[number] for number in numbers])[codes]
-    step = np.diff(codes)
-    if (step >= 0).all():
+    values: Any = column.codes[column.codes < levels]
+    values = values if numbers is None else numbers[values]
+    before, after = values[:-1], values[1:]
+    if (before <= after).all():
         return "ascending"
-    return "together" if np.count_nonzero(step) == levels - 1 else None
+    return "together" if np.count_nonzero(before != after) == levels - 1 else None
 
 
 def _single(column: CodedColumn, household: NDArray[np.int64] | None) -> int:

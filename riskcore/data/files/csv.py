@@ -40,6 +40,8 @@ BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
+# Bytes of a block for each column, since Arrow makes an array of each block's column.
+_CELL_BLOCK = 1 << 12
 _SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
@@ -179,10 +181,11 @@ class CsvFile(ArrowFormat):
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow, no columns means all of them
-        table, scan = self._read(some, names, _PART, progress)
+        block = max(_PART, _CELL_BLOCK * len(names))
+        table, scan = self._read(some, names, block, progress)
         if table is None:
             # A record did not fit into a block.
-            size = min(2 * scan.longest + _PART, _LONGEST_RECORD)
+            size = min(2 * scan.longest + block, _LONGEST_RECORD)
             table, scan = self._read(some, names, size, progress)
         intake = scan.intake()
         if table is None:
