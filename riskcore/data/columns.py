@@ -8,6 +8,7 @@ None, NaN, NaT, a masked element.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import (
     Callable,
     Hashable,
@@ -203,7 +204,7 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
     names = arguments.names("keys", keys)
     if not names:
         raise ValueError("keys is empty: name at least one key variable")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         named = ", ".join(map(repr, twice))
         raise ValueError(f"keys name a column more than once: {named}")

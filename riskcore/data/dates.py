@@ -236,8 +236,8 @@ def _of_text(
     }
     fitting = {x: form for x, form in forms.items() if form.fullmatch(texts[0])}
     # Texts that differ only in their digits match alike, which saves time.
-    joined = "\0".join(text.replace("\0", "?") for text in texts)
-    layouts = joined.translate(_ZEROS).split("\0")
+    layouts = "\0".join(texts).translate(_ZEROS).split("\0")
+    layouts = layouts if len(layouts) == len(texts) else texts
     place = {layout: i for i, layout in enumerate(dict.fromkeys(layouts))}
     of = np.array([place[layout] for layout in layouts])
     matches: dict[str, list[Any]] = {

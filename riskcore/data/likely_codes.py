@@ -96,8 +96,9 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
     """Return the labels of a column as numbers; nothing if they are not all numbers."""
     numbers = column.labels
     if numbers.dtype.kind == "O":
-        labels = [label for label in numbers if not isinstance(label, ByDesign)]
-        numbers = numbers_of_text([*map(str, labels)], decimal)
+        labels = numbers.tolist()
+        texts = [str(label) for label in labels if type(label) is not ByDesign]
+        numbers = numbers_of_text(texts, decimal)
     with suppress(OverflowError):  # beyond 1.8e308
         floats = numbers.astype(np.float64) if numbers.dtype.kind in "iufO" else None
         if floats is not None and np.isfinite(floats).all():
