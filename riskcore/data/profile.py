@@ -190,6 +190,8 @@ def _type(labels: Array, values: list[Any], decimal: str) -> tuple[Type, Array |
     }
     if labels.dtype.kind in types_by_kind:
         return types_by_kind[labels.dtype.kind], None
+    if values and labels.dtype.kind == "f":
+        return "whole number" if (labels % 1 == 0).all() else "number", None
     if not all(issubclass(kind, str) for kind in {*map(type, values)}):
         return _type_of_objects(values), None
     numbers = numbers_of_text(values, decimal)
@@ -199,7 +201,7 @@ def _type(labels: Array, values: list[Any], decimal: str) -> tuple[Type, Array |
 
 
 def _type_of_objects(values: list[Any]) -> Type:
-    """Return the type of values that are objects or doubles."""
+    """Return the type of values that are objects."""
     if all(isinstance(value, bool) for value in values):
         return "true or false"
     if all(isinstance(value, Integral) for value in values):
