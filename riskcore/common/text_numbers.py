@@ -20,11 +20,7 @@ def is_number(text: str) -> bool:
 
 
 def numbers_in_text(texts: Sequence[str], decimal: str) -> list[int] | list[float]:
-    """Return text as numbers, whole ones if all are; nothing if one is not a number.
-
-    >>> numbers_in_text([" 2", "-10"], "."), numbers_in_text(["2,5", "1e3"], ",")
-    ([2, -10], [2.5, 1000.0])
-    """
+    """Return text as numbers, whole ones if all are; nothing if one is not a number."""
     if re.search(r"[^0-9.,+\-eE\s]", "".join(texts)):
         return []  # Python would also take 1_000, Arabic digits and nan
     for kind in (int, float):

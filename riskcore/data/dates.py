@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -282,20 +283,13 @@ def _days(texts: list[str], of: NDArray[Any], matches: list[Any]) -> Days:
             digit = letters[np.arange(len(at)), np.minimum(at, place[1] - 1)]
             number[:] = np.where(at < place[1], 10 * number + digit, number)
     year, month, day = numbers
-    names = [m["m"] if m else "" for m in matches]
-    named = np.array([_month(name) if name.isalpha() else 0 for name in names])[of]
-    month = np.where(named, named, month)
+    names = {name.lower(): i for i, name in enumerate(calendar.month_abbr)}
+    named = np.array([names.get(m["m"].lower(), 0) if m else 0 for m in matches])[of]
+    month = np.where(named, named, month)  # of other letters a number above 12
     months = ((year - 1970) * 12 + month - 1).astype("M8[M]")
     days = months.astype("M8[D]") + (day - 1)
     wrong = (year < 1) | (month < 1) | (month > 12) | (days.astype("M8[M]") != months)
     return np.where(wrong, np.datetime64("NaT"), days)
-
-
-def _month(name: str) -> int:
-    """Return the number of a month by its name, 13 if there is no such month."""
-    with suppress(ValueError):
-        return datetime.strptime(name, "%b").month
-    return 13
 
 
 def _refusal(values: list[str], said: str) -> str:

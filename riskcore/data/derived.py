@@ -155,9 +155,7 @@ def derived_of_coded(
     household: Hashable | None = None,
 ) -> tuple[Derived, ...]:
     """Return the columns that others determine, of columns as codes; see `derived`."""
-    candidates = [
-        _Column(entry) for entry in columns.values() if len(entry.labels) > 1
-    ]
+    candidates = [_Column(entry) for entry in columns.values() if len(entry.labels) > 1]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]

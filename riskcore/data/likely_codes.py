@@ -17,6 +17,7 @@ from riskcore.data.files.reading import declared, numbers_among
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+_LARGEST = np.finfo(np.float64).max
 # More numbers than these below zero are not a list of codes.
 _MOST = 20
 # So many times as many records as other numbers have are much.
@@ -99,11 +100,8 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
         labels = numbers.tolist()
         texts = [str(label) for label in labels if type(label) is not ByDesign]
         numbers = numbers_of_text(texts, decimal)
-    with suppress(OverflowError):  # beyond 1.8e308
-        floats = numbers.astype(np.float64) if numbers.dtype.kind in "iufO" else None
-        if floats is not None and np.isfinite(floats).all():
-            return floats
-    return np.empty(0)
+    finite = numbers.dtype.kind in "iufO" and (abs(numbers) <= _LARGEST).all()
+    return numbers.astype(np.float64) if finite else np.empty(0)
 
 
 def numbers_of_text(texts: Sequence[str], decimal: str) -> NDArray[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
 from riskcore.common.threads import in_threads, usual_threads
+from riskcore.data.coded import code_series
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.dates import dates_in, far_dates
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.counting import Question
+from riskcore.data.engines.counting import Question, records_of
 from riskcore.data.files.labels import Labels
 from riskcore.data.likely_codes import LikelyCode, likely_codes, numbers_of_text
 
@@ -25,6 +27,10 @@ Array = NDArray[Any]
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
 Order = Literal["ascending", "together"]
+
+_TYPES: dict[str, Type] = {"b": "true or false", "m": "time", "M": "time"}
+# With more values than this a column on an engine is not searched for codes.
+_MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,12 +159,16 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     kind = engine.schema[name]
     if kind.is_nested():
         return _without_order(name, engine.weigh(Question(())).n)
-    weighed = engine.weigh(Question((name,)))
+    question = Question((name,))
+    weighed = engine.weigh(question)
     missing = weighed.missing_keys[0]
     distinct = single = 0
-    for records, _ in engine.numbers(Question((name,))):
+    batches: list[Any] = []
+    for cells in engine.batches(question):
+        records = records_of(cells)
         distinct += len(records)
         single += int(np.count_nonzero(records == 1))
+        batches = [*batches, cells] if distinct <= _MOST else []
     column_type: Type = "text"
     if kind.is_integer():
         column_type = "whole number"
@@ -176,22 +186,31 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
         missing=missing,
         distinct=distinct - (missing > 0),
         single=single - (missing == 1),
+        codes=_codes_of_cells(question, batches),
     )
+
+
+def _codes_of_cells(question: Question, batches: list[Any]) -> tuple[LikelyCode, ...]:
+    """Return the values of a column that may be codes, of batches of its cells."""
+    import narwhals.stable.v2 as nw
+
+    if not batches:
+        return ()
+    cells = nw.concat(batches)
+    records, values = records_of(cells), cells.get_column(question.key_columns[0])
+    with suppress(TypeError):  # values have no order
+        column = code_series(question.keys[0], values)
+        return likely_codes(column, sizes=records) or far_dates(column, records)
+    return ()
 
 
 def _type(labels: Array, values: list[Any], decimal: str) -> tuple[Type, Array | None]:
     """Return the type of distinct values, and the numbers that text is."""
-    types_by_kind: dict[str, Type] = {
-        "b": "true or false",
-        "i": "whole number",
-        "u": "whole number",
-        "m": "time",
-        "M": "time",
-    }
-    if labels.dtype.kind in types_by_kind:
-        return types_by_kind[labels.dtype.kind], None
-    if values and labels.dtype.kind == "f":
-        return "whole number" if (labels % 1 == 0).all() else "number", None
+    if labels.dtype.kind in _TYPES:
+        return _TYPES[labels.dtype.kind], None
+    if labels.dtype.kind in "iu" or (values and labels.dtype.kind == "f"):
+        whole = np.isfinite(labels).all() and (labels % 1 == 0).all()
+        return "whole number" if whole else "number", None
     if not all(issubclass(kind, str) for kind in {*map(type, values)}):
         return _type_of_objects(values), None
     numbers = numbers_of_text(values, decimal)

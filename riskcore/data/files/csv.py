@@ -40,8 +40,7 @@ BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
-# Bytes of a block for each column, since Arrow makes an array of each block's column.
-_CELL_BLOCK = 1 << 12
+_COLUMN_PART = 1 << 12  # bytes of a block by column, each of which is an array
 _SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
@@ -181,7 +180,7 @@ class CsvFile(ArrowFormat):
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow, no columns means all of them
-        block = max(_PART, _CELL_BLOCK * len(names))
+        block = max(_PART, _COLUMN_PART * len(names))
         table, scan = self._read(some, names, block, progress)
         if table is None:
             # A record did not fit into a block.
