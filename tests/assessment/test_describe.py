@@ -257,7 +257,7 @@ def test_data_on_an_engine(name):
     columns = {**survey(), "b": [i % 2 == 0 for i in range(N)]}
     columns["income"] = [999998 if i % 39 == 0 else 100 + i % 91 for i in range(N)]
     days = [f"{1950 + i % 49}-05-01" for i in range(N - 1)]
-    columns["day"] = np.array([*days, "7777-07-07"], "M8[s]")
+    columns["day"] = np.array([*days, "7777-07-07"], "M8[D]")
     table = pa.table(columns)
     if name == "polars":
         held = pl.from_arrow(table).lazy()
