@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from contextlib import suppress
 from decimal import Decimal
 
 # Python would also take 1_000, Arabic digits and sNaN.
@@ -17,18 +15,6 @@ NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 def is_number(text: str) -> bool:
     """Tell whether text is a number, which nan, inf and 1_000 are not."""
     return re.fullmatch(NUMBER, text) is not None
-
-
-def numbers_in_text(texts: Sequence[str], decimal: str) -> list[int] | list[float]:
-    """Return text as numbers, whole ones if all are; nothing if one is not a number."""
-    if re.search(r"[^0-9.,+\-eE\s]", "".join(texts)):
-        return []  # Python would also take 1_000, Arabic digits and nan
-    for kind in (int, float):
-        with suppress(ValueError):
-            return [*map(kind, texts)]
-        if decimal != ".":
-            texts = [text.replace(decimal, ".") for text in texts]
-    return []
 
 
 def fraction(text: str) -> float:

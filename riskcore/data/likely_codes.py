@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -9,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.text_numbers import numbers_in_text
 from riskcore.common.words import counted, printable
 from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
@@ -106,10 +106,14 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
 
 def numbers_of_text(texts: Sequence[str], decimal: str) -> NDArray[Any]:
     """Return text as numbers, exact whole ones if all are; nothing if not all are."""
-    numbers = numbers_in_text(texts, decimal)
-    with suppress(OverflowError):
-        return np.array(numbers, type(numbers[0]) if numbers else float)
-    return np.array(numbers, object)
+    # Python would also take 1_000, Arabic digits and nan.
+    if not re.search(r"[^0-9.,+\-eE\s]", "".join(texts)):
+        points = texts if decimal == "." else [t.replace(decimal, ".") for t in texts]
+        ways: Any = (int, np.int64, texts), (int, object, texts), (float, float, points)
+        for kind, dtype, written in ways:
+            with suppress(ValueError, OverflowError):
+                return np.array([*map(kind, written)], dtype)
+    return np.empty(0)
 
 
 def _among(numbers: Floats, values: Any) -> Mask:

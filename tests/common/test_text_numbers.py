@@ -2,7 +2,7 @@
 
 import pytest
 
-from riskcore.common.text_numbers import fraction, number, numbers_in_text, whole
+from riskcore.common.text_numbers import fraction, number, whole
 
 
 @pytest.mark.parametrize(
@@ -20,20 +20,6 @@ from riskcore.common.text_numbers import fraction, number, numbers_in_text, whol
 )
 def test_what_numbers_say(read, text, value):
     assert read(text) == value
-
-
-@pytest.mark.parametrize(
-    ("texts", "decimal", "numbers"),
-    [
-        ([" 2", "-10"], ".", [2, -10]),
-        (["2,5", "1e3"], ",", [2.5, 1000.0]),
-        (["2,5"], ".", []),
-        (["1_0"], ".", []),
-        ([], ".", []),
-    ],
-)
-def test_numbers_in_text(texts, decimal, numbers):
-    assert numbers_in_text(texts, decimal) == numbers
 
 
 @pytest.mark.parametrize(
