@@ -106,9 +106,9 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
 
 def numbers_of_text(texts: Sequence[str], decimal: str) -> NDArray[Any]:
     """Return text as numbers, exact whole ones if all are; nothing if not all are."""
+    points = texts if decimal == "." else [t.replace(decimal, ".") for t in texts]
     # Python would also take 1_000, Arabic digits and nan.
-    if not re.search(r"[^0-9.,+\-eE\s]", "".join(texts)):
-        points = texts if decimal == "." else [t.replace(decimal, ".") for t in texts]
+    if not re.search(r"[^0-9.+\-eE\s]", "".join(points)):
         ways: Any = (int, np.int64, texts), (int, object, texts), (float, float, points)
         for kind, dtype, written in ways:
             with suppress(ValueError, OverflowError):
