@@ -97,6 +97,7 @@ SECTIONS = (
         for script in ("attackers", "after_truth")
     ),
     Section("bench_startup", PAGE, "startup", measured=True),
+    Section("bench_wide", PAGE, "wide", measured=True),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
     Section("bench_c", PAGE, "c_speed", measured=True),

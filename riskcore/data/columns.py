@@ -8,11 +8,13 @@ None, NaN, NaT, a masked element.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from itertools import compress
 from numbers import Real
 from typing import Any
 
@@ -179,7 +181,7 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
     names = arguments.names("keys", keys)
     if not names:
         raise ValueError("keys is empty: name at least one key variable")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         named = ", ".join(map(repr, twice))
         raise ValueError(f"keys name a column more than once: {named}")
@@ -589,7 +591,7 @@ def _code_dictionary(
     mark_levels(*column, len(codes), seen)
     observed = np.flatnonzero(seen[1:])
     rank = np.full(len(seen), -1, np.int32)
-    rank[1 + observed], ordered = _rank_labels([labels[i] for i in observed])
+    rank[1 + observed], ordered = _rank_labels([*compress(labels, seen[1:])])
     ranks = np.empty(len(codes), np.uint32)
     rank_levels(*column, len(codes), rank.view(np.uint32), ranks)
     if (rank[seen.view(bool)] >= 0).all():

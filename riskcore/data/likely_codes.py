@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from riskcore.data.files.reading import declared, numbers_among
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+_LARGEST = np.finfo(np.float64).max
 # More numbers than these below zero are not a list of codes.
 _MOST = 20
 # So many records are more than one or two, and so many times those of others much.
@@ -110,18 +113,29 @@ def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:
     """Return the labels of a column as numbers; nothing if they are not all numbers."""
     numbers = column.labels
     if numbers.dtype.kind == "O":
-        labels = [label for label in numbers if not isinstance(label, ByDesign)]
-        texts = [with_point(str(label), decimal) for label in labels]
-        numbers = np.array(numbers_among(texts))
-        if len(numbers) < len(texts):
-            return np.empty(0)
-    if numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
+        labels = numbers.tolist()
+        texts = [str(label) for label in labels if type(label) is not ByDesign]
+        numbers = numbers_of_text(texts, decimal)
+    if numbers.dtype.kind not in "iufO" or not (abs(numbers) <= _LARGEST).all():
         return np.empty(0)
+    numbers = numbers.astype(np.float64)
     with np.errstate(over="ignore"):
         single = numbers.astype(np.float32)
     if (single == numbers).all() and (single % 1).any():
         numbers = single.astype(np.str_)  # 99.9 as written, not 99.9000015
     return np.clip(numbers.astype(np.float64), -1e300, 1e300)
+
+
+def numbers_of_text(texts: Sequence[str], decimal: str) -> NDArray[Any]:
+    """Return text as numbers, exact whole ones if all are; nothing if not all are."""
+    points = texts if decimal == "." else [with_point(t, decimal) for t in texts]
+    # Python would also take 1_000, Arabic digits and nan.
+    if not re.search(r"[^0-9.+\-eE\s]", "".join(points)):
+        ways: Any = (int, np.int64, texts), (int, object, texts), (float, float, points)
+        for kind, dtype, written in ways:
+            with suppress(ValueError, OverflowError):
+                return np.array([*map(kind, written)], dtype)
+    return np.empty(0)
 
 
 def _among(numbers: Floats, values: Any) -> Mask:

@@ -256,7 +256,11 @@ def test_a_weight_that_mu_argus_declares(tmp_path):
     [pytest.param(each, marks=needs.engine(each)) for each in ("polars", "duckdb")],
 )
 def test_data_on_an_engine(name):
-    table = pa.table({**survey(), "b": [i % 2 == 0 for i in range(N)]})
+    columns = {**survey(), "b": [i % 2 == 0 for i in range(N)]}
+    columns["income"] = [999998 if i % 39 == 0 else 100 + i % 91 for i in range(N)]
+    days = [f"{1950 + i % 49}-05-01" for i in range(N - 1)]
+    columns["day"] = np.array([*days, "7777-07-07"], "M8[D]")
+    table = pa.table(columns)
     if name == "polars":
         held = pl.from_arrow(table).lazy()
     else:
@@ -279,6 +283,10 @@ def test_data_on_an_engine(name):
             roles = want.pop("proposed_role"), got.pop("proposed_role")
             assert roles == ("household", None)
         assert got == {k: v for k, v in want.items() if k in got}, one.name
+    codes = {one.name: one.profile.codes for one in there if one.profile.codes}
+    assert {name: str(code) for name, (code,) in codes.items()} == {
+        "income": "999998 (11 records)", "day": "7777-07-07 (1 record)"
+    }  # fmt: skip
     assert "smallest" not in describe(held).text()
 
 

@@ -36,6 +36,7 @@ BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
+_COLUMN_PART = 1 << 12  # bytes of a block by column, each of which is an array
 _SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
@@ -179,10 +180,11 @@ class CsvFile(ArrowFormat):
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow, no columns means all of them
-        table, scan = self._read(some, names, _PART, progress)
+        block = max(_PART, _COLUMN_PART * len(names))
+        table, scan = self._read(some, names, block, progress)
         if table is None:
             # A record did not fit into a block.
-            size = min(2 * scan.longest + _PART, _LONGEST_RECORD)
+            size = min(2 * scan.longest + block, _LONGEST_RECORD)
             table, scan = self._read(some, names, size, progress)
         intake = scan.intake()
         if table is None:
