@@ -45,7 +45,7 @@ _LIKE_MISSING = {
 _SHOWN = 5
 # Records of a household on average, from which on its ids are doubtful; long ids that a
 # spreadsheet has rounded.
-_LARGE, _LOST_DIGITS = 20, re.compile(r"\s*\d(\.\d+)?[eE]\+\d+\s*", re.ASCII)
+_LARGE, _LOST_DIGITS = 20, re.compile(r"\s*\d(\.\d+)?[eE]\+[012]?\d\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

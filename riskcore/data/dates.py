@@ -252,8 +252,8 @@ def far_days(days: Days, records: Any = None) -> NDArray[np.bool_]:
 def _of_dates(values: Sequence[Any]) -> tuple[Days, Any, Callable[[Any, Any], Any]]:
     """Return days, times and how to write dates of a type; by the clock of a zone."""
     first = values[0]
-    found = [zone for value in values if (zone := getattr(value, "tzinfo", None))]
-    zones: Any = {str(zone): zone for zone in found}.values()
+    zoned = [zone for value in values if (zone := getattr(value, "tzinfo", None))]
+    zones: Any = {str(zone): zone for zone in zoned}.values()
     plain = [v.replace(tzinfo=None) if isinstance(v, datetime) else v for v in values]
     moments = np.array([*map(np.datetime64, plain)])
     days = moments.astype("M8[D]")
@@ -290,7 +290,7 @@ def _of_text(
     matches: dict[str, list[Any]] = {
         name: [*map(form.fullmatch, place)] for name, form in (fitting or forms).items()
     }
-    days = {name: _days(texts, of, found) for name, found in matches.items()}
+    days = {name: _days(texts, of, column) for name, column in matches.items()}
     form = min(days, key=lambda name: np.count_nonzero(np.isnat(days[name])))
     if wrong := [texts[i] for i in np.flatnonzero(np.isnat(days[form]))]:
         like = f"such as 2024-01-31, or all in the order {order or 'dmy or mdy'}"

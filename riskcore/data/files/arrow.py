@@ -199,11 +199,11 @@ def without_codes(
         single = pyarrow.float32()
         compared, values = column.cast(single), values.cast(single)
     mask = compute.is_in(compared, values) if len(values) else None
-    found = mask is not None and compute.any(mask).as_py()
+    occur = mask is not None and compute.any(mask).as_py()
     others = _written_otherwise(column, own) if own and is_text(column.type) else ()
-    if own and (others or not found):
+    if own and (others or not occur):
         warn_of_idle_codes(path, name, own, others)
-    if not found:
+    if not occur:
         return column
     return compute.if_else(mask, pyarrow.scalar(None, column.type), column)
 

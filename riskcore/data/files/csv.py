@@ -58,7 +58,7 @@ class LineBreaksInFields(UserWarning):
 
 
 class LinesWithoutValues(UserWarning):
-    """Lines of a CSV file hold delimiters alone."""
+    """The last lines of a CSV file hold delimiters alone."""
 
 
 class CsvFile(ArrowFormat):
@@ -205,20 +205,21 @@ class CsvFile(ArrowFormat):
         return table.select(columns), intake
 
     def _doubt_empty(self, table: Any) -> None:
-        """Warn of lines that have delimiters alone, as spreadsheets leave them."""
+        """Warn of last lines of delimiters alone, as spreadsheets leave them."""
         compute = import_pyarrow("compute")
         empty = functools.reduce(compute.and_, map(compute.is_null, table.columns))
         if len(self.header.names) == 1 or not compute.any(empty).as_py():
             return
         marks = f'{self.delimiter}" \t\r\n'
+        lines = 0
         with self.open_text() as file:
-            lines = [i for i, x in enumerate(file, 1) if x.strip("\r\n")
-                     and not x.strip(marks)]  # fmt: skip
+            for line in filter(str.strip, file):
+                lines = 0 if line.strip(marks) else lines + 1
         if lines:
             warn(
-                f"{self.path}: {counted(len(lines), 'line')} (the first: {lines[0]:,}) "
-                "hold no value, as a spreadsheet leaves them; they count as "
-                "records whose keys fit all others, so delete them",
+                f"{self.path} ends with {counted(lines, 'line')} without any value, as "
+                "a spreadsheet leaves them; they count as records whose keys fit all "
+                "others, so delete them",
                 LinesWithoutValues,
             )
 
