@@ -59,7 +59,7 @@ class JoinedFile(ArrowFormat):
                 f"household_file: {self.path} and {file} have "
                 f"{', '.join(both) or 'no column'} in common; name the household id as "
                 f"in {file}:HID, or those of persons and of households as in "
-                f"{file}:RX030=DB030"
+                f"{file}:RX030=DB030; if the id has several columns, join them first"
             )
         return own, other or own
 
