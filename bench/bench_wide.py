@@ -47,7 +47,7 @@ FILES = [
 
 
 def measured(path, source):
-    """Return the seconds by the clock, of the processor, and MiB of a description."""
+    """Return the seconds of a description, by the clock and of the processor."""
     command = [sys.executable, "-m", "riskcore", "describe", str(path)]
     start = time.perf_counter()
     silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
@@ -56,11 +56,12 @@ def measured(path, source):
     _, status, used = os.wait4(child, 0)
     assert status == 0
     seconds = time.perf_counter() - start, used.ru_utime + used.ru_stime
-    return [*(f"{x:.1f}" for x in seconds), f"{used.ru_maxrss / 2**10:,.0f}"]
+    return [f"{x:.1f}" for x in seconds]
 
 
 def main():
-    versions = [("now", HERE), *(("before", folder) for folder in sys.argv[1:2])]
+    before = [("before", str(Path(x).resolve())) for x in sys.argv[1:2]]
+    versions = [("now", HERE), *before]
     rows, rng = [], random.default_rng(47)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)  # where no other version is imported
@@ -71,7 +72,7 @@ def main():
             for version, source in versions:
                 row = [name, version, f"{n:,}", f"{columns:,}"]
                 rows.append(row + measured(name, source))
-    header = ["file", "version", "records", "columns", "s", "processor s", "peak MiB"]
+    header = ["file", "version", "records", "columns", "s", "processor s"]
     publish("wide", f"{origin('pandas', 'pyarrow')}.\n\n{table(header, rows, 2)}")
 
 

@@ -5,7 +5,7 @@ value is not unknown: nothing was asked. Such values are a category of their own
 records are counted, and match no other value. In the data they stay missing.
 
 Of a category one record in a hundred may have a value, as miscoded records do, or one.
-The categories must have 50 records together, or a tenth of a small file: a village that
+The categories must have 20 records together, or a tenth of a small file: a village that
 did not answer is smaller. And chance must not explain it.
 """
 
@@ -32,9 +32,10 @@ Mask = NDArray[np.bool_]
 # What chance makes in more files than this is not a design.
 _CHANCE = 1e-5
 _FEW = 0.01  # of the records of a category may have a value
+_ONE = 50  # in a category of so many records one may
 # Smaller categories are of a village, or emptied by suppression; the least share of a
 # file of fewer records.
-_MANY, _SHARE = 50, 0.1
+_MANY, _SHARE = 20, 0.1
 
 
 class Design(NamedTuple):
@@ -156,7 +157,7 @@ def _reason(key: CodedColumn, empty: Mask, others: int) -> str:
 
 def _nearly_all(some: NDArray[Any], records: NDArray[Any]) -> Mask:
     """Return of which categories some records are nearly all."""
-    most: Mask = records - some <= _FEW * records + (records >= _MANY)
+    most: Mask = records - some <= _FEW * records + (records >= _ONE)
     return most & (records > 0)
 
 

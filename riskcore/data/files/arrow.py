@@ -269,7 +269,28 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
             f"first in record {first + 1:,}: {value!r}{hint}"
         )
+    _refuse_thousands(path, name, column, text, numbers, decimal)
     return numbers
+
+
+def _refuse_thousands(
+    path: Path, name: str, column: Any, text: Any, numbers: Any, decimal: str
+) -> None:
+    """Refuse 1.682 beside 749, where all below 1,000 are whole: it is 1682."""
+    compute = import_pyarrow("compute")
+    grouped = compute.match_substring_regex(text, r"^[1-9]\d{0,2}\.\d{3}$")
+    whole = compute.match_substring_regex(text, r"^[1-9]\d\d$")
+    most = compute.max(numbers.filter(grouped)).as_py()
+    least = compute.min(numbers.filter(whole)).as_py()
+    if most is None or least is None or most >= least:
+        return
+    if compute.all(compute.or_(grouped, whole)).as_py():
+        value = column[compute.index(grouped, True).as_py()].as_py()
+        how = "" if decimal == "," else ", or give decimal=','"
+        raise ValueError(
+            f"{path}: {name} has {value!r} beside {least:.0f}, so its mark is "
+            f"probably one of thousands: write it without marks{how}"
+        )
 
 
 def _without_marks(text: Any) -> tuple[Any, str, Any]:

@@ -324,3 +324,26 @@ def test_lines_of_delimiters_alone_are_named(tmp_path):
 def test_records_with_a_value_are_not_doubted(tmp_path, recwarn, text):
     riskcore.assess(written(tmp_path, text), ["a"])
     assert formats.LinesWithoutValues not in [each.category for each in recwarn]
+
+
+@pytest.mark.parametrize(
+    ("values", "decimal", "refused"),
+    [
+        ("749 1.682 2.000", ".", True),
+        ("749 1,682 2,000", ",", True),
+        ("749 1,682 2000", ",", False),
+        ("749 1.682 3.5", ".", False),
+        ("749 801.682 2.000", ".", False),
+        ("1.749 1.682 2.000", ".", False),
+    ],
+)
+def test_marks_of_thousands_are_not_those_of_decimals(
+    tmp_path, values, decimal, refused
+):
+    path = written(tmp_path, "a;w\n" + "".join(f"1;{x}\n" for x in values.split()))
+    reading = Reading(delimiter=";", decimal=decimal)
+    if refused:
+        with pytest.raises(ValueError, match=r"beside 749, .* thousands"):
+            riskcore.assess(path, ["a"], "w", reading=reading)
+    else:
+        riskcore.assess(path, ["a"], "w", reading=reading)
