@@ -188,7 +188,7 @@ def _categories(column: CodedColumn) -> NDArray[Any]:
 
 def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     """Return the histories of a key by waves of ``rows``, where -1 has no record."""
-    # A history is missing if it has no value, and by design if nothing else is missing.
+    # A history is missing if it has no value; a child's in any wave is one by design.
     levels = len(column.labels)
     codes = [
         np.where(index < 0, levels + 1, column.codes[index]).astype(np.uint32)
@@ -198,7 +198,8 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     kinds = np.stack([np.asarray(wave_codes) for wave_codes in counts.codes])
     values = levels - (levels > 0 and column.labels[-1] is BY_DESIGN)
     without: Mask = np.all(kinds >= values, axis=0)
-    nothing = without & np.any(kinds == levels, axis=0)
+    by_design = np.any((kinds >= values) & (kinds < levels), axis=0)
+    nothing = without & ~by_design & np.any(kinds == levels, axis=0)
     empty = nothing[counts.inverse]
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
     texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]

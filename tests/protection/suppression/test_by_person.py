@@ -10,6 +10,7 @@ import pytest
 
 import riskcore
 from riskcore.cli import main
+from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.protection.leaks.examination import examine
 from riskcore.protection.release.record import read_record
 from tests.assessment.test_waves import by_definition, compatible, panel
@@ -294,3 +295,18 @@ def test_ids_that_are_kept_are_a_leak():
     assert not examine(result, result.shown, renumbered=["id"]).leaks
     (leak,) = examine(result, result.shown).leaks
     assert (leak.kind, leak.text) == ("ids", "'id': the original person ids are kept")
+
+
+def test_a_child_in_any_wave_is_no_adult():
+    """Blanking the age must not let adults fit whose occupation is missing."""
+    persons = [(p, w, str(int(p >= 15)), p % 2 + 1) for p in range(60) for w in (1, 2)]
+    rows = [(p, w, age, None if age == "0" else str(job)) for p, w, age, job in persons]
+    rows += [(60, 1, "0", None), (60, 2, "1", None)]
+    names = ("pid", "wave", "age", "job")
+    data = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    roles = {"person": "pid", "wave": "wave", "known_waves": 2, "cost": {"age": 0.01}}
+    with pytest.warns(DoubtfulCodes, match="missing by design"):
+        result = riskcore.protect(data, ["age", "job"], k=3, **roles)
+    (keys,) = result.sets
+    assert keys.protected.cells.frequency_for_k.min() == 1
+    assert not result.safe
