@@ -27,15 +27,16 @@ from riskcore.models.cell_table import ANY, SAME, CellTable
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
+    ALONE,
     Overdispersion,
-    fit_between_clusters,
+    Seen,
     fit_overdispersion,
     kind_of,
-    likely_between_clusters,
     likely_laws,
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
+from riskcore.models.shares import Shares, over_keys
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
@@ -45,6 +46,7 @@ GROUPS = 20  # of records or clusters; each group is left out once
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
+_EXACT = 2.0**-100  # the relative variance of what is known
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -131,6 +133,8 @@ class CellModel(ABC):
         sum_k f_k log pi_k of the sample, comparable between models of the same cells.
     parameters : int
         Number of free parameters of pi.
+    shares : Shares or None
+        What the sizes of categories say of their shares; None without an estimate.
 
     Examples
     --------
@@ -173,6 +177,7 @@ class CellModel(ABC):
     reason: str = ""
     log_likelihood: float = math.nan
     parameters: int = 0
+    shares: Shares | None = None
 
     @property
     def n(self) -> int:
@@ -266,7 +271,18 @@ class CellModel(ABC):
         overdispersion = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
         if smoothing is not None:
             smoothing = self._smoothed_without(smoothing, records)
-        return replace(self, overdispersion=overdispersion, smoothing=smoothing)
+        model = replace(self, overdispersion=overdispersion, smoothing=smoothing)
+        return replace(model, shares=self._shares_of(records))
+
+    def _shares_of(self, records: Ints) -> Shares:
+        """Return the laws of shares for other records of the sample."""
+        sample = self.sample
+        whole = sample.clusters is None
+        return Shares.of(sample.with_records(records) if whole else sample)
+
+    def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
+        """Return cells as the laws of shares know them, and the laws."""
+        return table, self.shares
 
     def _smoothed_without(
         self, smoothing: SmoothedWeights, records: Ints
@@ -285,19 +301,34 @@ class CellModel(ABC):
         self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
     ) -> Overdispersion:
         """Return the most likely law for records of the sample's cells."""
-        clusters = self.sample.clusters
+        seen, share = self._seen(records)
+        law = fit_overdispersion(seen, kind, start=start, tolerance=tolerance)
+        between = law.reason == ALONE and self.sample.clusters is not None
+        reason = law.reason + between * " of different clusters"
+        return replace(law.in_records(share), reason=reason)
+
+    def _seen(self, records: Ints) -> tuple[Seen, float]:
+        """Return what records of the cells see of others, and how many of them count."""
+        sample, clusters = self.sample, self.sample.clusters
+        cells = part_of(records, "power")
+        found = own = records[cells]
         if clusters is not None:
-            pi = self._prior_probability(self.sample)
-            seen = clusters.in_cells(len(self.sample))
-            return fit_between_clusters(pi, records, seen, kind, start, tolerance)
-        cells = part_of(records, kind)
-        return fit_overdispersion(
-            self._prior_probability_of(cells),
-            records[cells],
-            kind,
-            start=start,
-            tolerance=tolerance,
-            n=int(records.sum()),
+            pairs = np.flatnonzero(clusters.pairs)
+            pairs = pairs[np.isin(clusters.cell[pairs], cells)]
+            cells, own = clusters.cell[pairs], clusters.records[pairs]
+            found = records[cells] - own + 1
+        expected = self.n * self._probability_of_others(cells)
+        return Seen.of(expected, found, own), 1.0
+
+    def _probability_of_others(self, cells: Ints) -> Floats:
+        """Return pi of cells of the sample for the others of a record in each."""
+        pi, some = self._prior_probability_of(cells), self.sample.some(cells)
+        # What leaving out a half of the own record changes, twice.
+        whole = self._probability(some)
+        others = pi * np.divide(pi, whole, out=np.ones(len(pi)), where=whole > 0.0)
+        known, shares = self._laws_of(self.sample)
+        return (
+            others * over_keys(shares.others, known.some(cells)) if shares else others
         )
 
     def probability(self, cells: Any = None) -> Floats:
@@ -334,26 +365,38 @@ class CellModel(ABC):
         Returns
         -------
         CellPrior
-            With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
-            the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
-            overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
-            cell's own weights; where weights differ within cells, W/f is smoothed, see
-            `with_smoothed_weights`. Where W/f is below 1, the cell has no other people:
-            p = 1, mu = 0.
+            X has the mean m (W/f - 1), where m = n pi (f + t)/(n pi + t) with the shape
+            t of the cell, n pi without overdispersion; and the shape s of
+
+                1/s = 1/(f + t) + sum_j 1/(n_j - sigma_j),
+
+            with the errors of the shares of the cell's categories. Without any, X is
+            Poisson. Unequal sampling rates enter by the cell's own weights; where
+            weights differ within cells, W/f is smoothed, see `with_smoothed_weights`.
+            Where W/f is below 1, the cell has no other people: p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.frequency.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
         others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
-        expected = self._shrunk(table, self._prior_probability(table), others)
-        if self.overdispersion.poisson:
-            return CellPrior(f, mu=expected * others)
-        # X = 0 is (n pi + t)/(n pi W/f + t) to the power of the shape f + t.
-        cells = self._summed_cells(table)
-        shape = f + self.overdispersion.shape(expected) * cells
-        odds = others / (1.0 + self.overdispersion.evenness(expected) * cells)
-        return CellPrior(f, shape=shape, p=1.0 / (1.0 + odds), q=odds / (1.0 + odds))
+        mean = self.n * self._prior_probability(table)
+        error = np.zeros(len(table))
+        known, shares = self._laws_of(table)
+        if shares is not None:
+            mean, error = mean * over_keys(shares.gain, known), shares.error_of(known)
+        if not self.overdispersion.poisson:
+            # Given f records, the number G of the cell is gamma of shape f + t.
+            cells = self._summed_cells(table)
+            shape = f + self.overdispersion.shape(mean) * cells
+            mean = shape / (1.0 + self.overdispersion.evenness(mean) * cells)
+            error += 1.0 / shape
+        if not error.any():
+            return CellPrior(f, mu=mean * others)
+        error = np.maximum(error, _EXACT)
+        odds = mean * others * error
+        p, q = 1.0 / (1.0 + odds), odds / (1.0 + odds)
+        return CellPrior(f, shape=1.0 / error, p=p, q=q)
 
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.
@@ -386,10 +429,6 @@ class CellModel(ABC):
         """Return the sum of pi^2 over the cells that combinations stand for."""
         pi = self._probability(table)
         return pi * pi
-
-    def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
-        """Return n pi of cells, less spread out where pi has an error."""
-        return self.n * pi
 
     def unique_probability(self, cells: Any = None) -> Floats:
         """Return P(F = 1 | f) of each cell: 0 unless it is a sample unique.
@@ -588,12 +627,9 @@ class CellModel(ABC):
 
     def _likely_laws(self) -> list[tuple[Overdispersion, float]]:
         """Return laws of the shape that the sample allows, and their chances."""
-        sample, kind = self.sample, self.overdispersion.kind
-        pi = self._prior_probability(sample)
-        if sample.clusters is None:
-            return likely_laws(pi, sample.records, kind, self.n)
-        seen = sample.clusters.in_cells(len(sample))
-        return likely_between_clusters(pi, sample.records, seen, kind)
+        seen, share = self._seen(self.sample.records)
+        laws = likely_laws(seen, self.overdispersion.kind)
+        return [(law.in_records(share), chance) for law, chance in laws]
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return a standard deviation for what no fit without a group shows."""
