@@ -44,7 +44,6 @@ from riskcore.models.overdispersion import Seen, kind_of
 from riskcore.models.own_cluster_kernels import write_without_cluster
 from riskcore.models.shares import Shares, mean_in_cells, without_clusters
 from riskcore.models.smoothed_weights import SmoothedWeights
-from riskcore.models.solve import EXACT
 from riskcore.models.tied_keys import NO_SUMS, CodedCells, TiedKeys
 from riskcore.models.window_overdispersion import seen_in_windows
 
