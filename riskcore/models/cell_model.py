@@ -268,17 +268,22 @@ class CellModel(ABC):
         """Return the model with overdispersion and smoothing of other records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
-        overdispersion = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
+        model = replace(self, shares=self._shares_of(records))
+        overdispersion = model._fitted_overdispersion(records, old.kind, start, _ROUGH)
         if smoothing is not None:
             smoothing = self._smoothed_without(smoothing, records)
-        model = replace(self, overdispersion=overdispersion, smoothing=smoothing)
-        return replace(model, shares=self._shares_of(records))
+        return replace(model, overdispersion=overdispersion, smoothing=smoothing)
 
     def _shares_of(self, records: Ints) -> Shares:
         """Return the laws of shares for other records of the sample."""
-        sample = self.sample
-        whole = sample.clusters is None
-        return Shares.of(sample.with_records(records) if whole else sample)
+        cells = replace(self._fitted_cells, clusters=self.sample.clusters)
+        whole = cells.clusters is None
+        return Shares.of(cells.with_records(records) if whole else cells)
+
+    @property
+    def _fitted_cells(self) -> CellTable:
+        """The cells of the sample as pi knows them."""
+        return self.sample
 
     def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
         """Return cells as the laws of shares know them, and the laws."""
@@ -308,17 +313,14 @@ class CellModel(ABC):
         return replace(law.in_records(share), reason=reason)
 
     def _seen(self, records: Ints) -> tuple[Seen, float]:
-        """Return what records of the cells see of others, and how many of them count."""
-        sample, clusters = self.sample, self.sample.clusters
-        cells = part_of(records, "power")
-        found = own = records[cells]
-        if clusters is not None:
-            pairs = np.flatnonzero(clusters.pairs)
-            pairs = pairs[np.isin(clusters.cell[pairs], cells)]
-            cells, own = clusters.cell[pairs], clusters.records[pairs]
-            found = records[cells] - own + 1
+        """Return what records of cells see of others, and what share of them counts."""
+        cells, clusters = part_of(records, "power"), self.sample.clusters
         expected = self.n * self._probability_of_others(cells)
-        return Seen.of(expected, found, own), 1.0
+        found = records[cells]
+        if clusters is None:
+            return Seen.of(expected, found, found), 1.0
+        counted = clusters.in_cells(len(records))[cells]
+        return Seen.of_clusters(expected, found, counted, counted)
 
     def _probability_of_others(self, cells: Ints) -> Floats:
         """Return pi of cells of the sample for the others of a record in each."""

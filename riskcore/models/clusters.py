@@ -98,6 +98,7 @@ class Clusters:
 
     @property
     def pairs(self) -> NDArray[np.bool_]:
+        """Which pairs of a cluster and a cell are of clusters that are kept."""
         return np.repeat(self.kept, np.diff(self.starts))
 
     def __repr__(self) -> str:

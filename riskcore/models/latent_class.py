@@ -245,13 +245,13 @@ class LatentClass(CellModel):
                 converged=False,
                 reason=ONE_CELL,
             )
-        bands = None if table.matching is None else Bands.of(table)
-        tied = (
-            TiedKeys.of(table, some_records(table, selection))
-            if bands is None
-            else None
-        )
-        fitted = table if bands is tied else (bands or tied).table
+        bands = tied = None
+        if table.matching is None:
+            tied = TiedKeys.of(table, some_records(table, selection))
+        else:
+            bands = Bands.of(table)
+        coarser = bands or tied
+        fitted = table if coarser is None else coarser.table
         path: tuple[Step, ...] = ()
         selected_on = 0
         if classes is None:
@@ -369,10 +369,11 @@ class LatentClass(CellModel):
         if self.bands is not None:
             return self._window_prior_of(self.bands, cells)
         fitted = self._fitted_cells
-        # The shares of categories have laws; so only what classes make of it is left.
+        # The shares of categories have laws; so what is left is what classes adapt to.
         if sample.clusters is not None:
             pi = self._without_cluster(sample.clusters)
-            left = without_clusters(fitted, sample.clusters, self.own)
+            weight = self.own, PSEUDO * self.classes
+            left = without_clusters(fitted, sample.clusters, *weight)
             pi = (pi / mean_in_cells(sample.clusters, left, len(sample)))[cells]
             lost = np.isnan(pi)
             pi[lost] = probability(fitted.some(cells[lost]), self.mixture)
@@ -381,8 +382,10 @@ class LatentClass(CellModel):
         pi = self._without_own(fitted, cells, own, sample.n - gone)
         out = 0 if self.left_out is None else self.left_out
         counts = np.maximum(fitted.with_records(sample.records - out).counts, 1.0)
+        n, total = sample.n - gone, sample.n - gone + PSEUDO * self.classes
         for start, code in zip(fitted.starts, fitted.codes, strict=False):
-            pi /= 1.0 - own / counts[start + code[cells]]
+            of_category = own * n / (total * counts[start + code[cells]])
+            pi *= (1.0 - own / total) / (1.0 - of_category)
         return pi
 
     def _own_part(self, cells: Ints) -> tuple[int, Floats]:
@@ -434,11 +437,7 @@ class LatentClass(CellModel):
     def _shares_of(self, records: Ints) -> Shares:
         if self.bands is not None:
             return Shares.as_in_sample(self.bands.errors)
-        fitted = self._fitted_cells
-        whole = self.sample.clusters is None
-        if not whole:
-            fitted = replace(fitted, clusters=self.sample.clusters)
-        return Shares.of(fitted.with_records(records) if whole else fitted)
+        return super()._shares_of(records)
 
     def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
         if self.tied is None or self.shares is None:

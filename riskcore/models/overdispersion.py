@@ -11,11 +11,12 @@ the mean (t+1)/t, and the f - 1 other records of the cell are, with x = m/t,
 
     P(f - 1) = (t+1)_{f-1}/(f-1)! (x/(1+x))^(f-1) (1+x)^-(t+1),
 
-where m is the number of other records that pi lets expect: as many as the other records
-of the sample tell, and of other clusters only, if there are clusters. The likeliest law
-maximizes the product over all records, a composite likelihood (Lindsay 1988): records of
-a cell are not independent, which costs precision and makes no bias. Unseen cells, too
-many to visit, do not matter. The sample decides on b (notes/cell_models.md).
+where m is the number of other records that pi lets expect, by what the other records of
+the sample tell. Of a sample of clusters, each cluster counts as one record in a cell.
+The likeliest law maximizes the product over all records, a composite likelihood
+(Lindsay 1988): records of a cell are not independent, which costs precision and makes
+no bias. Unseen cells, too many to visit, do not matter. The sample decides on b
+(notes/cell_models.md).
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ POISSON = "boundary A = infinity: no overdispersion"
 ALONE = f"{POISSON}: no cell has two records"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
+_LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 # Before the sample the exponent b has the chance e^(2b): rare cells are more uneven.
@@ -167,6 +169,25 @@ class Seen(NamedTuple):
         some = expected > _NONE
         found = (values[some].astype(np.float64) for values in (records, weight))
         return cls(expected[some], *found)
+
+    @classmethod
+    def of_clusters(
+        cls, expected: Floats, records: Ints, clusters: Ints, weight: Ints
+    ) -> tuple[Self, float]:
+        """Return what is seen, each cluster as one record, and clusters per record.
+
+        As many are expected as the clusters per record in ten parts of the records, by
+        pi: common cells have several records of a cluster by chance, rare ones hardly.
+        """
+        order = np.argsort(expected, kind="stable")
+        many, few = weight * records, weight * clusters
+        part = np.empty(len(order), np.int64)
+        before = np.cumsum(many[order]) - many[order]
+        part[order] = np.minimum(_LIKE * before // many.sum(), _LIKE - 1)
+        sums = [np.bincount(part, counts, _LIKE) for counts in (few, many)]
+        ratio = np.divide(*sums, out=np.ones(_LIKE), where=sums[1] > 0.0)
+        share = float(few.sum() / many.sum())
+        return cls.of(expected * ratio[part], clusters, weight), share
 
     def poisson(self) -> float:
         """Return the sum of log P + log (f-1)! without overdispersion."""

@@ -8,8 +8,10 @@ categories that n records have get Pitman's law of two parameters (Pitman 1995),
 
 where sigma below 0 is a finite number of categories (Dirichlet-multinomial), 0 Ewens'
 law, and sigma above 0 Pitman's. Given it, the share of a category has the mean
-(n_a - sigma)/(n + theta), and about the relative variance 1/(n_a - sigma). Of records
-in clusters, clusters are counted in place of records.
+(n_a - sigma)/(n + theta), and about the relative variance 1/(n_a - sigma). If all were
+seen once, the likeliest theta is infinite: nothing speaks for others of a category. Of
+records in clusters, clusters are counted in place of records, and at least half of the
+share of a category is kept: its other people may live in the cluster that was drawn.
 """
 
 from __future__ import annotations
@@ -39,13 +41,16 @@ _SIGMAS = (
     *(-0.7, -1.2, -2.0, -4.0, -8.0, -16.0, -64.0, -256.0, -4096.0),
 )
 _NEAR, _TOLERANCE = 2.0**-6, 2.0**-20
+_LEAST = 0.5  # a category of one cluster keeps at least half of its share
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 class ShareLaw(NamedTuple):
     """The likeliest law of the sizes of the categories of one key.
 
-    >>> ShareLaw.of(np.array([3.0, 1.0, 1.0, 1.0, 0.0, 1.0]))
+    >>> law = ShareLaw.of(np.array([3.0, 1.0, 1.0, 1.0, 0.0, 1.0]))
+    >>> round(law.theta, 2), round(law.sigma, 2)
+    (3.47, 0.37)
     """
 
     theta: float = 0.0
@@ -57,6 +62,8 @@ class ShareLaw(NamedTuple):
         sizes, many = np.unique(counts[counts > 0.0], return_counts=True)
         if many.sum() < 2:
             return cls()
+        if sizes[-1] == 1.0:
+            return cls(theta=math.inf)
 
         def height(sigma: float) -> float:
             return _likeliest(sigma, sizes, many)[1]
@@ -87,7 +94,7 @@ def _likeliest(sigma: float, sizes: Floats, many: NDArray[Any]) -> tuple[float, 
     least = -sigma if sigma >= 0.0 else later * -sigma  # theta is above
 
     def first(over: float) -> float:
-        """Return the first of the numbers of which abs(sigma) times is theta + i sigma."""
+        """Return theta/abs(sigma) + 1, or its like where sigma is negative."""
         return (over + least) / sigma + 1.0 if sigma > 0.0 else over / -sigma
 
     def slope(over: float) -> float:
@@ -98,8 +105,6 @@ def _likeliest(sigma: float, sizes: Floats, many: NDArray[Any]) -> tuple[float, 
         return over * (opened - every)
 
     over = max(positive_root(slope, later, _TOLERANCE), -sigma)  # K >= u
-    if math.isnan(over):
-        return math.nan, -math.inf
     rise = later * math.log(abs(sigma) or over)
     if sigma:
         rise += float(log_rising_factorial(first(over), later))
@@ -121,6 +126,8 @@ class Shares:
         """Return the shares of the categories of a sample."""
         rows = [_of_key(units) for units in units_of(table)]
         gain, others, error = map(np.concatenate, zip(*rows, strict=True))
+        if table.clusters is not None:  # others may be in the cluster that was drawn
+            gain = np.maximum(gain, _LEAST)
         return cls(np.append(gain, 1.0), np.append(others, 1.0), np.append(error, 0.0))
 
     @classmethod
@@ -179,16 +186,25 @@ def over_keys(row: Floats, table: CellTable) -> Floats:
     return product
 
 
-def without_clusters(table: CellTable, clusters: Clusters, part: float) -> Floats:
-    """Return what is left of the shares of each pair without a part of its cluster."""
+def without_clusters(
+    table: CellTable, clusters: Clusters, part: float, prior: float
+) -> Floats:
+    """Return what is left of the shares of each pair without a part of its cluster.
+
+    The shares are those of a fit with ``prior`` more records, spread as the sample is.
+    """
     of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
     records, left = clusters.records.astype(np.float64), np.ones(len(of))
+    n = float(records[clusters.pairs].sum())
+    part *= n / (n + prior)
+    all_own = np.bincount(of, records)[of]
     for column, size in zip(table.codes, table.levels, strict=True):
         code = column[clusters.cell]
         _, place = np.unique(of * size + code, return_inverse=True)
         counts = np.bincount(code, records * clusters.pairs, size)
         own = np.bincount(place, records)[place]
         left *= 1.0 - part * np.minimum(own / np.maximum(counts[code], 1.0), 1.0)
+        left /= 1.0 - part * np.minimum(all_own / n, 1.0)
     return left
 
 

@@ -20,32 +20,18 @@ from riskcore.models.overdispersion import Seen, part_of
 
 Floats = NDArray[np.float64]
 
-_LIKE = 10  # parts of the records, by the probability of their cells
-
 
 def seen_in_windows(
     sample: CellTable, probability: Callable[[Ints], Floats]
 ) -> tuple[Seen, float]:
-    """Return what records see, and clusters per record; ``probability`` is of cells."""
+    """Return what records see, and their share; ``probability`` is of cells."""
     cells = part_of(sample.records, "power")
-    pi, f, r = probability(cells), sample.frequency[cells], sample.records[cells]
-    m, share = sample.n * pi, 1.0
-    if sample.clusters is not None:
-        counted = clusters_in(sample, sample.clusters, cells)
-        m = m * clusters_per_record(pi, r * f, r * counted)
-        share, f = float((r * counted).sum() / (r * f).sum()), counted
-    return Seen.of(m, f, r), share
-
-
-def clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
-    """Return clusters per record in cells of like probability: least in common ones."""
-    order = np.argsort(probability, kind="stable")
-    before = np.cumsum(records[order]) - records[order]
-    part = np.empty(len(order), np.int64)
-    part[order] = _LIKE * before // records.sum()
-    part = np.minimum(part, _LIKE - 1)
-    many, few = (np.bincount(part, counts, _LIKE) for counts in (records, clusters))
-    return np.divide(few, many, out=np.ones(_LIKE), where=many > 0.0)[part]
+    expected, found = sample.n * probability(cells), sample.frequency[cells]
+    if sample.clusters is None:
+        return Seen.of(expected, found, sample.records[cells]), 1.0
+    counted = clusters_in(sample, sample.clusters, cells)
+    weight = sample.clusters.in_cells(len(sample))[cells]
+    return Seen.of_clusters(expected, found, counted, weight)
 
 
 def clusters_in(sample: CellTable, clusters: Clusters, cells: Ints) -> Ints:
