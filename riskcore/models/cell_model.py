@@ -144,15 +144,15 @@ class CellModel(ABC):
     >>> model.probability().round(3)
     array([0.24, 0.16, 0.24, 0.08])
     >>> prior = model.prior()
-    >>> prior.mu.round(2)
-    array([10.8,  6.4,  8.4,  1.6])
+    >>> prior.p.round(3)
+    array([0.997, 0.997, 0.997, 0.999])
     >>> model.unique_probability().round(4)
-    array([0.    , 0.0017, 0.    , 0.2019])
+    array([0.0011, 0.0023, 0.    , 0.0476])
     >>> round(model.tau(), 4), model.tau_interval(groups=0)
-    (0.2036, (0, 1))
-    >>> found = model.interval(None, lambda prior: np.exp(-prior.mu), groups=0)
+    (0.051, (0, 1))
+    >>> found = model.interval(None, CellPrior.unique_probability, groups=0)
     >>> [round(each, 4) for each in found]
-    [0.204, 0.204, 0.204]
+    [0.051, 0.051, 0.051]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
     >>> noisy = LogLinear.fit([[0, 0, 1, 1]], weight_sum=[5.0, 9.0, 12.0, 14.0])

@@ -184,8 +184,8 @@ class Seen(NamedTuple):
         part = np.empty(len(order), np.int64)
         before = np.cumsum(many[order]) - many[order]
         part[order] = np.minimum(_LIKE * before // many.sum(), _LIKE - 1)
-        sums = [np.bincount(part, counts, _LIKE) for counts in (few, many)]
-        ratio = np.divide(*sums, out=np.ones(_LIKE), where=sums[1] > 0.0)
+        of_few, of_many = (np.bincount(part, one, _LIKE) for one in (few, many))
+        ratio = np.divide(of_few, of_many, out=np.ones(_LIKE), where=of_many > 0.0)
         share = float(few.sum() / many.sum())
         return cls.of(expected * ratio[part], clusters, weight), share
 
@@ -205,7 +205,9 @@ class Seen(NamedTuple):
         """Return the derivative of `height` by the logarithm of all shapes."""
         f, x = self.records, self.expected / t
         gain = f * (x / (1.0 + x)) - t * (log1pmx(x) + x * (x / (1.0 + x)))
-        return math.fsum((self.weight * (gain - t * digamma_deficit(t, f))).tolist())
+        more = f > 1.0  # of one record the other term is 0
+        gain[more] -= t[more] * digamma_deficit(t[more], f[more])
+        return math.fsum((self.weight * gain).tolist())
 
 
 def fit_overdispersion(

@@ -84,7 +84,7 @@ class TiedKeys:
     @classmethod
     def of(cls, sample: CellTable, some: CellTable) -> Self | None:
         """Return the keys of a sample by what some of its records tell, if any tie."""
-        groups = [(key,) for key in range(len(sample.levels))]
+        groups: list[tuple[int, ...]] = [(key,) for key in range(len(sample.levels))]
         codes = [*some.codes]
         while pair := _most_tied(codes, some.records):
             first, second = sorted(pair)
@@ -93,7 +93,7 @@ class TiedKeys:
             del groups[second], codes[second]
         if len(groups) == len(sample.levels):
             return None
-        columns, parts, levels = [], [], []
+        columns, levels, parts = [], [], list[tuple[Ints, ...]]()
         for group in groups:
             columns_of_group = [sample.codes[key] for key in group]
             if len(group) == 1:
