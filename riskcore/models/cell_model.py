@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,6 +111,49 @@ class CellPrior:
                 f", {kind}" if known_cells < len(self.records) else ""
             )
         return f"<CellPrior: {counted(len(self.records), 'cell')}, {kind}>"
+
+
+class CellLaw(NamedTuple):
+    """The law of cells before their records are seen, in records of a sample.
+
+    >>> law = CellLaw(np.array([0.5]), np.array([0.25])).of_another_sample()
+    >>> law.shape, law.given(np.ones(1), np.full(1, 9.0)).p.round(3)
+    (array([4.]), array([0.333]))
+    """
+
+    mean: Floats
+    error: Floats  # relative variance of the mean, by the shares
+    shape: Floats | None = None  # of the number G; None without overdispersion
+    evenness: Floats | None = None  # shape over mean
+
+    def of_another_sample(self) -> CellLaw:
+        """Return the law of cells whose records tell of the shares as well."""
+        if self.shape is None and not self.error.any():
+            return self
+        with np.errstate(divide="ignore"):
+            spread = self.error + (0.0 if self.shape is None else 1.0 / self.shape)
+            shape = 1.0 / np.maximum(spread, _EXACT)
+            shape[self.mean == 0.0] = 1.0
+            return CellLaw(self.mean, np.zeros(len(shape)), shape, shape / self.mean)
+
+    def of_cells(self, cells: Ints) -> CellLaw:
+        """Return the law of some cells."""
+        shape, evenness = (part if part is None else part[cells] for part in self[2:])
+        return CellLaw(self.mean[cells], self.error[cells], shape, evenness)
+
+    def given(self, f: Floats, others: Floats) -> CellPrior:
+        """Return the law of F of cells of f records, of so many others each."""
+        mean, error = self.mean, self.error
+        if self.shape is not None and self.evenness is not None:
+            # Given f records, the number G of the cell is gamma of shape f + t.
+            shape = f + self.shape
+            mean, error = shape / (1.0 + self.evenness), error + 1.0 / shape
+        if not error.any():
+            return CellPrior(f, mu=mean * others)
+        error = np.maximum(error, _EXACT)
+        odds = mean * others * error
+        p, q = 1.0 / (1.0 + odds), odds / (1.0 + odds)
+        return CellPrior(f, shape=1.0 / error, p=p, q=q)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -381,24 +424,35 @@ class CellModel(ABC):
         f = table.frequency.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
-        others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
-        mean = self.n * self._prior_probability(table)
-        error = np.zeros(len(table))
+        law = self._law(table, self._prior_probability(table))
+        return law.given(f, self._people_per_record(table))
+
+    def in_another_sample(self, table: CellTable) -> tuple[CellLaw, CellLaw, Floats]:
+        """Return the laws of cells' records, of their people, and people per record.
+
+        The sample is as large, and drawn from the same population. The people of cells
+        of the sample are known without a part of their own record.
+        """
+        drawn = self._law(table, self.probability(table))
+        people = self._law(table, self._prior_probability(table))
+        laws = drawn.of_another_sample(), people.of_another_sample()
+        return *laws, self._people_per_record(table)
+
+    def _people_per_record(self, table: CellTable) -> Floats:
+        """Return how many people of cells outside the sample a record stands for."""
+        return np.maximum(self._mean_weight(table) - 1.0, 0.0)
+
+    def _law(self, table: CellTable, pi: Floats) -> CellLaw:
+        """Return the law of cells of probability pi before their records are seen."""
+        mean, error = self.n * pi, np.zeros(len(table))
         known, shares = self._laws_of(table)
         if shares is not None:
             mean, error = mean * over_keys(shares.gain, known), shares.error_of(known)
-        if not self.overdispersion.poisson:
-            # Given f records, the number G of the cell is gamma of shape f + t.
-            cells = self._summed_cells(table)
-            shape = f + self.overdispersion.shape(mean) * cells
-            mean = shape / (1.0 + self.overdispersion.evenness(mean) * cells)
-            error += 1.0 / shape
-        if not error.any():
-            return CellPrior(f, mu=mean * others)
-        error = np.maximum(error, _EXACT)
-        odds = mean * others * error
-        p, q = 1.0 / (1.0 + odds), odds / (1.0 + odds)
-        return CellPrior(f, shape=1.0 / error, p=p, q=q)
+        if self.overdispersion.poisson:
+            return CellLaw(mean, error)
+        cells = self._summed_cells(table)
+        shape, evenness = self.overdispersion.shape, self.overdispersion.evenness
+        return CellLaw(mean, error, shape(mean) * cells, evenness(mean) * cells)
 
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.
