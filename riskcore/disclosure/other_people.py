@@ -180,6 +180,8 @@ def expected_claims(
         each = chance if f < _MOST else left
         if means is None:
             records = np.full(len(rows), float(f))
+            if f == _MOST:  # or more
+                records = np.maximum(records, expected[rows])
             risk = risk_by(people.of_cells(rows).given(records, others[rows]))
         else:
             risk = means[f]

@@ -46,7 +46,7 @@ GROUPS = 20  # of records or clusters; each group is left out once
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
-_EXACT = 2.0**-100  # the relative variance of what is known
+_CERTAIN = 2.0**-30  # the relative variance of what is known
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -118,7 +118,7 @@ class CellLaw(NamedTuple):
 
     >>> law = CellLaw(np.array([0.5]), np.array([0.25])).of_another_sample()
     >>> law.shape, law.given(np.ones(1), np.full(1, 9.0)).p.round(3)
-    (array([4.]), array([0.333]))
+    (array([4.]), array([0.5]))
     """
 
     mean: Floats
@@ -132,7 +132,7 @@ class CellLaw(NamedTuple):
             return self
         with np.errstate(divide="ignore"):
             spread = self.error + (0.0 if self.shape is None else 1.0 / self.shape)
-            shape = 1.0 / np.maximum(spread, _EXACT)
+            shape = 1.0 / np.maximum(spread, _CERTAIN)
             shape[self.mean == 0.0] = 1.0
             return CellLaw(self.mean, np.zeros(len(shape)), shape, shape / self.mean)
 
@@ -150,7 +150,7 @@ class CellLaw(NamedTuple):
             mean, error = shape / (1.0 + self.evenness), error + 1.0 / shape
         if not error.any():
             return CellPrior(f, mu=mean * others)
-        error = np.maximum(error, _EXACT)
+        error = np.maximum(error, _CERTAIN)
         odds = mean * others * error
         p, q = 1.0 / (1.0 + odds), odds / (1.0 + odds)
         return CellPrior(f, shape=1.0 / error, p=p, q=q)
@@ -427,12 +427,13 @@ class CellModel(ABC):
         law = self._law(table, self._prior_probability(table))
         return law.given(f, self._people_per_record(table))
 
-    def in_another_sample(self, table: CellTable) -> tuple[CellLaw, CellLaw, Floats]:
+    def in_another_sample(self, cells: CellTable) -> tuple[CellLaw, CellLaw, Floats]:
         """Return the laws of cells' records, of their people, and people per record.
 
         The sample is as large, and drawn from the same population. The people of cells
         of the sample are known without a part of their own record.
         """
+        table = self._table(cells)
         drawn = self._law(table, self.probability(table))
         people = self._law(table, self._prior_probability(table))
         laws = drawn.of_another_sample(), people.of_another_sample()

@@ -137,6 +137,10 @@ def test_the_prior_by_definition():
         mean = model.n * model._prior_probability(table) * over_keys(shares.gain, table)
         assert prior.shape == pytest.approx(1.0 / shares.error_of(table))
         assert prior.shape * prior.q / prior.p == pytest.approx(9.0 * mean)
+        # Of a cell with any value of all keys everything is certain.
+        codes, ones = (np.array([ANY]),) * 2, np.array([1])
+        cells = CellTable(codes, table.levels, ones, 10.0 * ones, (0, 1))
+        assert risk_by(model.prior(cells)) == pytest.approx([1 / 2700], rel=1e-3)
 
 
 def test_clusters_are_counted_in_place_of_records():
