@@ -49,6 +49,8 @@ POISSON = "boundary A = infinity: no overdispersion"
 ALONE = f"{POISSON}: no cell has two records"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
+# Above so many rows, those within so small a part of an octave are joined.
+_FEW_ROWS, _PER_OCTAVE = 2**11, 32.0
 _LIKE = 10  # parts of the records, by the probability of their cells
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
@@ -166,7 +168,7 @@ class Seen(NamedTuple):
     @classmethod
     def of(cls, expected: Floats, records: Ints, weight: Ints) -> Self:
         """Return what is seen, without records that cannot have others."""
-        some = expected > _NONE
+        some = (expected > _NONE) & (weight > 0)
         found = (values[some].astype(np.float64) for values in (records, weight))
         return cls(expected[some], *found)
 
@@ -188,6 +190,20 @@ class Seen(NamedTuple):
         ratio = np.divide(of_few, of_many, out=np.ones(_LIKE), where=of_many > 0.0)
         share = float(few.sum() / many.sum())
         return cls.of(expected * ratio[part], clusters, weight), share
+
+    def joined(self) -> Self:
+        """Return few rows: of as many records and nearly as many expected ones."""
+        if len(self.expected) <= _FEW_ROWS:
+            return self
+        octave = np.floor(_PER_OCTAVE / math.log(2.0) * log(self.expected))
+        order = np.lexsort((octave, self.records))
+        both = np.stack([octave, self.records])[:, order]
+        first = np.flatnonzero(
+            np.append(True, (both[:, 1:] != both[:, :-1]).any(axis=0))
+        )
+        weight = np.add.reduceat(self.weight[order], first)
+        expected = np.add.reduceat((self.weight * self.expected)[order], first)
+        return type(self)(expected / weight, both[1, first], weight)
 
     def poisson(self) -> float:
         """Return the sum of log P + log (f-1)! without overdispersion."""
@@ -223,6 +239,7 @@ def fit_overdispersion(
         return Overdispersion()
     if not (seen.records > 1.0).any():
         return Overdispersion(kind=kind, reason=ALONE)
+    seen = seen.joined()
     exponents = exponents if kind == "power" else (1.0,)
     (scale, exponent), highest = (math.inf, 1.0), seen.poisson() + _BEFORE
     for b in exponents:
@@ -244,7 +261,7 @@ def fit_overdispersion(
 
 def likely_laws(seen: Seen, kind: str) -> list[tuple[Overdispersion, float]]:
     """Return laws that records allow, with chances; 1/(1 + a) is uniform before."""
-    laws, heights = [], []
+    seen, laws, heights = seen.joined(), [], []
     before = log(_SCALES / (1.0 + _SCALES) ** 2)
     for exponent in (1.0,) if kind == "dirichlet-multinomial" else _COARSE:
         powers = _power(seen.expected, exponent)

@@ -191,6 +191,21 @@ def test_what_cannot_have_others_is_not_seen():
     assert [part.tolist() for part in around] == [[1.0]] * 3
 
 
+def test_many_rows_are_joined_with_hardly_an_effect():
+    around = seen(*sample(0.5, 0.5, 5, cells=40_000))
+    few = around.joined()
+    assert len(few.expected) < 0.4 * len(around.expected)
+    assert few.weight.sum() == around.weight.sum()
+    assert few.weight @ few.records == around.weight @ around.records
+    assert few.weight @ few.expected == pytest.approx(around.weight @ around.expected)
+    for t in (0.3, 3.0):
+        ratio = around.slope(t * around.expected**0.5) / few.slope(
+            t * few.expected**0.5
+        )
+        assert ratio == pytest.approx(1.0, rel=1e-3)
+    assert seen(MEANS, RECORDS).joined().expected.tolist() == MEANS.tolist()
+
+
 def log_chance(law, m, f):
     """Return the log-likelihood of the records, and of the prior up to a constant."""
     a, b = law.scale, law.exponent
