@@ -21,7 +21,7 @@ BUDGETS = {
     "lines: cli": 4760,
     "lines: app": 6230,
     "lines: riskcore": 97700,
-    "lines: tests": 75950,
+    "lines: tests": 76210,
     "lines: bench": 24900,
     "files that individual_risk reaches": 28,
     "files that assess reaches": 176,

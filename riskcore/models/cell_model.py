@@ -371,10 +371,10 @@ class CellModel(ABC):
         # What leaving out a half of the own record changes, twice.
         whole = self._probability(some)
         others = pi * np.divide(pi, whole, out=np.ones(len(pi)), where=whole > 0.0)
-        known, shares = self._laws_of(self.sample)
-        return (
-            others * over_keys(shares.others, known.some(cells)) if shares else others
-        )
+        coded, shares = self._laws_of(self.sample)
+        if shares is not None:
+            others = others * over_keys(shares.others, coded.some(cells))
+        return others
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -446,9 +446,9 @@ class CellModel(ABC):
     def _law(self, table: CellTable, pi: Floats) -> CellLaw:
         """Return the law of cells of probability pi before their records are seen."""
         mean, error = self.n * pi, np.zeros(len(table))
-        known, shares = self._laws_of(table)
+        coded, shares = self._laws_of(table)
         if shares is not None:
-            mean, error = mean * over_keys(shares.gain, known), shares.error_of(known)
+            mean, error = mean * over_keys(shares.gain, coded), shares.error_of(coded)
         if self.overdispersion.poisson:
             return CellLaw(mean, error)
         cells = self._summed_cells(table)

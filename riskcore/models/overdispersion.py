@@ -169,8 +169,8 @@ class Seen(NamedTuple):
     def of(cls, expected: Floats, records: Ints, weight: Ints) -> Self:
         """Return what is seen, without records that cannot have others."""
         some = (expected > _NONE) & (weight > 0)
-        found = (values[some].astype(np.float64) for values in (records, weight))
-        return cls(expected[some], *found)
+        parts = (values[some].astype(np.float64) for values in (records, weight))
+        return cls(expected[some], *parts)
 
     @classmethod
     def of_clusters(

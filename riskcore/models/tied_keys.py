@@ -144,11 +144,11 @@ def _of_group(codes: Sequence[Ints], parts: Sequence[Ints]) -> tuple[Ints, Sums]
     size, rows = len(parts[0]), 0
     column = np.full(len(codes[0]), ANY)
     category, row = [np.zeros(0, int)], [np.zeros(0, int)]
-    known = np.stack([code != ANY for code in codes], axis=1)
-    for kind in np.unique(known, axis=0):
+    has_value = np.stack([code != ANY for code in codes], axis=1)
+    for kind in np.unique(has_value, axis=0):
         if not kind.any():
             continue
-        cells = np.flatnonzero((known == kind).all(axis=1))
+        cells = np.flatnonzero((has_value == kind).all(axis=1))
         pairs = [
             pair
             for pair, has in zip(zip(parts, codes, strict=True), kind, strict=True)
