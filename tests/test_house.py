@@ -37,7 +37,7 @@ BUDGETS = {
     "words: manual": 25000,
     "words: README": 850,
     "rooms of assess": 28,
-    "rooms of protect": 74,
+    "rooms of protect": 75,
     "doors of assess": 52,
     "doors of protect": 224,
     "options of protect": 55,
