@@ -95,17 +95,14 @@ class TiedKeys:
             return None
         columns, levels, parts = [], [], list[tuple[Ints, ...]]()
         for group in groups:
-            columns_of_group = [sample.codes[key] for key in group]
-            if len(group) == 1:
-                columns.append(columns_of_group[0])
-                parts.append((np.arange(sample.levels[group[0]]),))
-                levels.append(sample.levels[group[0]])
-                continue
-            code = _joint(columns_of_group)
-            _, first_cell = np.unique(code, return_index=True)
-            columns.append(code)
-            parts.append(tuple(column[first_cell] for column in columns_of_group))
-            levels.append(len(first_cell))
+            codes = [sample.codes[key] for key in group]
+            columns.append(_joint(codes))
+            part: tuple[Ints, ...] = (np.arange(sample.levels[group[0]]),)
+            if len(group) > 1:
+                _, first_cell = np.unique(columns[-1], return_index=True)
+                part = tuple(code[first_cell] for code in codes)
+            parts.append(part)
+            levels.append(len(part[0]))
         table = replace(
             sample,
             codes=tuple(columns),
@@ -119,11 +116,9 @@ class TiedKeys:
         """Return cells, coded as the sample, by groups; and the rows that they need."""
         columns, sums = [], []
         for group, parts in zip(self.groups, self.parts, strict=True):
-            if len(group) == 1:
-                columns.append(table.codes[group[0]])
-                sums.append(NO_SUMS)
-                continue
-            column, rows = _of_group([table.codes[key] for key in group], parts)
+            column, rows = table.codes[group[0]], NO_SUMS
+            if len(group) > 1:
+                column, rows = _of_group([table.codes[key] for key in group], parts)
             columns.append(column)
             sums.append(rows)
         levels = [
