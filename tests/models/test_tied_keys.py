@@ -204,3 +204,17 @@ def test_communes_and_provinces_against_the_truth(fraction, monkeypatch):
         monkeypatch.setattr(tied_keys, "_TIED", 2.0)
         apart = [sum_over_truth(seed, fraction, tied=False) for seed in range(2)]
         assert np.mean(apart) > 1.2
+
+
+def test_ties_serve_samples_of_clusters_and_their_jackknife():
+    rng = np.random.default_rng(4)
+    cluster = rng.integers(0, 40, 800)
+    commune = (cluster + rng.integers(0, 20, 800)) % 60
+    keys = [commune, commune // 6, rng.integers(0, 12, 800), rng.integers(0, 3, 800)]
+    how = {"classes": 2, "weight_sum": np.full(800, 9.0), "cluster": cluster}
+    model = LatentClass.fit(keys, **how)
+    assert model.tied.groups[0] == (0, 1)
+    low, high = model.tau_interval(groups=5)
+    assert low < model.tau() < high
+    alone = LatentClass.fit([keys[0], *keys[2:]], **how)
+    assert model.tau() == pytest.approx(alone.tau(), rel=1e-9)
