@@ -21,7 +21,7 @@ BUDGETS = {
     "lines: cli": 4760,
     "lines: app": 6230,
     "lines: riskcore": 97700,
-    "lines: tests": 76210,
+    "lines: tests": 76225,
     "lines: bench": 24900,
     "files that individual_risk reaches": 28,
     "files that assess reaches": 176,
@@ -39,7 +39,7 @@ BUDGETS = {
     "rooms of assess": 28,
     "rooms of protect": 75,
     "doors of assess": 52,
-    "doors of protect": 224,
+    "doors of protect": 227,
     "options of protect": 55,
     "lines of protect --help": 98,
 }  # fmt: skip
