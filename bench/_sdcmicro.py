@@ -21,7 +21,7 @@ _FILES = (
     "RcppExports.R", "0classes.r", "aux_functions.r", "freqCalc.r", "indivRisk.R",
     "measure_risk.R", "localSuppression.R", "suda2.R", "dRisk.R", "dRiskRMD.R",
     "dUtility.R", "methods.r", "mdav.R", "mafast.R", "microaggregation.R", "addNoise.r",
-    "rankSwap.R", "pram.R", "printFunctions.R",
+    "rankSwap.R", "pram.R", "printFunctions.R", "topBotCoding.R",
 )  # fmt: skip
 _PRELUDE = """\
 suppressMessages({{library(Rcpp); library(data.table); library(methods)}})

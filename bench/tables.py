@@ -97,6 +97,7 @@ SECTIONS = (
         for script in ("attackers", "after_truth")
     ),
     Section("bench_startup", PAGE, "startup", measured=True),
+    Section("bench_wide", PAGE, "wide", measured=True),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
     Section("bench_c", PAGE, "c_speed", measured=True),
@@ -127,6 +128,7 @@ SECTIONS = (
     Section("guide", "bench/results/guide.md", "guide"),
     Section("guide", "bench/results/guide.md", "guide_times", measured=True),
     Section("guide", "bench/results/guide.md", "guide_peer", measured=True),
+    Section("public_reports", "bench/results/public_reports.md", measured=True),
     Section("calibration", "bench/results/calibration.md"),
     Section("calibration_waves", "bench/results/waves.md", "calibration_waves"),
     Section("prove", PROOF, "proof"),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from riskcore.app.history import History
 from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
@@ -22,6 +22,7 @@ from riskcore.report.utility_view import MOST_RECORDS, too_long
 if TYPE_CHECKING:
     from riskcore.data.source import Source
 
+Made = TypeVar("Made")
 # Tables of the rules that change nothing before the file is written.
 OF_WRITING = ("roles", "accept", "output", "check")
 # The figures of a trial that a version keeps: none of them holds a value of the file.
@@ -53,7 +54,7 @@ class Bench(Protocol):
     def names(self) -> list[str]:
         """The names of the columns."""
 
-    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what was made for a key, or make it."""
 
     def planned(self, tables: Mapping[str, Mapping[str, Any]]) -> str:
@@ -93,14 +94,8 @@ def choices(bench: Bench) -> dict[str, list[Any]]:
         "models": lambda value: isinstance(value, str),
         "numbers": lambda value: isinstance(value, str) and value in names,
     }
-    lists = {
-        name: value if isinstance(value := kept.get(name), list) else []
-        for name in fits
-    }
-    return {
-        name: [value for value in lists[name] if fit(value)]
-        for name, fit in fits.items()
-    }
+    lists = {x: value if isinstance(value := kept.get(x), list) else [] for x in fits}
+    return {name: [x for x in lists[name] if fit(x)] for name, fit in fits.items()}
 
 
 def _is_pair(value: Any) -> bool:
@@ -110,10 +105,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def comparison(bench: Bench, plan: Job, number: int) -> Job:
-    """Return the job of the comparison of a plan; its result is `Compared`.
-
-    The version with this number keeps its figures.
-    """
+    """Return the job that compares a plan; version ``number`` keeps its figures."""
     chosen = choices(bench)
 
     def work(say: Lines) -> Compared:
@@ -176,10 +168,8 @@ def _keep_figures(bench: Bench, number: int, plan: Job, compared: Comparison) ->
 
 
 def note_figures(bench: Bench) -> None:
-    """Keep the figures of the current version if its comparison is known.
-
-    A version that changes nothing before the file is written has the plan of another.
-    """
+    """Keep the figures of the current version if its comparison is known."""
+    # A version that changes nothing before the file is written has the plan of another.
     number, job = bench.history.current.number, bench.jobs.of("compare")
     made = None if job is None else job.result
     if (
@@ -191,11 +181,8 @@ def note_figures(bench: Bench) -> None:
 
 
 def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
-    """Return the newest versions with figures as trials, named by their numbers.
-
-    The version that is shown is one of them. Of versions with the same figures there is
-    only one: that which is shown, else the newest.
-    """
+    """Return the newest distinct figures of versions as trials, named by number."""
+    # Of versions with the same figures the one that is shown, else the newest.
     history = bench.history
     shown = history.current.number
     distinct: dict[str, int] = {}

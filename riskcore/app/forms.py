@@ -29,22 +29,12 @@ _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?"
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """How numbers are written.
+    """How numbers are written."""
 
-    Attributes
-    ----------
-    name : str
-        The language.
-    decimal, group : str
-        The decimal mark, and the separator of thousands.
-    groups : str
-        All separators of thousands that are read.
-    """
-
-    name: str
+    name: str  # of the language
     decimal: str
-    group: str
-    groups: str
+    group: str  # the separator of thousands that is written
+    groups: str  # all that are read
 
     def read(self, text: str) -> str:
         """Return a number, or a share in per cent, as a program writes it."""
@@ -65,10 +55,7 @@ class NumberFormat:
 
     @property
     def _shape(self) -> str:
-        """The pattern of a number: what begins with 0 has no groups of digits.
-
-        So "0,001" is not the English 1.
-        """
+        """The pattern of a number: what begins with 0 has no groups, as in "0,001"."""
         group, decimal = re.escape(self.groups), re.escape(self.decimal)
         return (
             "(?P<sign>[+-]?)"

@@ -168,7 +168,7 @@ class Guard:
         except RefusedError as refusal:
             await answer.refuse(refusal.status)
         except Exception as error:
-            self._said("\n".join(_places(error)))
+            self._said("\n".join(places(error)))
             if answer.started and not answer.ended:
                 raise ConnectionAbortedError from None  # so that the server hangs up
             await answer.refuse(500)
@@ -339,9 +339,7 @@ class _Answer:
         await self._send(message)
 
 
-def _guarded(
-    headers: Iterable[tuple[bytes, bytes]],
-) -> Iterator[tuple[bytes, bytes]]:
+def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
     """Yield the headers of an answer; our own always stay."""
     guarded = dict(_ALWAYS)
     for name, value in headers:
@@ -380,10 +378,7 @@ def _check_form_of_request(scope: Scope, headers: Headers) -> None:
 
 
 def _check_site(scope: Scope, headers: Headers, ours: str) -> None:
-    """Refuse requests of pages that are not ours; another port is another site.
-
-    Another page may only bring a whole window to our first page.
-    """
+    """Refuse requests of pages that are not ours; another port is another site."""
     origin, site = headers.get(b"origin"), headers.get(b"sec-fetch-site")
     if origin is not None and origin != ours.encode():
         raise RefusedError(403)
@@ -391,9 +386,7 @@ def _check_site(scope: Scope, headers: Headers, ours: str) -> None:
         if site != b"same-origin" and (site is not None or origin is None):
             raise RefusedError(403)
     elif site not in {None, b"none", b"same-origin"}:
-        mode, dest = (
-            headers.get(b"sec-fetch-" + suffix) for suffix in (b"mode", b"dest")
-        )
+        mode, dest = (headers.get(b"sec-fetch-" + x) for x in (b"mode", b"dest"))
         if (scope["path"], mode, dest) != ("/", b"navigate", b"document"):
             raise RefusedError(403)
 
@@ -444,7 +437,7 @@ def _digest(value: bytes) -> bytes:
     return hashlib.sha256(value).digest()
 
 
-def _places(error: BaseException | None) -> Iterator[str]:
+def places(error: BaseException | None) -> Iterator[str]:
     """Yield what failed where; messages of errors may hold values of the data."""
     seen_ids: set[int] = set()
     while error is not None and id(error) not in seen_ids:

@@ -255,10 +255,7 @@ def _text(value: Any) -> str:
 
 
 def session_file(path: Path) -> Path | None:
-    """Return the session file of a survey file or a file of rules.
-
-    None if there is no place for it: the user has no home.
-    """
+    """Return the session file of a survey file or rules; None without a home."""
     folder = user_folder()
     if folder is None:
         return None

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal, TypeAlias
 
+from riskcore.app.guard import places
 from riskcore.common.progress import Lines
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
@@ -81,7 +82,7 @@ class Job:
             self.state = "failed"
         except BaseException as error:
             self.error = "a defect of riskcore; the terminal says where"
-            sys.stderr.write(f"riskcore app: {self.kind}: {where(error)}\n")
+            sys.stderr.write("\n".join([f"{self.kind}:", *places(error), ""]))
             self.state = "failed"
         finally:
             self.ended.set()
@@ -104,10 +105,7 @@ class Jobs:
         work: Callable[[Lines], Any],
         then: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Return the job of this kind and key; begin it if it is new.
-
-        ``then`` is called with the job when it was done.
-        """
+        """Return the job of this kind and key, begun if new; ``then`` follows it."""
         with self._lock:
             earlier_job = self._jobs.get(kind)
             if earlier_job is not None and earlier_job.key == key:
@@ -118,10 +116,7 @@ class Jobs:
             self._pool.submit(_run, job, work, then)
             self._jobs[kind] = job
             self._begun += 1
-            self._open = [
-                *(open_job for open_job in self._open if open_job.active),
-                job,
-            ]
+            self._open = [*(x for x in self._open if x.active), job]
             return job
 
     def of(self, kind: str) -> Job | None:
@@ -190,16 +185,3 @@ def words_of(error: BaseException) -> str:
     for python, option in _HOW.items():
         text = text.replace(python, option)
     return text
-
-
-def where(error: BaseException) -> str:
-    """Return the class of an error and its lines of code, without its words.
-
-    The words may hold values of the data.
-    """
-    lines, trace = [], error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        lines.append(f"{code.co_filename.rpartition('/')[2]}:{trace.tb_lineno}")
-        trace = trace.tb_next
-    return f"{type(error).__name__} at {' > '.join(lines[-8:])}"

@@ -261,10 +261,7 @@ class _Server(uvicorn.Server):
             yield
             return
         numbers = (signal.SIGINT, signal.SIGTERM)
-        before = {
-            signal_number: signal.signal(signal_number, self.handle_exit)
-            for signal_number in numbers
-        }
+        before = {x: signal.signal(x, self.handle_exit) for x in numbers}
         try:
             yield
         finally:

@@ -74,11 +74,7 @@ class Server:
         return await self._rendered(request, page.name, f"{page.name}.html", page.view)
 
     async def part(self, request: Request) -> Response:
-        """Show a part of a page.
-
-        It is for the fields of a form, which may hold values of the file, or, without
-        such, for those of the address.
-        """
+        """Show a part of a page, for the fields of a form or of the address."""
         page = self.pages.get(request.path_params["page"])
         asked = request.path_params
         part = str(asked.get("part") or asked["action"])
@@ -208,11 +204,8 @@ class Server:
         values: Mapping[str, Any],
         version: Version,
     ) -> str:
-        """Render a template with the values that all pages share.
-
-        The verdict is that of the version that was shown before the values were made:
-        if another one is shown by now, the page says so.
-        """
+        """Render a template with the values that all pages share."""
+        # The verdict is that of the version that was shown before the values were made.
         bench, numbers, texts = self.bench, _numbers(request), load_texts()
         template, csrf = _templates().get_template(file), request.scope["state"]["csrf"]
         state, verdict = bench.verdict(version)

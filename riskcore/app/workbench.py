@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History, Version
@@ -35,15 +35,10 @@ if TYPE_CHECKING:
     from riskcore.protection.suppression.suppress import Aim
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
+Made = TypeVar("Made")
 
 # Goals decide what is unsafe, but change no risk.
-_GOALS = (
-    "threshold",
-    "rate",
-    "household_threshold",
-    "household_rate",
-    "k",
-)
+_GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
 _FILES = "files"  # beside the tables of rules: the files that they name
 _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
@@ -116,10 +111,7 @@ class Workbench:
     def release_of(self, version: Version) -> Release:
         """Return the rules of a version."""
         text = version.text
-        release: Release = self.keep(
-            "release", text, lambda: Release.parse(text, self.path)
-        )
-        return release
+        return self.keep("release", text, lambda: Release.parse(text, self.path))
 
     @property
     def tables(self) -> Tables:
@@ -131,10 +123,7 @@ class Workbench:
         return self.tables.get(name, {})
 
     def change(self, words: str, **tables: Mapping[str, Any]) -> None:
-        """Add a version of the rules with changes, as `Release.with_rules` takes them.
-
-        Rules with a fault are refused; then nothing changes.
-        """
+        """Add a version of the rules with changes, unless they have a fault."""
         with self.lock:
             try:
                 changed = self.release.with_rules(**tables)
@@ -161,10 +150,7 @@ class Workbench:
 
     def _without_place(self, words: str) -> str:
         """Return the words of an error without the place in a file of rules."""
-        begin = f"{self.path}:"
-        if words.startswith(begin):
-            words = words.split(": ", 1)[-1]
-        return words
+        return words.split(": ", 1)[-1] if words.startswith(f"{self.path}:") else words
 
     # --- columns and roles ---
 
@@ -204,7 +190,7 @@ class Workbench:
         """Return the role that rules give a column."""
         tables = release.tables
         columns, strata = tables.get("columns", {}), tables.get("safe", {})
-        if name in self.keys_of(release) or name in strata.get("strata", ()):
+        if name in (*self.keys_of(release), *strata.get("strata", ())):
             return "key"
         for role in (*_COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
@@ -234,9 +220,7 @@ class Workbench:
             for name, role in roles.items():
                 sets = [[key for key in entry if key != name] for entry in sets]
                 if role == "key":
-                    sets[0] = [
-                        entry for entry in self.names if entry in {*sets[0], name}
-                    ]
+                    sets[0] = [key for key in self.names if key in {*sets[0], name}]
                 for other in _COLUMN_ROLES:
                     if columns.get(other, old_columns.get(other)) == name:
                         columns[other] = None
@@ -249,18 +233,13 @@ class Workbench:
             self._change_sets(words, sets, columns, others)
 
     def set_keys(self, at: int, names: Collection[str], words: str) -> None:
-        """Give a set of keys, by position, other keys; one more position is a new set.
-
-        A column that is left without a set has no role.
-        """
+        """Give a set of keys, by position, other keys; the next one is a new set."""
         with self.lock:
             sets = [*self.release.key_sets, []]
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             old_columns = self.table("columns")
-            columns = {
-                role: None for role in _COLUMN_ROLES if old_columns.get(role) in new
-            }
+            columns = {x: None for x in _COLUMN_ROLES if old_columns.get(x) in new}
             self._change_sets(words, sets, columns, dict.fromkeys(new))
 
     def _change_sets(
@@ -274,9 +253,7 @@ class Workbench:
         goals = self._goals_left([bool(key_set) for key_set in sets])
         sets = [key_set for key_set in sets if key_set]
         keys = (sets[0] if len(sets) == 1 else sets) or None
-        gone = [
-            name for name in self.keys if not any(name in key_set for key_set in sets)
-        ]
+        gone = {*self.keys}.difference(*sets)
         strata = self.table("safe").get("strata", [])
         left = [name for name in strata if name not in roles]
         safe = {**goals, **({"strata": left or None} if left != strata else {})}
@@ -304,32 +281,29 @@ class Workbench:
         for rule in ("cost", "related", "household_keys"):
             content = suppress.get(rule)
             if isinstance(content, Mapping | list) and {*content} & {*gone}:
-                left = [name for name in content if name not in gone]
-                named = isinstance(content, Mapping)
-                changes[rule] = (
-                    {k: content[k] for k in left} if named else left
-                ) or None
+                left: Any = [name for name in content if name not in gone]
+                if isinstance(content, Mapping):
+                    left = {name: content[name] for name in left}
+                changes[rule] = left or None
         return {"suppress": changes} if changes else {}
 
     # --- what follows from the rules ---
 
-    def keep(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+    def keep(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what was made for a key, or make it and keep it a while."""
-        with self._making(kind):
+        with self._names:
+            lock = self._locks.setdefault(kind, threading.RLock())
+        with lock:  # results of other kinds need not wait
             kept = self._kept.setdefault(kind, OrderedDict())
             if key not in kept:
                 kept[key] = make()
             kept.move_to_end(key)
             while len(kept) > _KEPT_OF.get(kind, _KEPT):
                 kept.popitem(last=False)
-            return kept[key]
+            result: Made = kept[key]
+            return result
 
-    def _making(self, kind: str) -> threading.RLock:
-        """Return the lock of a kind: results of other kinds need not wait for it."""
-        with self._names:
-            return self._locks.setdefault(kind, threading.RLock())
-
-    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Any]) -> Any:
+    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what `keep` would, but let others go on while it is made."""
         if key in self._kept.get(kind, ()):
             return self.keep(kind, key, make)
@@ -354,9 +328,7 @@ class Workbench:
     def stamped(self, release: Release) -> Tables:
         """Return the tables of rules with what tells whether their files changed."""
         found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
-        files = {
-            str(path): [of.st_ino, of.st_size, of.st_mtime_ns] for path, of in found
-        }
+        files = {str(x): [of.st_ino, of.st_size, of.st_mtime_ns] for x, of in found}
         return {**release.tables, _FILES: files}
 
     def description(self) -> Description | None:
@@ -381,13 +353,9 @@ class Workbench:
 
         def make() -> list[str]:
             remarks = doubtful_codes(map(self.coded_column, self.keys))
-            return [
-                remark.replace(_HOW_MISSING, said("columns", "how"))
-                for remark in remarks
-            ]
+            return [x.replace(_HOW_MISSING, said("columns", "how")) for x in remarks]
 
-        remarks: list[str] = self.keep("doubts", tuple(self.keys), make)
-        return remarks
+        return self.keep("doubts", tuple(self.keys), make)
 
     @property
     def lacking(self) -> str:
@@ -404,7 +372,7 @@ class Workbench:
             raise RefusedError(NO_KEYS)
         tables = self.stamped(release)
         try:
-            found: Settings = self.keep(
+            found = self.keep(
                 "settings",
                 (release.to_toml(), json.dumps(tables[_FILES])),
                 lambda: self._resolved(release),
@@ -420,17 +388,11 @@ class Workbench:
         return code_column(self.source.records, name)
 
     def prepared(self) -> Prepared:
-        """Return the records before suppression, recoded and assessed.
-
-        With ``level = "household"``, these are one row for each household.
-        """
+        """Return the records, or the households, recoded and assessed."""
         return self.tried().prepared
 
     def tried(self, **changes: Mapping[str, Any]) -> State:
-        """Return what the rules would give after changes, as `change` takes them.
-
-        A version with these changes then gives the same, random treatments included.
-        """
+        """Return what a version of the rules with these changes would give."""
         rules = self.rules_of(self.release)
         try:
             if changes:
@@ -448,8 +410,7 @@ class Workbench:
             expected = [stage.expected_reidentifications for stage in stages]
             return State(rules.settings, prepared, aims, unsafe, expected)
 
-        state: State = self.keep("states", self.planned(rules.tables), make)
-        return state
+        return self.keep("states", self.planned(rules.tables), make)
 
     def _prepared(self, rules: Rules) -> Prepared:
         """Return the records before suppression of rules."""
@@ -459,15 +420,12 @@ class Workbench:
             others = self._key_of_prepared(rules.tables, "recodings", "treat")
             originals = self._kept.get("original", OrderedDict())
             made = rules.release.prepare(
-                self.source,
-                secret=self._secret(key),
-                original=originals.get(others),
+                self.source, secret=self._secret(key), original=originals.get(others)
             )
             self.keep("original", others, lambda: made.original)
             return made
 
-        prepared: Prepared = self.keep("prepared", key, make)
-        return prepared
+        return self.keep("prepared", key, make)
 
     def _key_of_prepared(self, tables: Tables, *without: str) -> str:
         """Return what the records before suppression rest on: no goals."""
@@ -490,10 +448,7 @@ class Workbench:
         key, number = self.planned(rules.tables), self.history.current.number
 
         def work(say: Lines) -> Protected:
-            protected: Protected = self.keep_slow(
-                "plans", key, lambda: self.protect(rules, say)
-            )
-            return protected
+            return self.keep_slow("plans", key, lambda: self.protect(rules, say))
 
         def compare(job: Job) -> None:
             comparison(self, job, number)
@@ -539,10 +494,7 @@ class Workbench:
             return None
         made = result
         key = self.key_of("output", "check", of=rules.tables)
-        protected: Protected = self.keep(
-            "protected", key, lambda: made.under(rules.settings)
-        )
-        return protected
+        return self.keep("protected", key, lambda: made.under(rules.settings))
 
     def _examined(self, rules: Rules) -> str:
         """Return what the leaks of some rules rest on: reasons hide none of them."""
@@ -551,10 +503,7 @@ class Workbench:
         return self.key_of("check", "accept", *kinds, of=rules.tables)
 
     def leaks(self) -> Job:
-        """Return the job that examines the file as it would be written.
-
-        Its result takes no reason into account; `examination` does.
-        """
+        """Return the job that examines the file to write; no reason hides a leak."""
         rules = self.rules_of(self.release)
         plan = self._plan(rules)
 
@@ -582,11 +531,7 @@ class Workbench:
     # --- the verdict ---
 
     def verdict(self, version: Version | None = None) -> tuple[str, str]:
-        """Return the state of a version, a word for its color, and a sentence.
-
-        By default it is the version that is shown. All that is said is said of this
-        version, even if another one is shown meanwhile.
-        """
+        """Return the state of a version, a word for its color, and a sentence."""
         release = self.release_of(version or self.history.current)
         if not release.key_sets:
             return "open", said("verdict", "lacking", why=NO_KEYS)
@@ -614,10 +559,7 @@ class Workbench:
         if leaks is None or leaks.key != self._examined(rules):
             leaks = None
         key = (self.key_of("check", of=rules.tables), leaks and leaks.state)
-        verdict: tuple[str, str] = self.keep(
-            "verdict", key, lambda: self._verdict(plan, leaks, rules)
-        )
-        return verdict
+        return self.keep("verdict", key, lambda: self._verdict(plan, leaks, rules))
 
     def _verdict(self, plan: Job, leaks: Job | None, rules: Rules) -> tuple[str, str]:
         """Return the verdict on a file with its leaks, if they are known."""

@@ -42,10 +42,9 @@ from riskcore.data.columns import CodedColumn, Records, key_names
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.missing_by_design import designs_of, with_designs
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.tolerance import Tolerance, tolerances
@@ -83,7 +82,7 @@ def assess(
         file declare; otherwise those of ``sampling_fraction``; otherwise every weight
         is 1: the file is taken to be the whole population and the risk of a record is
         1/f.
-    household : column name, optional
+    household : column name, or list of them, optional
         Household of each record, of any type and in any order, for household risks.
     level : {"record", "household"}
         What to count: each record, or each household once, with its weight. Members of
@@ -219,8 +218,7 @@ def assess(
     >>> result.risk_threshold(unsafe=1) <= result.max_risk
     True
     """
-    say = progress or silent
-    asked = complete(AssessSettings, settings)
+    say, asked = progress or silent, complete(AssessSettings, settings)
     level, population, method = asked["level"], asked["population"], asked["method"]
     missing, alpha = asked["missing"], asked["alpha"]
     fraction, cluster = asked["sampling_fraction"], asked["cluster"]
@@ -231,6 +229,7 @@ def assess(
     check_population(population, method)
     keys = key_names(keys)
     tolerance = checked_tolerance(asked["tolerance"], keys, population)
+    reading, household = with_household(reading, household)
     source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     household = source.household_of(
@@ -272,7 +271,6 @@ def assess(
         if counted_there is None
         else CodedRecords.of_counted(counted_there)
     )
-    coded = with_designs(coded, {} if tolerance else designs_of(coded, keys, missing))
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = coded.sampled(fraction)
@@ -422,8 +420,10 @@ def _with_weights(
         counted = coded if isinstance(coded, Counted) else coded.counted
         if isinstance(counted, Counted):
             figures = WeightFigures.on_engine(counted.weighed, total)
+            figures = replace(figures, scale=counted.question.scale)
         elif isinstance(coded, CodedRecords) and coded.weights is not None:
             figures = WeightFigures.of(coded.weights, total)
+            figures = replace(figures, scale=coded.scale)
     return replace(assessment, weights=figures, sampling_fraction=fraction)
 
 

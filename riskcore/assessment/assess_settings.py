@@ -177,6 +177,9 @@ WEIGHT = Column(
 HOUSEHOLD = Column(
     help="column of household ids, for household risks",
 )
+HOUSEHOLD_ID = Columns(
+    help="columns that name a household together, the last of them in its place",
+)
 METHOD = Choice(
     choices=get_args(Method),
     default="exact",

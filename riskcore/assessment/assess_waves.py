@@ -27,6 +27,7 @@ from riskcore.data.cells import refuse_missing, refuse_taken
 from riskcore.data.coded import CodedRecords, doubtful_codes
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.reading import DoubtfulCodes
+from riskcore.data.missing_by_design import with_designs
 from riskcore.data.panel import Panel
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
@@ -122,6 +123,7 @@ def assess_waves(
         warn(line, DoubtfulCodes)
     if missing == "refuse":
         refuse_missing(keys, [column.missing for column in columns], coded.n)
+    coded = with_designs(coded, keys, missing)
     progress("finding persons")
     panel = Panel.of(data, coded, waves.person, waves.wave, waves.known)
     refuse_too_many(panel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from riskcore.assessment.reported_figures import code
@@ -14,6 +15,7 @@ from riskcore.assessment.roles import (
     propose,
     roles_of,
     singles_out,
+    words_of,
 )
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -21,7 +23,7 @@ from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
 from riskcore.data.columns import Records, code_column, household_codes
 from riskcore.data.derived import Derived, derived
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.likely_codes import in_words
 from riskcore.data.missing_by_design import missing_by_design
 from riskcore.data.profile import ColumnProfile, profile, profile_on_engine
@@ -48,6 +50,10 @@ _HELP = (
     "It comes from the name, the label and the values of a column; - means none.",
     "Own value: the records whose value no other record, or other household, has.",
 )
+# Names of numbers that may be dates, and the days from which programs count.
+_DATES = {"date", "dates", "datum", "dob", "bdate", "birthdate", "birthday", "fecha"}
+_STARTS = {"Excel": date(1899, 12, 30), "SAS or Stata": date(1960, 1, 1)}
+_FIRST, _LAST = date(1900, 1, 1).toordinal(), date(2060, 1, 1).toordinal()
 _DERIVED = {
     "equal": "the same as {}",
     "function": "a function of {}",
@@ -101,7 +107,24 @@ class DescribedColumn:
         """The values that may be codes, and what is missing by design, in words."""
         codes = self.profile.codes
         may_be = f"may be codes: {in_words(codes)}" if codes else ""
-        return "; ".join(filter(None, [may_be, self.by_design]))
+        return "; ".join(filter(None, [may_be, self._dates, self.by_design]))
+
+    @property
+    def _dates(self) -> str:
+        """Which dates its whole numbers seem to be, and how to read them, in words."""
+        of, said = self.profile, []
+        if of.like:
+            use = {"dates": ": recode them by year, quarter, month or age", "years": ""}
+            return f"looks like {of.like}{use.get(of.like, ': recode by year')}"
+        if of.type == "whole number" and of.distinct and words_of(of) & _DATES:
+            ends = [int(of.smallest), int(of.largest)]
+            for program, start in _STARTS.items():
+                days = [start.toordinal() + end for end in ends]
+                if _FIRST <= days[0] < days[1] <= _LAST:
+                    first = date.fromordinal(days[0])
+                    said.append(f"{program}, {ends[0]} is {first}")
+        end = ": store them as dates"
+        return f"looks like dates of {' or '.join(said)}{end}" if said else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""
@@ -261,6 +284,7 @@ def describe(
     ('numeric', 2)
     """
     say = progress or silent
+    reading, household = with_household(reading, household)
     source = Source.of(data, reading)
     names = arguments.names("keys", keys)
     arguments.column_name("weight", weight)
@@ -292,8 +316,8 @@ def _with_designs(description: Description, records: Records) -> Description:
         is_key = "key" in (column.role, column.proposed.role)
         if is_key and column.profile.type != "other":
             keys.append(code_column(records, name))
-    for name, (_, reason) in missing_by_design(lacking, keys).items():
-        columns[name] = replace(columns[name], by_design=reason)
+    for name, design in missing_by_design(lacking, keys).items():
+        columns[name] = replace(columns[name], by_design=design.reason)
     return replace(description, columns=tuple(columns.values()))
 
 

@@ -43,7 +43,6 @@ from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import DoubtfulCodes, Reading
 from riskcore.data.frame_types import DataT, DataT_co, OfData, frame
-from riskcore.data.missing_by_design import designs_of, with_designs
 from riskcore.data.source import Source
 
 MISSING_SENSITIVE = ("refuse", "category", "ignore")
@@ -157,7 +156,6 @@ def diversity(
     rules = SensitiveRules.of(keys, sensitive, missing_sensitive, c, ordered)
     data, intake = Source.of(data, reading).read([*keys, *rules.names])
     coded = CodedRecords.of(data, [*keys, *rules.names])
-    coded = with_designs(coded, designs_of(coded, keys, missing))
     return diversity_of(data, coded, keys, rules, missing, alpha, intake)
 
 

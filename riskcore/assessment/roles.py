@@ -71,8 +71,8 @@ _HOUSEHOLD = _words(
     "partner spouse mother father parent"
 )
 _WEIGHT = _words(
-    "weight weights wt wgt wght pweight fweight pwt perwt hhwt fnlwgt gewicht "
-    "hochrechnungsfaktor poids ponderation"
+    "weight weights wt wgt wght pweight fweight pwt perwt hhwt perweight hhweight "
+    "asecwt asecwth earnwt wtfinl finalwt gewicht hochrechnungsfaktor poids ponderation"
 )
 _KEY = _words(
     "sex gender age birth yearbirth birthyear region area province district county "
@@ -148,7 +148,10 @@ def propose(column: ColumnProfile) -> Proposal:
         reason = "text like numbers: was the right decimal mark given for the file?"
         return Proposal(None, reason)
     if _looks_like(_DAY_OR_MONTH, column):
-        reason = "text like dates: is the day first or the month? say so, as month:dmy"
+        reason = (
+            "text like dates: is the day first or the month? say so, as month:dmy; "
+            "years need four digits"
+        )
         return Proposal("key" if words & _KEY else None, reason)
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     if named and column.is_number and column.distinct and _positive(column):

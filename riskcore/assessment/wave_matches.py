@@ -71,7 +71,8 @@ def histories(
         for name, column in records.columns.items()
     }
     weight = panel.weight[choice.candidates]
-    return CodedRecords(len(choice.candidates), columns, records.weight, weight)
+    n = len(choice.candidates)
+    return CodedRecords(n, columns, records.weight, weight, designs={})
 
 
 def _some(

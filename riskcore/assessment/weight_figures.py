@@ -19,8 +19,9 @@ from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 _RATIO, _DESIGN_EFFECT, _APART = 1000.0, 3.0, 0.05
 # Weights whose mean is nearer to 1 look scaled.
 _SCALED = 1e-3
-# People for each record, from which on whole weights may have implied decimals.
-_MANY = 10_000
+# People for each record, from which on whole weights may have implied decimals, and
+# means of weights that may be 1 with two or three decimals.
+_MANY, _MEANS = 10_000, (100, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class WeightFigures:
     design_effect: float | None
     zero: int = 0
     whole: bool = False  # whether all are whole numbers
+    scale: float | None = None  # what the numbers in the file were multiplied by
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], total: float) -> Self:
@@ -118,6 +120,8 @@ def weight_remarks(
     if weights is None:
         return _without_weights(sampling_fraction)
     remarks = []
+    if weights.scale not in (None, 1):
+        remarks.append(f"The weights are those of the file times {weights.scale:g}.")
     if weights.smallest < 1:
         remarks.append(
             f"{counted(weights.below_one, 'weight')} "
@@ -125,10 +129,12 @@ def weight_remarks(
             f"{weights.smallest:.6g}: a record stands for itself at least."
         )
     positive = weights.records - weights.zero
-    if weights.whole and weights.total >= _MANY * positive:
+    mean = weights.total / positive
+    round_mean = weights.ratio > 1 and any(abs(mean / x - 1) < _SCALED for x in _MEANS)
+    if weights.whole and (mean >= _MANY or round_mean):
         remarks.append(
             "All weights are whole numbers, and a record stands for "
-            f"{weights.total / positive:,.0f} people on average: if they have implied "
+            f"{mean:,.0f} people on average: if they have implied "
             "decimals, the risk is far too low; give their scale, such as "
             "--weight-scale 0.01 (in Python: Reading(weight_scale=0.01))."
         )

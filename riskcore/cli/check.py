@@ -286,8 +286,11 @@ def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, 
     from riskcore.protection.check import released_source
     from riskcore.protection.release.record import read_record, reading_of
 
-    beside = _beside(options)
-    sources = Source.several({"file": options.file, **beside}, reading(options))
+    beside, how = _beside(options), reading(options)
+    files = {"file": options.file, **beside}
+    if how.household_file is not None:  # that of the first file
+        files = {**beside, **files}
+    sources = Source.several(files, how)
     if options.of_record is not None:
         record = read_record(options.of_record)
         recorded, of_file = reading_of(record), reading_of(record, released=True)

@@ -190,16 +190,18 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:
-    """Return how to read the file, from the options, else the record without files."""
+    """Return how to read the file, from the options, else from the record."""
+    # A record never names files to open, so these must be given again.
     from riskcore.protection.release.record import reading_of
 
     if before is None:
         return reading(options)
-    if before.reading.get("metadata") is not None and options.metadata is None:
-        raise ValueError(
-            f"{before.path}: input.reading.metadata: the file was read with a "
-            "separate metadata file; give it with --metadata"
-        )
+    for name in ("metadata", "household_file"):
+        if before.reading.get(name) is not None and getattr(options, name) is None:
+            raise ValueError(
+                f"{before.path}: input.reading.{name}: ORIGINAL was read with another "
+                f"file; give it with --{name.replace('_', '-')}"
+            )
     return reading_over(options, reading_of(before))
 
 

@@ -20,6 +20,19 @@ if TYPE_CHECKING:
     from riskcore.report.provenance import Provenance
 
 
+class _Household(argparse.Action):
+    """One household column, or several whose last one is read as the numbers of all."""
+
+    def __call__(
+        self, parser: Any, namespace: Any, values: Any, option: Any = None
+    ) -> None:
+        """Keep the last column, and all if there are several."""
+        if getattr(namespace, "file", None) is None and Path(values[-1]).is_file():
+            parser.error(f"--household takes columns: name {values[-1]} before it")
+        namespace.household = values[-1]
+        namespace.household_id = values if len(values) > 1 else None
+
+
 def add_quiet(command: Any) -> None:
     """Add --quiet."""
     command.add_argument(
@@ -59,7 +72,13 @@ def add_weight(command: Any) -> None:
 def add_roles(command: Any) -> None:
     """Add the columns of weights and of household ids."""
     add_weight(command)
-    add_setting(command, "household", HOUSEHOLD)
+    command.add_argument(
+        "--household",
+        nargs="+",
+        action=_Household,
+        metavar=HOUSEHOLD.metavar,
+        help=f"{HOUSEHOLD.help}; several if ids are repeated, as by region",
+    )
 
 
 def add_reading(command: Any) -> None:
@@ -92,7 +111,8 @@ def reading(options: argparse.Namespace) -> Reading:
     """Return how to read the file."""
     from riskcore.data.files.reading import Reading
 
-    return Reading(**arguments_of(options, ReadSettings))
+    ids = getattr(options, "household_id", None)
+    return Reading(**arguments_of(options, ReadSettings), household_id=ids)
 
 
 def reading_over(options: argparse.Namespace, recorded: Reading) -> Reading:

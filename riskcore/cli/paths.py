@@ -28,6 +28,7 @@ def sources_of(
     options: argparse.Namespace, source: Source | None = None
 ) -> list[Source]:
     """Return the microdata files that a command reads; ``source`` is the first."""
+    from riskcore.data.files import formats
     from riskcore.data.source import Source
 
     sources = [] if source is None else [source]
@@ -36,9 +37,9 @@ def sources_of(
     for other in ("safe", "released", "original", "holdout", "earlier"):
         path = getattr(options, other, None)
         if path is not None:
-            # Another file is read with the metadata beside it.
-            how = reading(options)
-            how = replace(how, metadata=None, sheet=None, household_file=None)
+            # Another file is read with the metadata and the households beside it.
+            how = replace(reading(options), metadata=None, sheet=None)
+            how = how if other == "original" else formats.beside(how, path)
             sources.append(Source.of(path, how))
     register = getattr(options, "population", None)
     if isinstance(register, Path):

@@ -85,9 +85,9 @@ Each is given as VARIABLE=RULE:
   AGE=bottom:16            16 and less become 16; both: AGE=top:85,bottom:16
   INCOME=top:99%           the same from a quantile of FILE (unweighted); bottom:1%
   INCOME=round:1000        the nearest multiple of 1000
-  BIRTH=year               dates: year, quarter, month, age:2024-12-31 (on that day),
-                           top:2005-01-01, from:1950-01-01,1980-01-01; in text such as
-                           01.02.2024, say what is first: month:dmy or month:mdy
+  BIRTH=year               dates: year, quarter, month, age:2024-12-31 (on that day;
+                           age:2024-12-31,top:85), top:2005-01-01, from:1950-01-01; in
+                           text such as 01.02.2024, say what is first: month:dmy or :mdy
   REGION=truncate:2        remove the last two characters
   MARSTAT=map:3=2,4=2      3 and 4 become 2; other codes stay (map:3=2,*=9: become 9)
   AREA=hierarchy:a.csv:2   the group two levels up, from lines value;group;...;all

@@ -11,10 +11,26 @@ _MOST_DIGITS = 300
 # A number in data, a pattern for both Python and Arrow.
 NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 
+# What may stand between thousands if the decimal mark is a comma.
+_MARKS = "[. \u00a0\u202f]"
+_GROUPED = re.compile(rf"[+-]?[1-9]\d{{0,2}}({_MARKS})\d{{3}}(\1\d{{3}})*(,\d+)?", re.A)
+
 
 def is_number(text: str) -> bool:
     """Tell whether text is a number, which nan, inf and 1_000 are not."""
     return re.fullmatch(NUMBER, text) is not None
+
+
+def with_point(text: str, decimal: str) -> str:
+    """Return the text of a number with a point, and without marks of thousands.
+
+    >>> with_point("1.050,5", ","), with_point("2.5", ",")
+    ('1050.5', '2.5')
+    """
+    text = text.strip()
+    if decimal == "," and _GROUPED.fullmatch(text):
+        text = re.sub(_MARKS, "", text)
+    return text.replace(decimal, ".")
 
 
 def fraction(text: str) -> float:

@@ -93,9 +93,7 @@ class Coefficient:
         both estimates are significant. "estimate" means that one of the files alone
         has a finite estimate.
         """
-        signs = [
-            _sign(interval) for interval in (self.interval_before, self.interval_after)
-        ]
+        signs = [_sign(x) for x in (self.interval_before, self.interval_after)]
         if signs[0] == signs[1]:
             return ""
         if None in signs:
@@ -180,9 +178,7 @@ class ModelComparison:
     @property
     def disjoint(self) -> tuple[Coefficient, ...]:
         """The other slopes whose intervals are disjoint."""
-        return tuple(
-            slope for slope in self.slopes if slope.disjoint and not slope.change
-        )
+        return tuple(x for x in self.slopes if x.disjoint and not x.change)
 
     @property
     def status(self) -> Status:
@@ -252,11 +248,7 @@ def _all_keep(m: int) -> str:
 
 def _least(coefficients: Sequence[Coefficient]) -> str:
     """Return how much the intervals overlap, in words."""
-    overlaps = [
-        (coefficient.overlap, coefficient.term)
-        for coefficient in coefficients
-        if coefficient.overlap is not None
-    ]
+    overlaps = [(x.overlap, x.term) for x in coefficients if x.overlap is not None]
     if not overlaps:
         return ""
     least, term = min(overlaps, key=lambda pair: pair[0])

@@ -32,10 +32,7 @@ def factored(M: Floats, least: Floats) -> tuple[Floats, Mask]:
 
 
 def inverse_of(M: Floats, kept: Mask, diagonal: Floats) -> Floats | None:
-    """Return the inverse of M for the columns kept, 0 elsewhere; None if singular.
-
-    It is singular if a pivot is rounding alone, relative to ``diagonal``.
-    """
+    """Return the inverse of M for the columns kept, 0 elsewhere; None if singular."""
     some = np.ix_(kept, kept)
     scale = np.sqrt(diagonal[kept])
     inverse = np.zeros_like(M)

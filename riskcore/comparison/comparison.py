@@ -14,10 +14,7 @@ from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.results import WithReport
 from riskcore.common.words import counted
 from riskcore.comparison import measures
-from riskcore.comparison.analyses import (
-    ModelComparison,
-    TableComparison,
-)
+from riskcore.comparison.analyses import ModelComparison, TableComparison
 from riskcore.comparison.losses import Category, CategoryLoss, losses_of
 from riskcore.comparison.measures import Floats, fsum
 from riskcore.comparison.propensity import Propensity
@@ -311,13 +308,8 @@ class Comparison(WithReport):
     @property
     def verdicts(self) -> tuple[str, ...]:
         """A sentence for each model and table: whether its conclusions change."""
-        models = (
-            f"{comparison.formula}: {comparison.verdict}" for comparison in self.models
-        )
-        tables = (
-            f"table {comparison.name}: {comparison.verdict}"
-            for comparison in self.tables
-        )
+        models = (f"{x.formula}: {x.verdict}" for x in self.models)
+        tables = (f"table {x.name}: {x.verdict}" for x in self.tables)
         return *models, *tables
 
     def key(self, name: Hashable) -> KeyComparison:
@@ -408,9 +400,7 @@ class Comparison(WithReport):
         PairComparison, tuple of PairComparison, or None
             By total variation; ties in the order of the keys.
         """
-        ranked = sorted(
-            self.compared_pairs, key=lambda pair: -(pair.total_variation or 0)
-        )
+        ranked = sorted(self.compared_pairs, key=lambda x: -(x.total_variation or 0))
         if count == 1:
             return ranked[0] if ranked else None
         return tuple(ranked[:count])
@@ -495,10 +485,7 @@ class Comparison(WithReport):
 
     def _repr_html_(self) -> str:
         rows = [(comparison.formula, comparison.verdict) for comparison in self.models]
-        rows += [
-            (f"table {comparison.name}", comparison.verdict)
-            for comparison in self.tables
-        ]
+        rows += [(f"table {x.name}", x.verdict) for x in self.tables]
         rows.append(("records", f"{self.records_before:,}, {self.records_after:,}"))
         for comparison in self.keys:
             tv = comparison.total_variation
@@ -521,11 +508,7 @@ def loss_plain(loss: CategoryLoss | None) -> dict[str, Any] | None:
     """Return the loss of a category as plain data; None if there is none."""
     if loss is None:
         return None
-    return {
-        **asdict(loss),
-        "key": str(loss.key),
-        "category": code(loss.category),
-    }
+    return {**asdict(loss), "key": str(loss.key), "category": code(loss.category)}
 
 
 def _key_plain(comparison: KeyComparison) -> dict[str, Any]:

@@ -16,11 +16,8 @@ from riskcore.common.sums import rounded_sum
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-
-def fsum(values: Floats) -> float:
-    """Return the sum of numbers, rounded once."""
-    return rounded_sum(values)
+fsum = rounded_sum
+_ROUNDING = 1e-12  # one record of a million million moves more
 
 
 def sums_by(codes: NDArray[Any], values: NDArray[Any], size: int) -> Floats:
@@ -29,8 +26,12 @@ def sums_by(codes: NDArray[Any], values: NDArray[Any], size: int) -> Floats:
 
 
 def total_variation(p: Floats, q: Floats) -> float:
-    """Return half the sum of |p - q|: the share that would have to move."""
-    return min(0.5 * fsum(np.abs(p - q)), 1.0)
+    """Return half the sum of |p - q|: the share that would have to move.
+
+    It is 0 if it may come from the rounding of shares alone.
+    """
+    moved = 0.5 * fsum(np.abs(p - q))
+    return min(moved, 1.0) if moved > _ROUNDING else 0.0
 
 
 def cramers_v(first: Ints, second: Ints, weight: Floats) -> float | None:

@@ -40,10 +40,7 @@ class _Side:
     def take(self, mask: Mask) -> _Side:
         """Return some of the records."""
         rows = self.rows
-        weights = (
-            None if column is None else column[mask]
-            for column in (rows.weight, rows.squares)
-        )
+        weights = (None if x is None else x[mask] for x in (rows.weight, rows.squares))
         taken = Rows(rows.y[mask], rows.records[mask], *weights)
         return _Side([column[mask] for column in self.values], taken, self.incomplete)
 
@@ -51,9 +48,7 @@ class _Side:
 def compare_model(formula: Formula, columns: Columns) -> ModelComparison:
     """Fit a model to both files and compare what it concludes."""
     response = studied(formula.response, columns, response=True)
-    predictors = [
-        studied(entry, columns, response=False) for entry in formula.predictors
-    ]
+    predictors = [studied(x, columns, response=False) for x in formula.predictors]
     model = _Model(formula, response, predictors, _success(formula, response))
     sides = [model.side(i, entry.weight) for i, entry in enumerate(columns.files)]
     comparison = ModelComparison(
@@ -71,11 +66,7 @@ def compare_model(formula: Formula, columns: Columns) -> ModelComparison:
         (),
         "",
     )
-    apart = [
-        f"{entry.name}: {entry.reason}"
-        for entry in (response, *predictors)
-        if entry.reason
-    ]
+    apart = [f"{x.name}: {x.reason}" for x in (response, *predictors) if x.reason]
     if apart:
         return replace(comparison, reason="; ".join(apart))
     return model.compared(comparison, sides)
@@ -129,9 +120,7 @@ class _Model:
     def side(self, i: int, weight: Floats | None) -> _Side:
         """Return the distinct complete records of a file."""
         variables = [self.response, *self.predictors]
-        complete = np.logical_and.reduce(
-            [variable.present(i) for variable in variables]
-        )
+        complete = np.logical_and.reduce([x.present(i) for x in variables])
         columns = [variable.values[i][complete] for variable in variables]
         codes, values = [], []
         for column in columns:
@@ -227,11 +216,7 @@ class _Model:
         ]
 
     def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
-        """Leave out records of categories in which all responses are equal.
-
-        Their parameters have no finite estimate; the estimates of the others are those
-        without these records.
-        """
+        """Leave out categories with equal responses, which have no finite estimate."""
         factors = self._factors(side)
         terms = [occurring(codes) for _, codes in factors]
         for i, j in self.formula.pairs:

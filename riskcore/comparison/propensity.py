@@ -191,10 +191,7 @@ class Design:
         return cls(Term(factors[largest] + 1, levels[largest]), Predictors(terms))
 
     def matrices(self, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return D, B and E of the information [[D, B], [B', E]], and E - B' D^-1 B.
-
-        D, the diagonal block, belongs to the largest factor.
-        """
+        """Return D, B and E of the information [[D, B], [B', E]], and E - B' D^-1 B."""
         D = self._sums(weight)
         B = np.hstack([crossed(self.first, term, weight) for term in self.rest.terms])
         E = self.rest.information(weight)

@@ -70,9 +70,7 @@ class File:
             columns=columns,
             weights=None if weights is None else weights[rows],
         )
-        return File(
-            coded, {name: values[rows] for name, values in self.numbers.items()}
-        )
+        return File(coded, {name: x[rows] for name, x in self.numbers.items()})
 
 
 def compare_files(
@@ -113,10 +111,7 @@ def compare_files(
         _pair(of_keys, tables, i, j) for i, j in combinations(range(len(of_keys)), 2)
     )
     progress("comparing columns of numbers")
-    w = [
-        np.ones(entry.coded.n) if entry.weight is None else entry.weight
-        for entry in (before, after)
-    ]
+    w = [np.ones(x.coded.n) if x.weight is None else x.weight for x in (before, after)]
     numbers = tuple(
         NumberComparison(
             name, Moments.of(values, w[0]), Moments.of(after.numbers[name], w[1])
@@ -218,10 +213,7 @@ def _rows(column: SharedColumn, before: Table, after: Table) -> list[Category]:
 
 
 def _conditional_entropy(joint: Table) -> float:
-    """Return H(original | safe) in bits, weighted, of the records with a value before.
-
-    It is averaged over all records.
-    """
+    """Return H(original | safe) in bits, over all records, of those with a value."""
     present = joint.codes[0] != joint.levels[0] - 1
     total = fsum(joint.weight)
     weight, groups = joint.weight[present], joint.codes[1][present]
@@ -240,15 +232,9 @@ def _pair(
     variation = None
     if not (keys[i].reason or keys[j].reason):
         variation = measures.total_variation(*shares_of_both(*margins))
-    before, after = (_association(table.present()) for table in margins)
-    names = keys[i].name, keys[j].name
-    return PairComparison(names, variation, before, after)
-
-
-def _association(table: Table) -> float | None:
-    """Return Cramer's V of a table of two columns."""
-    first, second = (codes.astype(np.int64) for codes in table.codes)
-    return measures.cramers_v(first, second, table.weight)
+    whole = [table.present() for table in margins]
+    values = [measures.cramers_v(x.codes[0], x.codes[1], x.weight) for x in whole]
+    return PairComparison((keys[i].name, keys[j].name), variation, *values)
 
 
 def correlation(first: Floats, second: Floats, weight: Floats) -> float | None:

@@ -42,9 +42,7 @@ def with_studies(
     """Return a comparison with the models and tables of both files."""
     labels = columns.labels
     variables = {} if labels is None else labels.variables
-    names = [entry.key for entry in comparison.keys] + [
-        entry.column for entry in comparison.numbers
-    ]
+    names = [x.key for x in comparison.keys] + [x.column for x in comparison.numbers]
     names += columns_of_studies(models, tables, ())
     return replace(
         comparison,
@@ -76,9 +74,7 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
     n = [table.n for table in tables]
     counts = n[0], n[1], incomplete[0], incomplete[1]
     comparison = TableComparison(tuple(names), *counts, None, (), "")
-    reason = "; ".join(
-        f"{column.name!r}: {column.reason}" for column in shared if column.reason
-    )
+    reason = "; ".join(f"{x.name!r}: {x.reason}" for x in shared if x.reason)
     for when, table in zip(("before", "after"), tables, strict=True):
         if not table.weight.any():
             reason = reason or f"{when} protection no record has a value in each column"

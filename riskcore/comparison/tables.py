@@ -73,13 +73,8 @@ class SharedColumn:
         code = {category: i for i, category in enumerate(categories)}
         missing = len(code)
         kind = np.min_scalar_type(missing)
-        to_shared = np.array(
-            [missing if category is None else code[category] for category in groups],
-            kind,
-        )
-        after = np.array(
-            [*(code[category] for category in after_labels), missing], kind
-        )
+        to_shared = np.array([missing if x is None else code[x] for x in groups], kind)
+        after = np.array([*(code[x] for x in after_labels), missing], kind)
         # The labels of a file are for its own codes.
         code_labels = labels if recoding is None else None
         return cls(
@@ -101,18 +96,13 @@ class SharedColumn:
 def _as_categories(
     groups: Sequence[Any], safe: tuple[Any, ...], name: Any, labels: Labels
 ) -> tuple[Any, ...]:
-    """Return codes of a labelled safe file as categories of the recoded original.
-
-    There a category that is text became a number, whose label is the category.
-    """
+    """Return codes of a labelled safe file as categories of the recoded original."""
     if not any(isinstance(category, str) for category in groups):
         return safe
     if any(isinstance(category, str) for category in safe):
         return safe
     value_labels, texts = labels.values.get(str(name), {}), map(code_text, safe)
-    return tuple(
-        text if text in groups else value_labels.get(text, text) for text in texts
-    )
+    return tuple(x if x in groups else value_labels.get(x, x) for x in texts)
 
 
 def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
@@ -122,9 +112,7 @@ def _apart(groups: Sequence[Any], safe: Iterable[Any], recoded: bool) -> str:
     if not new:
         return ""
     named = ", ".join(map(repr, new[:_NAMED])) + (" ..." if len(new) > _NAMED else "")
-    kinds = [
-        {isinstance(category, str) for category in values} for values in (groups, new)
-    ]
+    kinds = [{isinstance(x, str) for x in values} for values in (groups, new)]
     if all(len(kind) == 1 for kind in kinds) and kinds[0] != kinds[1]:
         what = "text" if True in kinds[1] else "numbers"
         why = f"its categories are {what} only in the safe file"
@@ -187,10 +175,7 @@ class Table:
             size = len(cells)
         else:
             cells = np.arange(size)
-        sums = [
-            sums_by(number, values, size)
-            for values in (self.records, self.high, self.low)
-        ]
+        sums = [sums_by(number, x, size) for x in (self.records, self.high, self.low)]
         there = sums[0] > 0
         records, high, low = (values[there] for values in sums)
         codes = np.unravel_index(cells[there], levels)
@@ -228,10 +213,7 @@ class Table:
 
 
 def parts(weight: Floats) -> tuple[Floats, Floats]:
-    """Cut weights in two parts, so that sums of the first parts are exact.
-
-    So are sums of the second parts, unless weights differ by many powers of ten.
-    """
+    """Cut weights in two parts, so that sums of the first parts are exact."""
     _, exponent = math.frexp(float(weight.max()))
     grid = math.ldexp(1.0, exponent + len(weight).bit_length() - 53)
     high = np.rint(weight / grid) * grid
@@ -246,10 +228,7 @@ def _numbers(codes: Sequence[Codes], levels: Sequence[int]) -> Ints:
 
 
 def shares_of_both(before: Table, after: Table) -> tuple[Floats, Floats]:
-    """Return the shares of the weight in the cells that occur in one table or both.
-
-    Equal tables give equal bits.
-    """
+    """Return the shares of cells in one table or both, in bits that do not vary."""
     cells = np.union1d(before.numbers, after.numbers)
     return before.shares(cells), after.shares(cells)
 

@@ -28,6 +28,7 @@ from riskcore.data.engines.groups import Groups
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import DoubtfulCodes, Reading
+from riskcore.data.missing_by_design import with_designs
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.source import Source
 from riskcore.data.tolerance import Tolerance, tolerances
@@ -568,6 +569,8 @@ def cells_of(
     tolerance: Mapping[Hashable, Tolerance] | None = None,
 ) -> Cells:
     """Return the cells of coded records whose missing values were dealt with."""
+    if not tolerance:
+        records = with_designs(records, keys, missing)
     columns = records.keys(keys)
     windows = _windows(columns, missing, tolerance) if tolerance else None
     counted = records.counted

@@ -6,6 +6,7 @@ or blanked data themselves would give the same, to the last label.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -14,6 +15,7 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.columns import (
     CodedColumn,
@@ -21,13 +23,15 @@ from riskcore.data.columns import (
     code_column,
     code_keys,
     household_codes,
+    plain_value,
     weights,
 )
 from riskcore.data.count import count
 from riskcore.data.engines.base import Counted
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.registry import engine_of
-from riskcore.data.files.labels import look_alike
+from riskcore.data.files.labels import LOOKS, look_alike
+from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.likely_codes import likely_codes
 from riskcore.data.sample_design import SampleDesign
 
@@ -39,6 +43,9 @@ _LIKE_MISSING = {
     "", ".", "?", "*", "#n/a", "<na>", "n/a", "na", "nan", "nat", "none", "null",
 }  # fmt: skip
 _SHOWN = 5
+# Records of a household on average, from which on its ids are doubtful; long ids that a
+# spreadsheet has rounded.
+_LARGE, _LOST_DIGITS = 20, re.compile(r"\s*\d(\.\d+)?[eE]\+[012]?\d\s*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +63,9 @@ class CodedRecords:
     # The clusters, which are the households unless others are given; None: records
     # were drawn one by one.
     design: SampleDesign | None = None
+    # What is missing by design, by key; None if nobody has looked.
+    designs: Mapping[Hashable, Any] | None = None
+    scale: float | None = None  # what the weights were multiplied by
 
     @classmethod
     def of(
@@ -77,7 +87,7 @@ class CodedRecords:
                     raise engine.refuse_single(role)
             return cls.of_counted(engine.count(keys, weight, scale))
         records = Records.of(data)
-        households = None if household is None else household_codes(records, household)
+        households = None if household is None else _households(records, household)
         numbers = None if weight is None else weights(records, weight, scale)
         columns = {column.name: column for column in code_keys(records, keys)}
         design = None
@@ -86,7 +96,8 @@ class CodedRecords:
             design = SampleDesign.of(records, unit, strata)
         elif households is not None and households.min() < households.max():
             design = SampleDesign(households, None, household)
-        return cls(records.n, columns, weight, numbers, households, None, design)
+        own = cls(records.n, columns, weight, numbers, households, None, design)
+        return replace(own, scale=scale)
 
     @classmethod
     def of_counted(cls, counted: Counted) -> CodedRecords:
@@ -97,6 +108,7 @@ class CodedRecords:
             counted.question.weight,
             counted.weight_sum,
             counted=counted,
+            scale=counted.question.scale,
         )
 
     def keys(self, names: Iterable[Hashable]) -> list[CodedColumn]:
@@ -282,7 +294,7 @@ def doubtful_codes(
 
 def _side_by_side(labels: list[str]) -> str:
     """Return labels in a row, by ASCII alone where letters would look the same."""
-    seen = {normalize("NFC", label) for label in labels}
+    seen = {normalize("NFC", label).translate(LOOKS) for label in labels}
     return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
 
 
@@ -301,3 +313,24 @@ def _alike(labels: Iterable[str]) -> list[list[str]]:
     for label in labels:
         groups.setdefault(look_alike(label), []).append(label)
     return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
+def _households(records: Records, name: Hashable) -> NDArray[np.int64]:
+    """Return the household of each record; refuse or doubt ids that several share."""
+    first_id = str(plain_value(records.column(name)[0])) if records.n else ""
+    if _LOST_DIGITS.fullmatch(first_id):
+        raise ValueError(
+            f"household {name!r}: ids such as {first_id} have lost digits, as in a "
+            "spreadsheet, so several households have the same; take the ids from the "
+            "file before that, as text"
+        )
+    codes = household_codes(records, name)
+    size = records.n / (int(codes.max(initial=0)) + 1)
+    if size > _LARGE:
+        warn(
+            f"household {name!r}: {size:,.0f} records on average; if its numbers begin "
+            "anew in each cluster or region, name these columns, too, as --household "
+            f"REGION {name} (in Python: household=['REGION', {name!r}])",
+            DoubtfulCodes,
+        )
+    return codes

@@ -8,11 +8,13 @@ None, NaN, NaT, a masked element.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
+from itertools import compress
 from numbers import Real
 from typing import Any
 
@@ -23,7 +25,7 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.data.count import THREADED
-from riskcore.data.engines.counting import Weights, doubles
+from riskcore.data.engines.counting import Weights, decades_of, doubles
 from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.arrow import import_pyarrow, in_plain_layout, is_text
@@ -179,7 +181,7 @@ def key_names(keys: Iterable[Hashable]) -> list[Hashable]:
     names = arguments.names("keys", keys)
     if not names:
         raise ValueError("keys is empty: name at least one key variable")
-    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         named = ", ".join(map(repr, twice))
         raise ValueError(f"keys name a column more than once: {named}")
@@ -203,7 +205,7 @@ def weights(
     weight = _reals(records, name, "weight")
     at = int(np.argmin((weight >= 0) & (weight < np.inf))) + 1
     first = f", first in record {at:,}"
-    refuse_doubtful(Weights.of(weight), weight, name, scale, first)
+    refuse_doubtful(Weights.of(weight), lambda: decades_of(weight), name, scale, first)
     return weight if scale is None else weight * scale
 
 
@@ -445,6 +447,9 @@ def _as_column(name: Hashable, values: Any) -> Any:
     if not isinstance(values, np.ndarray):
         import narwhals.stable.v2 as nw
 
+        pyarrow = sys.modules.get("pyarrow")
+        if pyarrow and isinstance(values, pyarrow.Array):  # NumPy knows no zones
+            values = pyarrow.chunked_array([values])
         values = nw.from_native(values, allow_series=True, pass_through=True)
         if isinstance(values, nw.Series):
             return _in_plain_layout(values)
@@ -551,14 +556,16 @@ def _code_ticks(series: Any, *, ticks: bool) -> Coded:
 
 def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
     """Code any hashable values."""
+    zoned: dict[Any, Any] = {}
     if any(issubclass(kind, datetime) for kind in set(map(type, values))):
         # Python compares times of one zone by the clock, which repeats an hour.
-        values = [
-            value.astimezone(UTC)
-            if isinstance(value, datetime) and value.tzinfo
-            else value
-            for value in values
-        ]
+        for i, value in enumerate(values):
+            if isinstance(value, datetime) and value.tzinfo:
+                at = value.astimezone(UTC)
+                shown = zoned.setdefault(at, value)
+                if str(shown.tzinfo) != str(value.tzinfo):  # in several zones
+                    zoned[at] = at
+                values[i] = at
     # By type too: 1, 1.0 and True share a hash, and their order must not matter.
     seen: dict[tuple[type, Any], int] = {}
     codes = np.fromiter(
@@ -566,7 +573,11 @@ def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
         np.int64,
         len(values),
     )
-    return _code_dictionary(np.where(masked, -1, codes), [value for _, value in seen])
+    codes = np.where(masked, -1, codes)
+    (labels, codes), missing = _code_dictionary(codes, [value for _, value in seen])
+    if zoned:  # keep the day that a zone shows
+        labels[:] = [zoned.get(label, label) for label in labels.tolist()]
+    return (labels, codes), missing
 
 
 def _code_dictionary(
@@ -580,7 +591,7 @@ def _code_dictionary(
     mark_levels(*column, len(codes), seen)
     observed = np.flatnonzero(seen[1:])
     rank = np.full(len(seen), -1, np.int32)
-    rank[1 + observed], ordered = _rank_labels([labels[i] for i in observed])
+    rank[1 + observed], ordered = _rank_labels([*compress(labels, seen[1:])])
     ranks = np.empty(len(codes), np.uint32)
     rank_levels(*column, len(codes), rank.view(np.uint32), ranks)
     if (rank[seen.view(bool)] >= 0).all():

@@ -80,7 +80,12 @@ class HouseholdRows:
             missing = int(np.count_nonzero(codes == len(column.labels)))
             columns[name] = replace(column, codes=codes, missing=missing)
         weights = None if coded.weights is None else coded.weights[self.first]
-        return CodedRecords(len(self.first), columns, coded.weight, weights)
+        designs = coded.designs and {
+            name: design._replace(rows=design.rows[self.first])
+            for name, design in coded.designs.items()
+        }
+        rows = CodedRecords(len(self.first), columns, coded.weight, weights)
+        return replace(rows, designs=designs, scale=coded.scale)
 
     def rows(self, data: Any, names: Iterable[Hashable]) -> dict[Any, Any]:
         """Return columns of data with one element for each household."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -13,20 +13,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.common.text_numbers import is_number
 from riskcore.common.threads import in_threads, usual_threads
+from riskcore.data.coded import code_series
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
-from riskcore.data.dates import dates_in, far_dates
+from riskcore.data.dates import dates_in, digits_of_dates, far_dates
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.counting import Question
+from riskcore.data.engines.counting import Question, records_of
 from riskcore.data.files.labels import Labels
-from riskcore.data.likely_codes import LikelyCode, likely_codes
+from riskcore.data.likely_codes import LikelyCode, likely_codes, numbers_of_text
+
+Array = NDArray[Any]
 
 Type = Literal["whole number", "number", "text", "time", "true or false", "other"]
 
 Order = Literal["ascending", "together"]
 
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*")
+_LEAST_DATE = 190_000
+_TYPES: dict[str, Type] = {"b": "true or false", "m": "time", "M": "time"}
+# With more values than this a column on an engine is not searched for codes.
+_MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,8 @@ class ColumnProfile:
         neither is so, and for data on an engine.
     codes : tuple of LikelyCode
         Numbers and dates that may be codes for a missing value.
+    like : {"dates", "months", "years", ""}
+        What whole numbers such as 20240131 seem to be.
     """
 
     name: Hashable
@@ -74,6 +81,7 @@ class ColumnProfile:
     constant: bool | None = None
     order: Order | None = None
     codes: tuple[LikelyCode, ...] = ()
+    like: str = ""
 
     @property
     def is_number(self) -> bool:
@@ -115,13 +123,10 @@ def _profile(
     except TypeError:
         return _without_order(name, records.n, label)
     values = column.labels.tolist()
-    column_type = _type(column.labels, values, decimal)
-    numbers = None
-    if values and isinstance(values[0], str) and column_type != "text":
-        numbers = _read(values, column_type, decimal)
+    column_type, numbers = _type(column.labels, values, decimal)
     dates = dates_in(column) if column_type == "text" else None
     if dates is not None:
-        column_type, numbers = "time", dates.texts
+        column_type, numbers = "time", dates.days
     smallest, largest = _extremes(column.labels, numbers, column_type)
     return ColumnProfile(
         name=name,
@@ -139,6 +144,13 @@ def _profile(
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
         else far_dates(column, dates=dates),
+        like="years"
+        if labels.formats.get(str(name), "")[:3] == "%ty"
+        else digits_of_dates(
+            np.asarray(column.labels if numbers is None else numbers, np.float64)
+        )
+        if column_type == "whole number" and values and smallest > _LEAST_DATE
+        else "",
     )
 
 
@@ -158,12 +170,16 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
     kind = engine.schema[name]
     if kind.is_nested():
         return _without_order(name, engine.weigh(Question(())).n)
-    weighed = engine.weigh(Question((name,)))
+    question = Question((name,))
+    weighed = engine.weigh(question)
     missing = weighed.missing_keys[0]
     distinct = single = 0
-    for records, _ in engine.numbers(Question((name,))):
+    batches: list[Any] = []
+    for cells in engine.batches(question):
+        records = records_of(cells)
         distinct += len(records)
         single += int(np.count_nonzero(records == 1))
+        batches = [*batches, cells] if distinct <= _MOST else []
     column_type: Type = "text"
     if kind.is_integer():
         column_type = "whole number"
@@ -181,27 +197,41 @@ def _on_engine(engine: Engine, name: Hashable) -> ColumnProfile:
         missing=missing,
         distinct=distinct - (missing > 0),
         single=single - (missing == 1),
+        codes=_codes_of_cells(question, batches),
     )
 
 
-def _type(labels: NDArray[Any], values: list[Any], decimal: str) -> Type:
-    """Return the type of distinct values."""
-    types_by_kind: dict[str, Type] = {
-        "b": "true or false",
-        "i": "whole number",
-        "u": "whole number",
-        "m": "time",
-        "M": "time",
-    }
-    if labels.dtype.kind in types_by_kind:
-        return types_by_kind[labels.dtype.kind]
-    if all(issubclass(kind, str) for kind in set(map(type, values))):
-        return _type_of_text(values, decimal)
-    return _type_of_objects(values)
+def _codes_of_cells(question: Question, batches: list[Any]) -> tuple[LikelyCode, ...]:
+    """Return the values of a column that may be codes, of batches of its cells."""
+    import narwhals.stable.v2 as nw
+
+    if not batches:
+        return ()
+    cells = nw.concat(batches)
+    records, values = records_of(cells), cells.get_column(question.key_columns[0])
+    with suppress(TypeError):  # values have no order
+        column = code_series(question.keys[0], values)
+        return likely_codes(column, sizes=records) or far_dates(column, records)
+    return ()
+
+
+def _type(labels: Array, values: list[Any], decimal: str) -> tuple[Type, Array | None]:
+    """Return the type of distinct values, and the numbers that text is."""
+    if labels.dtype.kind in _TYPES:
+        return _TYPES[labels.dtype.kind], None
+    if labels.dtype.kind in "iu" or (values and labels.dtype.kind == "f"):
+        whole = np.isfinite(labels).all() and (labels % 1 == 0).all()
+        return "whole number" if whole else "number", None
+    if not all(issubclass(kind, str) for kind in {*map(type, values)}):
+        return _type_of_objects(values), None
+    numbers = numbers_of_text(values, decimal)
+    if not len(numbers):
+        return "text", None
+    return "number" if numbers.dtype.kind == "f" else "whole number", numbers
 
 
 def _type_of_objects(values: list[Any]) -> Type:
-    """Return the type of values that are objects or doubles."""
+    """Return the type of values that are objects."""
     if all(isinstance(value, bool) for value in values):
         return "true or false"
     if all(isinstance(value, Integral) for value in values):
@@ -212,45 +242,27 @@ def _type_of_objects(values: list[Any]) -> Type:
     return "time" if all(hasattr(value, "year") for value in values) else "other"
 
 
-def _type_of_text(values: list[str], decimal: str) -> Type:
-    """Return the type of text, which is a number if all its values are."""
-    if values and all(map(_WHOLE.fullmatch, values)):
-        return "whole number"
-    numbers = (value.strip().replace(decimal, ".") for value in values)
-    return "number" if values and all(map(is_number, numbers)) else "text"
-
-
-def _extremes(
-    labels: NDArray[Any], numbers: list[Any] | None, column_type: Type
-) -> tuple[Any, Any]:
-    """Return the smallest and the largest value; text of numbers as numbers."""
+def _extremes(labels: Array, numbers: Array | None, column_type: Type) -> list[Any]:
+    """Return the smallest and the largest value; text of numbers or dates as these."""
     if not len(labels) or column_type == "other":
-        return None, None
-    if numbers is not None:
-        return min(numbers), max(numbers)
-    return plain_value(labels[0]), plain_value(labels[-1])
+        return [None, None]
+    if numbers is None:
+        return [plain_value(labels[0]), plain_value(labels[-1])]
+    ends = [plain_value(numbers[at]) for at in (numbers.argmin(), numbers.argmax())]
+    return [*map(str, ends)] if column_type == "time" else ends
 
 
-def _read(values: list[str], column_type: Type, decimal: str) -> list[Any]:
-    """Return text of numbers as numbers."""
-    if column_type == "whole number":
-        return list(map(int, values))
-    return [float(value.replace(decimal, ".")) for value in values]
-
-
-def _order(column: CodedColumn, numbers: list[Any] | None) -> Order | None:
+def _order(column: CodedColumn, numbers: Array | None) -> Order | None:
     """Return how the records are ordered by a column; text of numbers as numbers."""
     levels = len(column.labels)
     if levels < 2:
         return None
-    codes = column.codes[column.codes < levels].astype(np.int64)
-    if numbers is not None:
-        of_number = {number: rank for rank, number in enumerate(sorted(set(numbers)))}
-        codes = np.array([of_number[number] for number in numbers])[codes]
-    step = np.diff(codes)
-    if (step >= 0).all():
+    values: Any = column.codes[column.codes < levels]
+    values = values if numbers is None else numbers[values]
+    before, after = values[:-1], values[1:]
+    if (before <= after).all():
         return "ascending"
-    return "together" if np.count_nonzero(step) == levels - 1 else None
+    return "together" if np.count_nonzero(before != after) == levels - 1 else None
 
 
 def _single(column: CodedColumn, household: NDArray[np.int64] | None) -> int:

@@ -31,9 +31,16 @@ from riskcore.common.words import counted
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, plain_value
 from riskcore.data.date_words import PARTS
-from riskcore.data.dates import Dates, day_text, far_days, is_date, may_be_date
+from riskcore.data.dates import (
+    Dates,
+    day_text,
+    far_dates,
+    far_days,
+    is_date,
+    may_be_date,
+)
 from riskcore.data.files.labels import code_number, code_text, look_alike, number_text
-from riskcore.data.likely_codes import refuse_codes
+from riskcore.data.likely_codes import doubts_of, likely_codes, refuse_codes, text_of
 from riskcore.data.tails import Tail, nearest_multiple
 
 Array = NDArray[Any]
@@ -41,12 +48,14 @@ Code: TypeAlias = str | int | float
 Bounds = Literal["[]", "[)", "(]", "()"]
 Others = Literal["keep", "missing", "refuse"]
 
+# Numbers that padded text puts in another order; not "01.10", a code.
+_SIGNED = re.compile(r"-?(0|[1-9][0-9]*)[.,][0-9]+|-[0-9]+")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NAMED = 5  # codes or rules that a message names
 
 
 class DoubtfulRules(UserWarning):
-    """Rules of a recoding fit no code of the data, or several fit one code."""
+    """Rules of a recoding fit no code, several fit one, or a code counts as a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +177,8 @@ class Recoding:
     words : str or None
         The quantiles that the rules were found from, such as "top:99%".
     dates : str
-        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31".
+        What becomes of dates: "year", "quarter", "month" or "age:2024-01-31". Rules
+        are then of the years or ages.
     order : str
         The order of day and month in text that is a date, "dmy" or "mdy", if given.
     padded : bool
@@ -228,16 +238,23 @@ class Recoding:
             raise ValueError(f"base={self.base!r}: need a number above 0")
         part, _, day = self.dates.partition(":")
         age = part == "age" and day_text(day) is not None
+        years = age or self.dates == "year"
         if not (age or self.dates in ("", *PARTS[:-1])):
             raise ValueError(
                 f"{self.dates!r}: dates become year, quarter, month, or the age on a "
                 "day, such as age:2024-12-31"
             )
-        kinds = [self.rules or self.tails, self.drop, self.base, self.dates]
+        kinds: list[Any] = [self.rules or self.tails, self.drop, self.base]
         if sum(map(bool, kinds)) > 1:
             raise ValueError(
-                "rules, truncation, rounding and dates do not go together: give one"
+                "rules, truncation and rounding do not go together: give one"
             )
+        if self.dates and (self.drop or self.tails or (any(kinds) and not years)):
+            raise ValueError(
+                f"{self.dates!r}: only years and ages can be recoded further, by rules "
+                "of numbers such as age:2024-12-31,top:85 or year,from:1950,1970"
+            )
+        kinds.append(self.dates)
         if not any(kinds) and self.missing is None and self.rest is None:
             raise ValueError("a recoding without rules: give at least one")
         for rule in self.rules:
@@ -488,7 +505,7 @@ class Recoding:
         numbers: list[Any]
         if self.order or any(map(may_be_date, values[:1])):
             dates = Dates.of(values, self.order)
-            dates.refuse_far(far_days(dates.days))
+            dates.refuse_far(far_days(dates.days, counts))
             numbers = dates.texts
         else:
             numbers = [_number(plain_value(value)) for value in values]
@@ -630,7 +647,13 @@ class Recoding:
         """Recode dates; rules compare the text of their days."""
         dates = Dates.of(codes, self.order, years=self.dates == "year")
         if self.dates:
-            return Recoded(tuple(dates.parts(self.dates)))
+            parts = dates.parts(self.dates)
+            if not (self.rules or self.base):
+                return Recoded(tuple(parts))
+            distinct = [*dict.fromkeys(parts)]
+            further = replace(self, dates="", order="").apply(distinct)
+            table = dict(zip(distinct, further.codes, strict=True))
+            return replace(further, codes=tuple(table[part] for part in parts))
         days, far = dates.texts, far_days(dates.days)
         recoded = self._of_plain(days)
         new = recoded.codes
@@ -653,8 +676,9 @@ class Recoding:
     def _rules_of(self, codes: Sequence[Any]) -> list[list[int]]:
         """Return for each code the positions of the rules that fit it."""
         rules_by_code: list[list[int]] = [[] for _ in codes]
+        compared = self._compared(codes)
         for of_text in (True, False):
-            rules = [(i, r) for i, r in enumerate(self.rules) if r.of_text == of_text]
+            rules = [(i, r) for i, r in enumerate(compared) if r.of_text == of_text]
             if not rules:
                 continue
             keys = [self._text(c) if of_text else _number(c) for c in codes]
@@ -674,6 +698,16 @@ class Recoding:
                 positions += singles.get(key, [])
                 positions += [i for i, rule in ranges if rule.covers(key)]
         return rules_by_code
+
+    def _compared(self, codes: Sequence[Any]) -> Sequence[Rule]:
+        """Return the rules, of numbers if ranges in text meet decimals or signs."""
+        texts = [*codes, *(end for r in self.rules for end in (r.low, r.high))]
+        ranges = self.padded and not all(rule.single for rule in self.rules)
+        if not ranges or not any(_SIGNED.fullmatch(number_text(x)) for x in texts):
+            return self.rules
+        rules = [_of_numbers(rule) for rule in self.rules]
+        _refuse_gaps(rules, codes)
+        return rules
 
     @property
     def as_written(self) -> bool:
@@ -734,8 +768,12 @@ def recoded_columns(
     data: Any,
     recodings: Mapping[Any, Recoding],
     coded: Mapping[Any, CodedColumn] | None = None,
+    labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
+    """Return the recoded columns, see `recode`; ``coded`` has columns coded before.
+
+    ``labels`` are those of the codes of each column.
+    """
     records = Records.of(data)
     for name in recodings:
         records.column(name)
@@ -743,7 +781,8 @@ def recoded_columns(
     for name, recoding in recodings.items():
         container = records.data[name] if isinstance(records.data, Mapping) else None
         column = (coded or {}).get(name)
-        columns[name] = _recoded(records, name, recoding, container, column)
+        own = (labels or {}).get(str(name))
+        columns[name] = _recoded(records, name, recoding, container, column, own)
     return columns
 
 
@@ -753,6 +792,7 @@ def _recoded(
     recoding: Recoding,
     container: Any,
     column: CodedColumn | None,
+    labels: Mapping[str, str] | None,
 ) -> Any:
     """Return a recoded column; ``container`` holds the original one."""
     try:
@@ -760,6 +800,7 @@ def _recoded(
         recoding = _with_bounds(recoding, column)
         recoded = recoding.apply(column.labels)
         _warn(name, recoding, recoded)
+        _warn_of_codes(recoding, column, recoded.codes, labels)
         codes = [*recoded.codes, *([recoding.missing] if column.missing else [])]
         if recoding.as_written:
             codes = _as_numbers(codes, column.labels)
@@ -866,6 +907,26 @@ def _warn(name: Hashable, recoding: Recoding, recoded: Recoded) -> None:
         warn(message, DoubtfulRules)
 
 
+def _warn_of_codes(
+    recoding: Recoding,
+    column: CodedColumn,
+    new: Sequence[Any],
+    labels: Mapping[str, str] | None,
+) -> None:
+    """Warn of likely codes that become the same as other values."""
+    if recoding.words or recoding.dates in PARTS:
+        return
+    codes = likely_codes(column, labels) or far_dates(column)
+    texts = [*map(text_of, column.labels)]
+    pairs = dict(zip(texts, new, strict=True))
+    told = {code_text(rule.low) for rule in recoding.rules if rule.single}
+    amounts = {pairs[text] for text in {*texts} - {code.text for code in codes}}
+    if not (recoding.drop or recoding.base):
+        told |= {text for text, code in pairs.items() if code not in amounts - {None}}
+    if merged := [code for code in codes if code.text not in told]:
+        warn(f"{doubts_of(column, merged)}; now they count as others do", DoubtfulRules)
+
+
 def _of_one_type(codes: Sequence[Any], labels: Array) -> list[Any]:
     """Return codes as text if an old or new one is text, otherwise as like numbers."""
     both = [code for code in (*codes, *map(plain_value, labels)) if code is not None]
@@ -941,7 +1002,7 @@ def _as_series(table: list[Any], column: CodedColumn, original: Any) -> Any:
     text = any(isinstance(code, str) for code in (*present, *column.labels))
     kind: Any = nw.String if text else None if present else nw.Float64()
     if any(map(is_date, present)):
-        kind = original.dtype
+        kind = nw.Date if original.dtype == nw.Unknown else original.dtype  # date64
         if column.labels.dtype != object:
             table = np.array(table, column.labels.dtype)  # type: ignore[assignment]
     whole = original.dtype.is_integer() and all(type(code) is int for code in present)
@@ -1000,9 +1061,32 @@ def refuse_backwards(rule: Rule, *, padded: bool) -> None:
     if low is None or high is None:
         return
     if padded and rule.of_text:
+        if _SIGNED.fullmatch(low) or _SIGNED.fullmatch(high):
+            return refuse_backwards(_of_numbers(rule), padded=False)
         low, high = low.rjust(len(high)), high.rjust(len(low))
     if low > high:
         raise ValueError(f"{rule.low!r} comes after {rule.high!r}")
+
+
+def _of_numbers(rule: Rule) -> Rule:
+    """Return a rule of text that compares numbers."""
+    try:
+        ends = [end and _number(end) for end in (rule.low, rule.high)]
+    except ValueError as error:
+        raise ValueError(f"{rule}: {error}") from None
+    return replace(rule, low=ends[0], high=ends[1])
+
+
+def _refuse_gaps(rules: Any, codes: Sequence[Any]) -> None:
+    """Refuse numbers that fall between ranges, as 9.5 between 0-9 and 10-19."""
+    below = [rule for rule in rules if rule.high is not None]
+    above = [rule for rule in rules if rule.low is not None]
+    pairs = [(x, y) for x in below for y in above if 0 < y.low - x.high <= 1]
+    for x, y in pairs:
+        between = [c for c in codes if x.high < _number(c) < y.low]
+        odd = [c for c in between if not any(r.covers(_number(c)) for r in rules)]
+        if odd:
+            raise ValueError(f"{x}; {y}: {_some(odd)} lies between; extend one of them")
 
 
 def _number(code: Any) -> Any:

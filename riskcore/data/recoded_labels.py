@@ -7,6 +7,7 @@ category has a number and a label.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,10 +36,11 @@ class NumberedCategories:
         categories: Iterable[Any],
         labels: Mapping[str, str],
         missing: Sequence[Range] = (),
+        old: Iterable[Any] = (),
     ) -> NumberedCategories:
         """Return the numbers and labels of the categories that a recoding left.
 
-        ``labels`` are those of the old codes, and ``missing`` the codes declared as
+        ``labels`` are those of the ``old`` codes, and ``missing`` the codes declared as
         missing, which are not given to a category unless the range has no end.
         Categories that are numbers keep them; others are numbered in the order of the
         rules.
@@ -61,7 +63,7 @@ class NumberedCategories:
             taken.add(number)
             new_numbers[category] = number
         texts = {code_text(new_numbers[category]): str(category) for category in named}
-        olds = _merged(recoding, labels, missing)
+        olds = _merged(recoding, labels, missing, old)
         for category, code in own_numbers.items():
             text = _label(recoding, category, olds.get(code_text(code), {}))
             if text:
@@ -95,7 +97,7 @@ def _free(
     ]
 
     def is_free(number: int) -> bool:
-        return number not in taken and not _within(number, closed)
+        return number not in taken and not within(number, closed)
 
     if wanted is not None and is_free(wanted):
         return wanted
@@ -105,7 +107,7 @@ def _free(
     return start
 
 
-def _within(number: float, ranges: Sequence[Range]) -> bool:
+def within(number: float, ranges: Sequence[Range]) -> bool:
     """Return whether a number lies in a range of numbers."""
     return any(
         low <= number <= high for low, high in ranges if not isinstance(low, str)
@@ -113,34 +115,46 @@ def _within(number: float, ranges: Sequence[Range]) -> bool:
 
 
 def _merged(
-    recoding: Recoding, labels: Mapping[str, str], missing: Sequence[Range]
-) -> dict[str, dict[str, str]]:
-    """Return by new code all labelled old codes that become it, with their labels."""
-    labels_by_code: dict[str, dict[str, str]] = {}
-    for old, label in labels.items():
-        number = code_number(old)
-        if number is None or _within(number, missing):
-            continue
-        try:
-            (new,) = recoding.apply([number]).codes
-        except (TypeError, ValueError):  # a code that the recoding refuses
-            continue
-        if new is not None:
-            labels_by_code.setdefault(code_text(new), {})[old] = label
+    recoding: Recoding,
+    labels: Mapping[str, str],
+    missing: Sequence[Range],
+    old: Iterable[Any],
+) -> dict[str, dict[str, str | None]]:
+    """Return by new code all old codes that become it, with their labels or None."""
+    olds = {
+        text: number for text in labels if (number := code_number(text)) is not None
+    }
+    news: dict[str, Any] = {}
+    for text, number in olds.items():
+        with suppress(TypeError, ValueError):  # a code that the recoding refuses
+            (news[text],) = recoding.apply([number]).codes
+    others = {code_text(code): code for code in map(plain_value, old) if labels}
+    others = {text: code for text, code in others.items() if text not in olds}
+    news |= zip(others, recoding.apply(others.values()).codes, strict=True)
+    labels_by_code: dict[str, dict[str, str | None]] = {}
+    for text, new in news.items():
+        if new is not None and not within(float(text), missing):
+            labels_by_code.setdefault(code_text(new), {})[text] = labels.get(text)
     return labels_by_code
 
 
-def _label(recoding: Recoding, category: Any, olds: Mapping[str, str]) -> str | None:
+def _label(
+    recoding: Recoding, category: Any, olds: Mapping[str, str | None]
+) -> str | None:
     """Return the label of a category that is a number: of its old codes or range."""
     if recoding.base:
         return None
-    if olds:
-        return shortened("; ".join(dict.fromkeys(olds.values())), _LONGEST)
     text = code_text(category)
-    ranges = [rule for rule in recoding.rules if code_text(rule.to) == text]
-    if not ranges or all(rule.single for rule in ranges):
-        return None
-    return shortened("; ".join(map(_words, ranges)), _LONGEST)
+    rules = [rule for rule in recoding.rules if code_text(rule.to) == text]
+    ranges = not all(rule.single for rule in rules)
+    names = [name or old for old, name in olds.items()]
+    labelled = [name for name in olds.values() if name]
+    # The labels of some codes do not say what all of them mean.
+    if len(labelled) < len(names) and (ranges or not labelled or recoding.rest):
+        names = []
+    if not names and ranges:
+        names = [_words(rule) for rule in rules]
+    return shortened("; ".join(dict.fromkeys(names)), _LONGEST) if names else None
 
 
 def _words(rule: Rule) -> str:

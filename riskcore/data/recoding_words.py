@@ -24,7 +24,9 @@ def is_rule(text: str) -> bool:
     (True, False)
     """
     kind, colon, _ = text.partition(":")
-    return (kind in PARTS and text != "age") or (bool(colon) and kind in _MAKERS)
+    if kind.partition(",")[0] in PARTS:
+        return text != "age"
+    return bool(colon) and kind in _MAKERS
 
 
 def recoding_of(
@@ -50,7 +52,12 @@ def recoding_of(
     if order in ORDERS and is_rule(before):
         return replace(recoding_of(before), order=order)
     kind, _, words = rule.partition(":")
-    return Recoding(dates=rule) if kind in PARTS else _MAKERS[kind](words)
+    if kind.partition(",")[0] not in PARTS:
+        return _MAKERS[kind](words)
+    part, further, words = rule.partition(",")
+    if further and not is_rule(words):
+        raise ValueError(f"{words!r} is not a rule of numbers; rules are {KINDS}")
+    return replace(recoding_of(words), dates=part) if further else Recoding(dates=part)
 
 
 def recoding_for(name: Any, rule: Any, variable: Variable | None) -> Recoding:

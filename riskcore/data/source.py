@@ -14,13 +14,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.columns import (
     Records,
     holds_numbers,
+    household_codes,
     in_memory,
+    is_dataset,
+    is_text_column,
     weights,
     with_columns,
 )
@@ -73,9 +78,10 @@ class Source:
         ):
             raise TypeError(
                 "reading is for files, but the data are in memory: leave it out, or "
-                "give weight_scale alone"
+                "give weight_scale or household_id alone"
             )
-        return cls(in_memory(data), reading=how or _AS_USUAL)
+        how = how or _AS_USUAL
+        return cls(_with_household_ids(in_memory(data), how), reading=how)
 
     @classmethod
     def like(cls, data: Any, reading: Reading | None) -> Source:
@@ -321,11 +327,14 @@ class Source:
         """Return columns of the file, all without a name, and what was read."""
         assert self.path is not None
         self.refuse_changed()
-        found = formats.read_counted(
+        ids = self.reading.household_id or ()
+        if columns and {*ids[-1:]} & {*columns[0]}:
+            columns = ([*dict.fromkeys([*columns[0], *ids])],)
+        data, intake = formats.read_counted(
             self.path, *columns, reading=self.reading, progress=self.progress, **how
         )
         self.refuse_changed()
-        return found
+        return _with_household_ids(data, self.reading), intake
 
     def numbers(self, weight: Hashable | None) -> Any:
         """Return a column of the file as numbers; None for data in memory."""
@@ -357,7 +366,8 @@ class Source:
         columns = [str(name) for name in self.names]
         reading = self.reading._with_files(lambda path: Path(path.name)).to_dict()
         if self.path is None:
-            reading = {x: reading[x] for x in ("weight_scale",) if reading[x]}
+            both = ("weight_scale", "household_id")
+            reading = {x: reading[x] for x in both if reading[x]}
         name = None if self.path is None else self.path.name
         return {"file": name, "reading": reading, "columns": columns}
 
@@ -369,4 +379,30 @@ class Source:
 def as_in_memory(reading: Reading | None) -> Reading | None:
     """Return what of a reading is for data in memory, too; None if nothing is."""
     scale = getattr(reading, "weight_scale", None)
-    return None if scale is None else Reading(weight_scale=scale)
+    ids = getattr(reading, "household_id", None)
+    if scale is None and ids is None:
+        return None
+    return Reading(weight_scale=scale, household_id=ids)
+
+
+def _with_household_ids(data: Any, reading: Reading) -> Any:
+    """Return data with a number for each household in place of the last of its ids."""
+    if not reading.household_id or engine_of(data) is not None:
+        return data
+    records, last = Records.of(data), reading.household_id[-1]
+    if last not in records.columns:
+        return data
+    numbers = np.zeros(records.n, np.int64)
+    for name in reading.household_id:
+        codes = household_codes(records, name)
+        numbers = numbers * (codes.max(initial=0) + 1) + codes
+        numbers = np.unique(numbers, return_inverse=True)[1]
+    ids = numbers + 1
+    if is_text_column(records.column(last)):
+        ids = np.array([*map(str, ids.tolist())], object)
+    if not isinstance(data, Mapping) and not is_dataset(data):
+        import narwhals.stable.v2 as nw
+
+        frame = nw.from_native(data)
+        ids = nw.new_series(last, ids, backend=frame.implementation).to_native()
+    return with_columns(data, {last: ids})

@@ -136,15 +136,9 @@ def _careful(right: float, n: int, more: float) -> tuple[float, float]:
 
 
 def attribute_guesses(
-    target: Hashable,
-    shared: Sequence[SharedColumn],
-    of_target: SharedColumn,
+    target: Hashable, shared: Sequence[SharedColumn], of_target: SharedColumn
 ) -> AttributeGuesses:
-    """Return the guesses from the second of two or three files about the others.
-
-    The files are the original, the release and, if there is one, the holdout. Records
-    without the target are left out of all.
-    """
+    """Return the guesses from the second of two or three files about the others."""
     rows = [np.flatnonzero(codes < of_target.levels - 1) for codes in of_target.codes]
     columns = [column.at(rows) for column in (*shared, of_target)]
     pairs = _Pairs.of(columns)
@@ -186,9 +180,7 @@ class _Pairs(NamedTuple):
         together = np.concatenate(of_pairs)
         _, rows = np.unique(together, return_index=True)
         value = np.concatenate(columns[-1].codes)[rows].astype(np.int64)
-        records = tuple(
-            np.bincount(pair_numbers, minlength=len(rows)) for pair_numbers in of_pairs
-        )
+        records = tuple(np.bincount(x, minlength=len(rows)) for x in of_pairs)
         cells = int(of_keys.max(initial=-1)) + 1
         return cls(records, of_keys[rows], value, cells, rows)
 
@@ -209,10 +201,7 @@ class _Pairs(NamedTuple):
         return int(people[there[self.cell]].sum()), right
 
     def expected(self, chance: Floats, people: Integers, share: Floats) -> float:
-        """Return the right guesses about people with other values of the target.
-
-        ``share`` is the share of each pair among the people with its keys.
-        """
+        """Return the right guesses about people with other values of the target."""
         same_keys = np.bincount(self.cell, people, self.cells)[self.cell]
         return math.fsum((share * chance * same_keys).tolist())
 
@@ -220,19 +209,13 @@ class _Pairs(NamedTuple):
 def _shares(
     columns: Sequence[SharedColumn], pairs: _Pairs, people: Integers, asked: Mask
 ) -> Floats:
-    """Return the share of pairs among the people with their keys, by a model.
-
-    The model is fitted to keys and target of some people; nan without an estimate.
-    """
+    """Return the share of pairs among people with their keys; nan without a model."""
     share = np.zeros(len(pairs.cell))
     if not people.any():
         return share
     levels = tuple(column.levels for column in columns)
     positions = np.flatnonzero(people)
-    codes = [
-        np.concatenate(variable.codes).astype(np.int64)[pairs.rows]
-        for variable in columns
-    ]
+    codes = [np.concatenate(x.codes).astype(np.int64)[pairs.rows] for x in columns]
     model = LatentClass.fit(
         [variable[positions] for variable in codes],
         levels=levels,

@@ -17,6 +17,7 @@ from riskcore.data.cells import cells_of, check_missing, refuse_missing
 from riskcore.data.columns import Records, code_column, key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
+from riskcore.data.missing_by_design import with_designs
 from riskcore.data.source import Source
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.attributes import AttributeGuesses, attribute_guesses
@@ -160,18 +161,22 @@ def audit(
     _refuse_same(sources)
     weight = sources[ORIGINAL].weight if weight is None else weight
     _check(names, weight, single, asked)
-    files = AuditFiles.read(sources, names, weight, single, asked["record_by"], say)
+    files = AuditFiles.read(
+        sources, names, weight, single, asked["record_by"], say
+    ).with_designs(missing)
     coded = files.coded
     own = None if asked["record_by"] is None else files.own_rows(asked["record_by"])
     for entry in coded.values() if missing == "refuse" else ():
         refuse_missing(names, [key.missing for key in entry.keys(names)], entry.n)
     sampled = coded[ORIGINAL].sampled(asked["sampling_fraction"])
-    everybody = None
+    everybody, notes = None, files.unknown_categories()
     held = coded[ORIGINAL].counted
     if missing in WILDCARDS and held is not None:
         files.refuse_blank(missing)
     elif missing in WILDCARDS:
         everybody = cells_of(sampled, names, missing, 1.0)
+        sampled = with_designs(sampled, names, missing)
+        notes += files.blank_keys(sampled)
         sampled = sampled.complete(names)
     assessment = assess_coded(
         files.data[ORIGINAL],
@@ -192,8 +197,6 @@ def audit(
     claims = identity_claims(
         assessment, cells[RELEASED], own, cells.get(HOLDOUT), everybody
     )
-    notes = files.unknown_categories()
-    notes += files.blank_keys() if missing in WILDCARDS else []
     more: dict[str, Any] = {}
     if not files.on_engine:
         targets = {}

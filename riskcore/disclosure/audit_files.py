@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
 from riskcore.data.engines.registry import engine_of
+from riskcore.data.missing_by_design import designs_in, knowing_designs
 from riskcore.data.source import Source
 from riskcore.disclosure.shared_columns import (
     SharedColumn,
@@ -76,6 +77,15 @@ class AuditFiles:
         for name in keys:
             refuse_other_kinds([file.columns[name] for file in coded.values()])
         return files
+
+    def with_designs(self, missing: str) -> AuditFiles:
+        """Return the files, which know what is missing by design of the original."""
+        own = knowing_designs(self.coded[ORIGINAL], self.keys, missing)
+        coded = {
+            what: replace(records, designs=designs_in(own, records))
+            for what, records in self.coded.items()
+        }
+        return replace(self, coded=coded)
 
     @property
     def n(self) -> tuple[int, ...]:
@@ -182,15 +192,13 @@ class AuditFiles:
                 "missing='category')"
             )
 
-    def blank_keys(self) -> list[str]:
-        """Return which keys of the original are missing often."""
-        n = self.coded[ORIGINAL].n
+    def blank_keys(self, coded: CodedRecords) -> list[str]:
+        """Return which keys of the coded original are missing often."""
+        n = coded.n
         return [
             f"{name} is missing in {key.missing:,} of {n:,} records of the original: "
             "of these only as many claims count as right as a model expects"
-            for name, key in zip(
-                self.keys, self.coded[ORIGINAL].keys(self.keys), strict=True
-            )
+            for name, key in zip(self.keys, coded.keys(self.keys), strict=True)
             if key.missing > _BLANK * n
         ]
 

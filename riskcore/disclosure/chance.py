@@ -15,10 +15,7 @@ LEVEL = 1e-3  # the probability that chance opens a leak in one examination
 
 
 def too_many(count: float, records: int) -> bool:
-    """Return whether more records are given away than a file of this size may.
-
-    More than three are too many, and more than 1 % of a small file.
-    """
+    """Return whether more than three records, or 1 % of a small file, are told."""
     return count > min(ALLOWED, UNIQUE_SHARE * records)
 
 

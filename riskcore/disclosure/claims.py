@@ -259,10 +259,8 @@ def _rows_of(released: Cells, alone: Integers) -> Integers | None:
 
 
 def _risk(cells: CellTable, model: CellModel | None) -> Floats:
-    """Return E[1/F] of cells that somebody in the original has.
-
-    If only records with missing keys match a new category, it is any value to a model.
-    """
+    """Return E[1/F] of cells that somebody in the original has."""
+    # A new category that only records with missing keys match is any value to a model.
     if isinstance(model, KnownPopulation):
         people = cells.matches_in(model.sample)
         return np.divide(1.0, people, out=np.zeros(len(cells)), where=people > 0)

@@ -302,13 +302,8 @@ def copies(columns: Sequence[SharedColumn]) -> Copies:
     )
     if not model.converged:
         return _unknown(len(released), model.reason)
-    size = (
-        max(int(numbers.max(initial=-1)) for numbers in (original, released, *holdout))
-        + 1
-    )
-    frequencies = [
-        np.bincount(numbers, minlength=size) for numbers in (original, *holdout)
-    ]
+    size = max(int(x.max(initial=-1)) for x in (original, released, *holdout)) + 1
+    frequencies = [np.bincount(x, minlength=size) for x in (original, *holdout)]
     law = _law(model, columns, released, np.sum(frequencies, axis=0))
     scores = [_ratios(frequency, law)[released] for frequency in frequencies]
     alone = CopiedShare.of(scores[0])

@@ -104,14 +104,9 @@ def eliminate(
 ) -> Elimination:
     """Count the people to whom each released record can belong.
 
-    Parameters
-    ----------
-    codes : int64, shape (n, K)
-        The original keys after recoding, -1 for missing.
-    blanked : bool, shape (n, K)
-        Where the released record has no value.
-    most_arcs : int
-        With more pairs of a pattern and a cell the count is not exact.
+    ``codes`` are the original keys after recoding, -1 for missing, and ``blanked``
+    where the released record has no value, both of shape (n, K). With more than
+    ``most_arcs`` pairs of a pattern and a cell the count is not exact.
     """
     keys = codes.shape[1]
     lost: Mask = np.any(blanked & (codes >= 0), axis=1)
@@ -171,9 +166,7 @@ def _count_exactly(
         return
     # The nodes: all cells, then the patterns.
     begin = len(size) + np.cumsum([0, *(len(patterns.group) for patterns in sets)])
-    fitting = [
-        patterns.order[_spread(patterns.first, patterns.number)] for patterns in sets
-    ]
+    fitting = [x.order[_spread(x.first, x.number)] for x in sets]
     pattern = [
         np.repeat(np.arange(start, start + len(patterns.group)), patterns.number)
         for start, patterns in zip(begin, sets, strict=False)

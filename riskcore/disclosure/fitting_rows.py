@@ -36,10 +36,7 @@ class Runs(NamedTuple):
     def of(
         cls, people: Sequence[Integers], released: Sequence[Integers], m: int
     ) -> Runs:
-        """Return the runs of m rows, by the codes of keys; -1 is blank.
-
-        Without keys all rows fit.
-        """
+        """Return the runs of m rows, by the codes of keys; -1 is blank."""
         n = len(people[0]) if people else 1
         if not people:
             zero = np.zeros((1, 1), np.int64)
@@ -202,27 +199,10 @@ def count_agreeing(
     "float64*"
 )
 def look_at_fitting(
-    start: int,
-    stop: int,
-    patterns: int,
-    d: int,
-    c: int,
-    first: Any,
-    end: Any,
-    people: Any,
-    rows: Any,
-    told: Any,
-    tells: Any,
-    within: Any,
-    own: Any,
-    near: Any,
-    candidates: Any,
-    ties: Any,
-    is_own: Any,
-    agree: Any,
-    fitting: Any,
-    following: Any,
-) -> None:
+    start: int, stop: int, patterns: int, d: int, c: int, first: Any, end: Any,
+    people: Any, rows: Any, told: Any, tells: Any, within: Any, own: Any, near: Any,
+    candidates: Any, ties: Any, is_own: Any, agree: Any, fitting: Any, following: Any,
+) -> None:  # fmt: skip
     """Find the nearest fitting rows of people, and count the columns that agree."""
     for q in range(start, stop):
         best = least_gap(

@@ -30,10 +30,7 @@ _PARTS = 8
 
 
 def affordable(n: int, references: int, columns: int, pairs: int = PAIRS) -> Ints:
-    """Return rows of so many of n queries that there are at most so many pairs.
-
-    With more than ten columns there are fewer pairs, which take as long.
-    """
+    """Return rows of so many of n queries that there are at most so many pairs."""
     pairs = 10 * pairs // max(columns, 10)
     return selected(n, min(max(pairs // max(references, 1), 1), MOST))
 
@@ -80,11 +77,7 @@ def nearest_of_all(
     numbers: tuple[Floats, Floats] | None = None,
     scale: Floats | None = None,
 ) -> Nearest:
-    """Return the closest references by categories that differ and gaps of numbers.
-
-    ``numbers`` are those of queries and references, ``scale`` is what a gap of each is
-    multiplied by, up to 1.
-    """
+    """Return the closest references by categories that differ and scaled gaps."""
     n, m = (len(values) for values in numbers or (query[0], reference[0]))
     d = len(levels)
     first, second = np.full((2, n), np.inf)
@@ -107,10 +100,7 @@ def nearest_of_all(
 def linked_by_halves(
     query: Columns, reference: Columns, levels: Sequence[int], half: int
 ) -> tuple[Ints, Ints, Ints]:
-    """Return how many references are closest by the first keys, by the rest, by both.
-
-    A reference is closest by all keys together if it is by both halves.
-    """
+    """Return how many references are closest by the first keys, the rest, and both."""
     parts = slice(half), slice(half, None), slice(None)
     first, second, whole = (
         nearest_of_all(query[part], reference[part], levels[part]) for part in parts
@@ -163,22 +153,10 @@ def smallest(apart: Any, n: int) -> Any:
     "float64*, uint16*, float64*, float64*, int64*"
 )
 def find_nearest(
-    start: int,
-    stop: int,
-    n: int,
-    m: int,
-    keys: int,
-    d: int,
-    own: Any,
-    reference_codes: Any,
-    query: Any,
-    reference: Any,
-    scale: Any,
-    apart: Any,
-    first: Any,
-    second: Any,
-    records: Any,
-) -> None:
+    start: int, stop: int, n: int, m: int, keys: int, d: int, own: Any,
+    reference_codes: Any, query: Any, reference: Any, scale: Any, apart: Any,
+    first: Any, second: Any, records: Any,
+) -> None:  # fmt: skip
     """Find the two smallest distances of queries, block by block of references."""
     for low in range(0, m, BLOCK):
         high = min(low + BLOCK, m)

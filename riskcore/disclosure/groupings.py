@@ -99,9 +99,7 @@ def groupings(
         group, labels = _coded(records, name)
         groups = len(labels) + 1
         single = bool(np.bincount(group, stands_for).max() == 1)
-        ranked = tuple(
-            Order.of(values, groups) for values in orders(labels) if name not in drawn
-        )
+        ranked = tuple(Order.of(x, groups) for x in orders(labels) if name not in drawn)
         del labels
         yield name, Grouping(group, groups, single, ranked, stands_for)
     if stands_for is not None or order is not None:

@@ -15,6 +15,8 @@ code
     the commonest value of the column's value among all records, blanked ones too:
     if a category is blanked everywhere, names beside codes still show it.
 
+The number of records of a household is one more column, if the file has its id.
+
 A rule is tried on each record that shows the key, without that record. It counts if it
 makes at most half the errors of always guessing the commonest value, so that more than
 half of what is read is right, and if this is not by chance. A weaker relation between
@@ -58,7 +60,7 @@ import math
 from collections.abc import Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -141,14 +143,10 @@ def what_shows(
     of_column += _OF_ORDER * (order is not None)
     records = Records.of(columns)
     level = LEVEL / max((len(records.columns) + 1) * of_column, 1)
-    keys = {
-        name: _Key.of(treated_column, stands_for, level)
-        for name, treated_column in hidden.items()
-    }
+    keys = {name: _Key.of(x, stands_for, level) for name, x in hidden.items()}
     shared = {name for name, key in keys.items() if _is_shared(key, household)}
     finer = [
-        (name, _Classes.of(treated_column, stands_for, level))
-        for name, treated_column in (recoded or {}).items()
+        (name, _Classes.of(x, stands_for, level)) for name, x in (recoded or {}).items()
     ]
     if not keys and not finer and order is None:
         return ()
@@ -204,11 +202,9 @@ def _shown_of(
         return []
     counts = {rule: count(rule_mask) for rule, rule_mask in masks.items()}
     rule = max(counts, key=counts.__getitem__)
-    unit: Literal["record", "household"] = (
-        "record" if household is None else "household"
-    )
     of = count(np.ones_like(either))
-    return [Shown(name, column, rule, count(either), of, unit)]
+    shown = Shown(name, column, rule, count(either), of)
+    return [shown if household is None else replace(shown, unit="household")]
 
 
 def _is_shared(key: _Key, household: Integers | None) -> bool:
@@ -244,11 +240,7 @@ def _once_a_household(grouping: Grouping, household: Integers) -> Integers:
 
 
 def _by_kind_and_count(finding: Shown) -> tuple[Any, ...]:
-    kind = (
-        ("finer", "order").index(finding.rule)
-        if finding.rule in ("finer", "order")
-        else -1
-    )
+    kind = {"finer": 1, "order": 2}.get(finding.rule, 0)
     return kind, -finding.count, str(finding.key), str(finding.column)
 
 
@@ -583,10 +575,7 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
 def _found_by_commonest(
     units: _Units, grouping: Grouping, key: _Key, tried: int = 1, told: int = 1
 ) -> Mask:
-    """Return the values that the commonest value of the others gives, if it holds.
-
-    Units of more records than ``tried`` must tell, and those of ``told`` and more do.
-    """
+    """Return the values that the commonest value of the others gives, if it holds."""
     if not _commonest_holds(units, key, tried):
         return np.zeros(len(key.blanked), bool)
     divided = units.divided
@@ -598,10 +587,7 @@ def _found_by_commonest(
 
 
 def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tried:
-    """Return the trials of guessing what the nearest records in an order have.
-
-    Records with the same value of the column are one trial.
-    """
+    """Return the trials of guessing what the nearest records in an order have."""
     upto = np.zeros(len(order.values) + 1, np.int32)  # the last for missing
     unit = np.empty(len(units.value), np.int32)
     row = np.empty(len(unit) + 2, np.int32)  # nothing is known at either end
@@ -614,19 +600,9 @@ def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tri
     count_equal_neighbors(row, len(row), equal)
     tried = np.zeros((2, 3, _STEPS))
     try_neighbors(
-        row,
-        standing,
-        equal,
-        unit,
-        key.common,
-        _STEPS,
-        units.value,
-        units.first,
-        units.size,
-        units.codes,
-        units.counts,
-        tried,
-    )
+        row, standing, equal, unit, key.common, _STEPS, units.value, units.first,
+        units.size, units.codes, units.counts, tried,
+    )  # fmt: skip
     group = grouping.group[key.blanked]
     place = order.place[group]
     own = units.of_group[group] >= 0

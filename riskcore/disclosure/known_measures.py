@@ -185,11 +185,7 @@ def known_measures(
     targets: Mapping[Hashable, SharedColumn],
     numbers: Sequence[Sequence[Floats]] = (),
 ) -> Measures:
-    """Return every measure of `NOTES` that the columns allow.
-
-    The files of each column are the original, the release and perhaps a holdout. A
-    missing value is a category of its own; nan is a missing number.
-    """
+    """Return every measure of `NOTES` that the columns allow."""
     for name, codes in zip(FILES, keys[0].codes, strict=False):
         if not len(codes):
             raise ValueError(f"the {name} file has no records: no measure has a value")
@@ -226,9 +222,7 @@ def _add_distances(
         measures.left_out.update(dict.fromkeys(("DCR", "NNDR"), why))
         return
     d = released.numbers.shape[1]
-    scale = [
-        gower_scale([records.numbers[:, j] for records in complete]) for j in range(d)
-    ]
+    scale = [gower_scale([x.numbers[:, j] for x in complete]) for j in range(d)]
     n, columns = len(released.numbers), len(levels) + d
     rows = affordable(n, len(original.numbers), columns)
     asked = released.at(rows)
@@ -311,11 +305,7 @@ def disclosive(keys: CommonCells, target: SharedColumn) -> dict[str, float]:
 
 
 def closest_record(two: Nearest, columns: int) -> dict[str, float]:
-    """Return the median distance to the closest record (DCR), and ratio to the second.
-
-    Park et al. (2018); Zhao, Kunar, Birke and Chen (2021): DCR = d1/columns, and NNDR =
-    d1/d2, which is 0 for a copy (d1 = 0).
-    """
+    """Return the medians of d1/columns (DCR) and of d1/d2 (NNDR); a copy has d1 = 0."""
     ratio = np.zeros(len(two.first))
     np.divide(two.first, two.second, out=ratio, where=two.first > 0.0)
     return {
@@ -354,10 +344,7 @@ def singling_out(
 
 
 def alone_in_sample(records: Ints, size: int, sample: int) -> float:
-    """Return the expected number of cells with one record in a sample from a file.
-
-    The hypergeometric law: c C(N - c, m - 1)/C(N, m) for a cell of c of N records.
-    """
+    """Return the expected cells of one record in a sample, a hypergeometric mean."""
     if sample == size:
         return float(np.count_nonzero(records == 1))
     values, cells = np.unique(records, return_counts=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-Rule: TypeAlias = Literal["equal", "between", "code", "finer", "order"]
+Rule: TypeAlias = Literal["equal", "between", "code", "members", "finer", "order"]
 Kind: TypeAlias = Literal[
     "identifier",
     "unique",
@@ -27,7 +27,8 @@ _HOW = {
     "equal": "they can be read off the records that have the same value",
     "between": "they can be read off the records next to them in its order",
     "code": "each of its values goes with one value of {key!r}",
-    "finer": "its values, or their order, follow the codes",
+    "members": "the number of records of a household gives them",
+    "finer": "its values, their number or their order follow the codes",
     "order": f"sorted by it, records stand within {NEAR} of where they stood",
 }
 
@@ -42,7 +43,7 @@ class Shown:
         The column whose values show; None stands for the order that the records had.
     column : column name or None
         The column that shows them; None stands for the order of the records as written.
-    rule : {"equal", "between", "code", "finer", "order"}
+    rule : {"equal", "between", "code", "members", "finer", "order"}
         How, see `riskcore.disclosure.hidden_values`; of the first three, which are
         counted together, the rule that shows more.
     count : int
@@ -72,10 +73,8 @@ class Shown:
         if self.rule == "finer":
             what = f"{count} values of {self.key!r} before recoding"
         elif self.unit == "household":
-            what, show = (
-                f"suppressed values of {self.key!r} in {count} households",
-                "show",
-            )
+            what = f"suppressed values of {self.key!r} in {count} households"
+            show = "show"
         how = _HOW[self.rule].format(key=self.key)
         if self.column is None:
             where = "the order of the records"

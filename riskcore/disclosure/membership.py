@@ -142,10 +142,8 @@ def _files(
     keys: Sequence[SharedColumn], numbers: Sequence[tuple[Floats, ...]]
 ) -> tuple[list[MixedRecords], list[int]]:
     """Return the files, where it is a code whether a number is missing, and levels."""
-    codes, levels = (
-        [column.codes for column in keys],
-        [column.levels for column in keys],
-    )
+    codes = [column.codes for column in keys]
+    levels = [column.levels for column in keys]
     for files in numbers:
         lacking = tuple(np.isnan(column).astype(np.uint32) for column in files)
         if any(column.any() for column in lacking):

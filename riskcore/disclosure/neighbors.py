@@ -68,19 +68,9 @@ def share_other(
     "int32*, int32*, int32*, int32*, int32*, float64*"
 )
 def try_neighbors(
-    row: Any,
-    units: int,
-    equal: Any,
-    unit: Any,
-    common: int,
-    steps: int,
-    value: Any,
-    first: Any,
-    size: Any,
-    codes: Any,
-    counts: Any,
-    tried: Any,
-) -> None:
+    row: Any, units: int, equal: Any, unit: Any, common: int, steps: int, value: Any,
+    first: Any, size: Any, codes: Any, counts: Any, tried: Any,
+) -> None:  # fmt: skip
     """Guess each unit from its neighbors; add to the trials, then to the errors."""
     after = units + 4  # of the unit in place i + 1 of the row
     for i in range(units):

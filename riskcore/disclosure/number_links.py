@@ -82,42 +82,17 @@ class Computed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NumberLink:
-    """How often a released row that fits keys and numbers tells of the right person.
+    """How often a released row that fits keys and numbers tells of the right person."""
 
-    Attributes
-    ----------
-    known : tuple of column names
-        The numbers that the intruder knows, beside the keys.
-    told : column name or None
-        The column that the row tells; None for the person's own row.
-    among : {"all", "largest", "smallest"}
-        The people who are looked for: all, or those with the 20 largest or smallest
-        numbers.
-    people : int
-        How many they are.
-    right : float
-        How many links are right, expected over ties.
-    chance : float
-        The same by chance: of any row that fits, of those with the next numbers, or of
-        those with other keys and the nearest numbers, whichever is most.
-    looked_at : int
-        The people who were drawn to be linked, if they are many; right and chance are
-        scaled to all.
-    without : tuple of column names
-        The keys that the intruder does not use, because they were altered.
-    comparisons : int
-        How many ways were tried in all.
-    """
-
-    known: tuple[Hashable, ...]
-    told: Hashable | None
-    among: str
-    people: int
-    right: float
-    chance: float
-    looked_at: int
-    without: tuple[Hashable, ...] = ()
-    comparisons: int = 1
+    known: tuple[Hashable, ...]  # numbers that the intruder knows, beside the keys
+    told: Hashable | None  # the column that the row tells; None for the own row
+    among: str  # the people who are looked for: "all", "largest" or "smallest"
+    people: int  # how many they are
+    right: float  # how many links are right, expected over ties
+    chance: float  # the same by chance, of the three kinds that which is most
+    looked_at: int  # those drawn of many; right and chance are scaled to all
+    without: tuple[Hashable, ...] = ()  # the keys that are not used, as altered
+    comparisons: int = 1  # how many ways were tried in all
 
     @property
     def beyond_chance(self) -> float:
@@ -165,17 +140,12 @@ class NumberLink:
 
 
 def number_links(known_numbers: KnownNumbers) -> tuple[NumberLink, ...]:
-    """Return what links by one number, by two and by all tell, with the keys.
-
-    Of more than four numbers, the four by which most is right make the pairs.
-    """
+    """Return what links by one number, by two and by all tell, with the keys."""
     ways = [known_numbers, _other_forms(known_numbers)]
     links = [link for way in ways for link in _by_numbers(way)]
     if altered := _altered_keys(known_numbers):
         keys = {
-            name: entry
-            for name, entry in known_numbers.keys.items()
-            if name not in altered
+            name: x for name, x in known_numbers.keys.items() if name not in altered
         }
         for way in ways:
             others = _by_numbers(way._replace(keys=keys))
@@ -185,10 +155,8 @@ def number_links(known_numbers: KnownNumbers) -> tuple[NumberLink, ...]:
 
 def _other_forms(known_numbers: KnownNumbers) -> KnownNumbers:
     """Return as numbers the columns that are other forms of altered ones."""
-    own, originals = (
-        known_numbers.own,
-        {name: values for name, (values, _) in known_numbers.numbers.items()},
-    )
+    own = known_numbers.own
+    originals = {name: values for name, (values, _) in known_numbers.numbers.items()}
     same = {
         name
         for name, (values, after) in known_numbers.numbers.items()
@@ -291,9 +259,7 @@ class _Search:
         place = np.full(n, -1)
         place[people] = np.arange(len(people))
         keys = [*known_numbers.keys.values()]
-        runs = Runs.of(
-            [entry[people] for entry, _ in keys], [entry for _, entry in keys], m
-        )
+        runs = Runs.of([x[people] for x, _ in keys], [x for _, x in keys], m)
         fits = max(int(runs.fits.sum()) / len(runs.first), 1.0)
         drawn = np.sort(mixed[: max(min(_PEOPLE, int(_PAIRS / fits)), 1)])
         told = {name: (pair, 0.0) for name, pair in known_numbers.others.items()}
@@ -399,14 +365,9 @@ class _Search:
         names: Sequence[Hashable],
         people: Integers,
     ) -> Floats:
-        """Return how often columns agree in rows with other keys and near numbers.
-
-        The rows are the nearest of those next to a person in the first number.
-        """
-        first, order = (
-            self.given.numbers[known_columns[0]],
-            self.order[known_columns[0]],
-        )
+        """Return how often columns agree in near rows with other keys."""
+        first = self.given.numbers[known_columns[0]]
+        order = self.order[known_columns[0]]
         right = np.zeros((len(people), len(names)))
         if not len(order) or not names or not self.given.keys:
             return right
@@ -448,10 +409,7 @@ def _side(columns: Sequence[Floats], n: int) -> Floats:
 
 
 def standard_scale(values: Floats) -> float:
-    """Return 1 over the standard deviation (n - 1) of a column, 0 if it is constant.
-
-    Sums are correctly rounded: the order of the records does not matter.
-    """
+    """Return 1 over the standard deviation (n - 1) of a column, 0 if it is constant."""
     there = values[~np.isnan(values)]
     n = len(there)
     if n == 0 or there.min() == there.max():

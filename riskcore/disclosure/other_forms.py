@@ -25,11 +25,7 @@ _FEWEST = 20
 def other_form(
     y: Floats, columns: Sequence[Floats], changed: Collection[int]
 ) -> tuple[tuple[int, ...], Floats] | None:
-    """Return the columns that y follows from, and what y should be by them.
-
-    None if it does not follow, or if it follows as well from those that were not
-    ``changed``.
-    """
+    """Return what y follows from, only with ``changed`` columns, and what it gives."""
     some = np.flatnonzero(~np.isnan(y))
     some = some[:: len(some) // _SAMPLE + 1]
     every = tuple(range(len(columns)))

@@ -77,10 +77,7 @@ def by_holdout(
     model: CellModel | None,
     n: int,
 ) -> OtherPeople:
-    """Return what the people of a holdout tell, as of ``n``.
-
-    ``cells`` are the original's. People who lack keys are left out.
-    """
+    """Return what people of a holdout with all keys tell, as of ``n``."""
     whole = np.logical_and.reduce([column != ANY for column in holdout.codes])
     if whole.any():
         holdout = holdout.some(whole)
@@ -160,10 +157,7 @@ def _with_records(cells: CellTable, records: Integers) -> CellTable:
 def expected_claims(
     law: CellModel, claims: CellTable, means: Floats | None
 ) -> tuple[float, float, float]:
-    """Return the claims that are right, those that match, and the variance of right.
-
-    That is about the people of another sample of the size of the model's.
-    """
+    """Return claims about another sample: right ones, matching, variance of right."""
     once = claims.some(claims.known_in(law.sample))
     once = _with_records(once, np.ones(len(once), np.int64))
     drawn, people, others = law.in_another_sample(once)
@@ -236,10 +230,7 @@ def _occur(cells: CellTable, known_cells: CellTable) -> NDArray[np.bool_]:
 
 
 def parts_of_records(records: Integers) -> Iterator[Integers]:
-    """Yield the records of each cell in parts drawn at random, the same each time.
-
-    Of many records one part tells enough.
-    """
+    """Yield the records of each cell in parts drawn at random, the same each time."""
     cell = np.repeat(np.arange(len(records)), records)
     order = np.random.default_rng(0).permutation(len(cell))
     for rows in np.array_split(order, PARTS)[: 1 if len(order) > _MANY else PARTS]:

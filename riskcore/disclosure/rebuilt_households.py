@@ -98,10 +98,7 @@ def records_rebuilt(
             near = int(np.quantile(apart[name], 1.0 - _MOSTLY, method="higher"))
             if name not in used and 0 < near <= _NEAR * codes.max():
                 bins = [(codes + shift) // (2 * near) for shift in (0, near)]
-                yield (
-                    [*used, name],
-                    [_together([base, bin_codes], n) for bin_codes in bins],
-                )
+                yield [*used, name], [_together([base, x], n) for x in bins]
 
     for these, groups in ways():
         candidate, tried = _most_found(members, groups, these), tried + 1
@@ -123,9 +120,7 @@ def _distances(
     for name, codes in columns.items():
         if codes.min() < codes.max():
             ordered = codes[order].astype(np.int64)
-            least, most = (
-                ufunc.reduceat(ordered, begin) for ufunc in (np.minimum, np.maximum)
-            )
+            least, most = (x.reduceat(ordered, begin) for x in (np.minimum, np.maximum))
             distances[name] = (most - least)[several]
     return distances
 

@@ -43,10 +43,7 @@ class SharedColumn(NamedTuple):
 
 
 def numbered_alike(columns: Sequence[CodedColumn]) -> tuple[list[list[int]], list[Any]]:
-    """Return the number of each label of the columns of several files, and all labels.
-
-    Labels are numbered as they come, equal ones alike.
-    """
+    """Return the number of each label of columns of several files, and all labels."""
     refuse_other_kinds(columns)
     place: dict[Any, int] = {}
     new = [
@@ -127,9 +124,7 @@ def in_shared_types(sources: Iterable[Source], data: list[Any]) -> list[Any]:
 
 def refuse_other_kinds(columns: Sequence[CodedColumn]) -> None:
     """Refuse a column that is text in one file and numbers in another, or the like."""
-    kinds = sorted(
-        {_kind(column.labels[0]) for column in columns if len(column.labels)}
-    )
+    kinds = sorted({_kind(x.labels[0]) for x in columns if len(x.labels)})
     if len(kinds) > 1:
         raise TypeError(
             f"column {columns[0].name!r}: {kinds[0]} in one file and {kinds[1]} in "

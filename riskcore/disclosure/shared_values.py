@@ -201,10 +201,7 @@ class _Law:
 
 
 def _log_chance(people: int, cell: Integers, chance: Floats) -> float:
-    """Return Chernoff's bound of the chance that cells tell of as many people.
-
-    A cell tells of all its people or of none.
-    """
+    """Return Chernoff's bound of the chance that cells tell of as many people."""
     size = np.bincount(cell)
     size, of_all = size[size > 0], np.bincount(cell, chance)[size > 0]
     mean = np.minimum(of_all / size, 1.0)

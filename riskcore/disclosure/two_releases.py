@@ -146,18 +146,14 @@ class _File:
             [(column + 1).astype(np.uint32) for column in columns],
             [size + 1 for size in levels],
         )
-        codes = tuple(
-            np.asarray(column).astype(np.int64) - 1 for column in counts.codes
-        )
+        codes = tuple(np.asarray(x).astype(np.int64) - 1 for x in counts.codes)
         f = counts.frequency
         table = CellTable(codes, tuple(levels), f, f.astype(np.float64), tuple(names))
         return table, counts.inverse.astype(np.int64)
 
     def keys(self, names: Sequence[Hashable]) -> _File:
         """Return the file with all keys: one that it lacks is blank."""
-        codes = {
-            name: self.codes.get(name, np.full(self.n, ANY, np.int64)) for name in names
-        }
+        codes = {x: self.codes.get(x, np.full(self.n, ANY, np.int64)) for x in names}
         return replace(self, codes=codes)
 
 
@@ -178,9 +174,7 @@ def two_releases(
     names = tuple(keys)
     data = [Records.of(earlier), Records.of(later)]
     files, labels = _coded(data, names)
-    whole = [
-        _assessed(original, entry.keys(names), names, labels)[0] for entry in files
-    ]
+    whole = [_assessed(original, x.keys(names), names, labels)[0] for x in files]
     both = [name for name in files[0].codes if name in files[1].codes]
     ways = [(1, 0)] if files[1].n <= files[0].n else [(0, 1)]
     if files[0].n == files[1].n:
@@ -190,10 +184,8 @@ def two_releases(
         columns = _used(files[small], files[large], names, both)
         pattern = _pattern_in(files[small], files[large], names, columns)
         joined = np.flatnonzero(pattern >= 0)
-        mine, theirs = (
-            _rows(files[small].keys(names), joined),
-            _rows(files[large].keys(names), pattern[joined]),
-        )
+        mine = _rows(files[small].keys(names), joined)
+        theirs = _rows(files[large].keys(names), pattern[joined])
         codes = {
             name: np.where(mine.codes[name] >= 0, mine.codes[name], theirs.codes[name])
             for name in names
@@ -280,10 +272,7 @@ def _agreeing(small: _File, large: _File, names: Sequence[Hashable]) -> float:
 def _pattern_in(
     small: _File, large: _File, keys: Sequence[Hashable], columns: Sequence[Hashable]
 ) -> Integers:
-    """Return for each record one of the other file with its pattern there.
-
-    -1 if none can be the same person, or those that can have several patterns.
-    """
+    """Return for each record one with its only pattern in the other file, else -1."""
     if not columns or not small.n or not large.n:
         return np.full(small.n, -1, np.int64)
     _, pattern = large.keys(keys).cells(keys)

@@ -126,10 +126,10 @@ class KnownPopulation(CellModel):
             return CellPrior(f, population=F)
         absent = int(np.count_nonzero(np.isnan(F)))
         raise ValueError(
-            f"cells: the population lacks {absent} of {len(table)} cells of the sample"
-            f", {int(bad.sum()) - absent} have fewer people than records; code the "
-            "keys of both in the same way, or say by KnownPopulation(lacking=...) what "
-            "to do with them"
+            f"the population lacks {absent} of {len(table)} cells of the sample, and "
+            f"{int(bad.sum()) - absent} have fewer people than records; code the keys "
+            "of both in the same way (in Python: or say by KnownPopulation(lacking=...)"
+            " what to do with them)"
         )
 
     def _table(self, cells: Any) -> CellTable:

@@ -28,6 +28,7 @@ from riskcore.data.columns import Records, code_column, plain_value, with_column
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import Reading
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import designs_in
 from riskcore.data.profile import profile
 from riskcore.data.recode import column_like
 from riskcore.data.recode_table import recode
@@ -39,11 +40,7 @@ from riskcore.disclosure.leaks import Leak
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
 from riskcore.models.cell_table import ANY, CellTable
-from riskcore.protection.leaks.examination import (
-    called_harmless,
-    examine,
-    of_columns,
-)
+from riskcore.protection.leaks.examination import called_harmless, examine, of_columns
 from riskcore.protection.records.pairing import paired
 from riskcore.protection.records.units import Households, Prepared, SingleRecords
 from riskcore.protection.settings.settings import Settings
@@ -105,9 +102,7 @@ class AgainstOriginal:
             column = code_column(source.records, name)
             texts = [code_text(plain_value(code)) for code in column.labels]
             named = labels.get(str(name), {})
-            values = [
-                code if code in categories else named.get(code, code) for code in texts
-            ]
+            values = [x if x in categories else named.get(x, x) for x in texts]
             if not raw or categories >= {*values}:
                 table = [*values, None][: len(values) + bool(column.missing)]
                 columns[name] = column_like(source.records, name, table, column)
@@ -116,11 +111,7 @@ class AgainstOriginal:
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names
     ) -> tuple[ReleasedAssessment | None, int]:
-        """Return the risks of released records by a set of keys.
-
-        ``coded`` are the released records. The second result is the number of records
-        that fit no record of the original; None if none fits.
-        """
+        """Return the risks of released records, and how many fit no original record."""
         at = self.settings.keys.index(names)
         original = self.prepared.recoded[at]
         kept = [name for name in names if name in coded.columns]
@@ -131,7 +122,9 @@ class AgainstOriginal:
             data, coded = rows.rows(data, kept), rows.codes(coded, kept)
         for name in kept:
             refuse_other_kinds([coded.columns[name], self.prepared.coded.columns[name]])
-        released = tabulate_coded(replace(coded, weights=None), kept, "argus", 1.0)
+        designs = designs_in(self.prepared.coded, coded)
+        coded = replace(coded, weights=None, designs=designs)
+        released = tabulate_coded(coded, kept, "argus", 1.0)
         patterns = _patterns(released, names)
         assessment, matches = assess_patterns(
             original,
@@ -196,10 +189,8 @@ class AgainstOriginal:
                 "earlier: two releases are joined by records; leave out "
                 "level='household'"
             )
-        original, before = (
-            self.prepared.recoded[settings.keys.index(names)],
-            earlier.data,
-        )
+        original = self.prepared.recoded[settings.keys.index(names)]
+        before = earlier.data
         finer = {
             name: f"{name} before recoding"
             for name in names
@@ -279,10 +270,7 @@ def examine_released(
             renumbered=pair.renumbered,
             shuffled=pair.order is not None,
         )
-        leaks = (
-            *(leak.under(settings.accepted) for leak in column_leaks),
-            *examined.leaks,
-        )
+        leaks = (*(x.under(settings.accepted) for x in column_leaks), *examined.leaks)
         # Values that a secret altered do not show which records are of one household.
         assert against is not None
         unknown = [_HOUSEHOLDS] if against.unknown else []

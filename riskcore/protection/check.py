@@ -10,6 +10,7 @@ import math
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -40,7 +41,8 @@ from riskcore.data.columns import Records
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.digest import digest
-from riskcore.data.files.reading import Reading, beside_persons
+from riskcore.data.files.reading import Reading, beside_persons, with_household
+from riskcore.data.missing_by_design import knowing_designs
 from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.leaks import Leak
@@ -211,6 +213,7 @@ def check(
     1
     """
     files = {"original": original, "holdout": holdout, "earlier": earlier}
+    reading, household = with_household(reading, household)
     if record is not None:
         protection_record = read_record(arguments.file_path("record", record))
         roles = {"keys": keys, "weight": weight, "household": household}
@@ -329,6 +332,7 @@ def released_source(data: Any, reading: Reading) -> Source:
     """
     looked_at = reading.weight_scale or 1.0
     how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
+    how = replace(how, household_id=None)  # its ids are numbered already
     if isinstance(data, str | os.PathLike):
         how = how._with_files(lambda _: beside_persons(Path(data)))
         how = formats.opened(Path(data), how).fitting()
@@ -614,7 +618,14 @@ class _Judged:
         if against is not None and request.how["missing"] == "refuse":
             against.refuse_missing()
         self.coded: CodedRecords | None = None
-        if engine_of(self.held) is None or self.household is not None:
+        engine, keys = engine_of(self.held), {*chain(*request.goals.keys)}
+        # Keys of one set may tell what is missing by design in another.
+        together = len(request.goals.keys) > 1 and engine is not None
+        if (
+            engine is None
+            or self.household is not None
+            or (together and any(engine.count(self.columns, None).weighed.missing_keys))
+        ):
             self.coded = CodedRecords.of(
                 self.held,
                 self.columns,
@@ -622,6 +633,10 @@ class _Judged:
                 self.household,
                 scale=source.scale,
             ).sampled(request.how["sampling_fraction"])
+            if against is None:
+                there = [name for name in self.columns if name in keys]
+                missing = request.how["missing"]
+                self.coded = knowing_designs(self.coded, there, missing)
             if request.how["level"] == "record":
                 self.records = self.coded.n
 
@@ -700,7 +715,7 @@ class _Judged:
         if self.against is not None:
             among, unknown = self._against(names)
             goals = goals_beside(among, names, k, risks, unknown)
-            if unknown and self.request.settings is not None:
+            if unknown:
                 # The file was not made by these settings: what it tells is unknown.
                 goals = (
                     replace(goal, passed=None) if goal.passed else goal
@@ -859,9 +874,14 @@ class _Judged:
         assessment, unknown = self.against.assessed(self.held, self.coded, names)
         self.records = unknown + (0 if assessment is None else assessment.cells.n)
         if unknown:
+            remedy = (
+                ", so their risk is not known; if keys were recoded or treated, give "
+                "the record of the protection (--record) or its rules (--rules), and "
+                "if people were invented or values drawn, use audit"
+            )
             self.notes[
                 f"{counted(unknown, 'record')} fit no record of the original by "
-                f"{' x '.join(map(str, names))}."
+                f"{' x '.join(map(str, names))}{remedy * (not self.request.settings)}."
             ] = None
         return assessment, unknown
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from riskcore.assessment.describe import DescribedColumn, Description
@@ -22,10 +21,7 @@ _HEAD = """\
 
 
 def proposed_rules(source: Source, description: Description, path: Path) -> str:
-    """Return the text of a file of rules with given roles, and proposals for the rest.
-
-    ``path`` is where it will stand.
-    """
+    """Return a file of rules, to stand at ``path``, with given and proposed roles."""
     columns: dict[str, list[str]] = {}
     for column in description.columns:
         role = column.role or column.proposed.role
@@ -48,16 +44,12 @@ def proposed_rules(source: Source, description: Description, path: Path) -> str:
         reading=source.reading._with_files(lambda x: Path(os.path.relpath(x, folder))),
     )
     left = {*weights[1:], *households[1:]}
-    said = "".join(f"# {line}\n" for line in _lines(description, left))
+    said = "".join(
+        f"# {printable(str(column.name))}: {_said(column, str(column.name) in left)}\n"
+        for column in description.columns
+    )
     first, rest = release.to_toml().split("\n", 1)
     return f"{_HEAD}{said}{first}\nconfirmed = false\n{rest}"
-
-
-def _lines(description: Description, left: set[str]) -> Iterator[str]:
-    """Yield for each column its role, and who says so."""
-    for column in description.columns:
-        name = str(column.name)
-        yield f"{printable(name)}: {_said(column, name in left)}"
 
 
 def _said(column: DescribedColumn, is_second: bool) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import takes
 from riskcore.common.warn import warn
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.source import Source
@@ -249,6 +249,7 @@ def protect(
     >>> result.data, result.protected.k_anonymity
     ({'age': [31, 31, None, 31]}, 3)
     """
+    reading, household = with_household(reading, household)
     source = Source.of(data, reading)
     if isinstance(keys, Settings):
         if settings or (weight, household) != (None, None):

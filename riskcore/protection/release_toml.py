@@ -28,7 +28,7 @@ from riskcore.common.toml_text import (
     toml_of,
 )
 from riskcore.common.words import counted
-from riskcore.data.files.reading import Reading
+from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.recoding_words import rule_file
 from riskcore.data.source import Source, as_in_memory
@@ -220,6 +220,7 @@ class Release:
         >>> Release.of("survey.csv", ["AGE"], recodings={"AGE": "top:85"}, k=3)
         <Release: rules for survey.csv, 4 tables and 4 rules>
         """
+        reading, household = with_household(reading, household)
         goals: Any = settings.get("k")
         if isinstance(goals, Mapping):
             goals = KeyGoals.of(key_sets(keys), goals, None, None).k
@@ -831,9 +832,7 @@ class Release:
         value = self.tables[str(place[0])]
         value = value if len(place) == 1 else value[place[1]]
         inside = value if isinstance(value, dict) else {}
-        quoted = {
-            message.find(repr(word)): word for word in inside if repr(word) in message
-        }
+        quoted = {message.find(repr(x)): x for x in inside if repr(x) in message}
         if quoted:
             return (*place, quoted[min(quoted)])
         named_in = [word for word in inside if word in message]

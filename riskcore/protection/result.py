@@ -37,11 +37,7 @@ from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings
 from riskcore.protection.suppression.key_sets import KeySet
 
-__all__ = [
-    "Protected",
-    "SuppressedValueShows",
-    "UnsafeError",
-]
+__all__ = ["Protected", "SuppressedValueShows", "UnsafeError"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

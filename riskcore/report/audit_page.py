@@ -13,8 +13,8 @@ from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.report.provenance import Provenance
 from riskcore.report.sheet_charts import part_charts
-from riskcore.report.sheet_page import sheet_page
-from riskcore.report.templating import need_jinja, render
+from riskcore.report.sheet_page import public_sheet_page, sheet_page
+from riskcore.report.templating import need_jinja
 
 # Shares of right claims that a public page gives: the next of them above.
 CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
@@ -62,13 +62,9 @@ def public_audit_page(
     of few claims, guesses or records all is, as it would be about single people.
     """
     need_jinja()
-    facts = [
-        ("released", counted(found.records[1], "record")),
-        (
-            "known of a person",
-            " x ".join(printable(str(attribute)) for attribute in found.keys),
-        ),
-    ]
+    keys = " x ".join(printable(str(name)) for name in found.keys)
+    released = counted(found.records[1], "record")
+    facts = [("released", released), ("known of a person", keys)]
     rows = [["what an intruder may do", "of the original's people", "beside others"]]
     more = found.more_than_others
     claims = "claim that a record is a person"
@@ -89,19 +85,10 @@ def public_audit_page(
         beside = "not compared" if math.isnan(found.copies.excess) else "as many"
         beside = "more" if "copies" in more else beside
         rows.append(["find records that look like copies", extent, beside])
-    verdict = _verdict(found)
     part = Part("What the file tells of the people behind it", rows=rows)
-    return render(
-        "sheet.html",
-        title=title,
-        verdict=verdict,
-        sheet=Sheet("Audit", facts, [part], verdict),
-        charts=(),
-        facts=[],
-        command="",
-        public=True,
-        says="in rounded figures what the file tells of the people behind it",
-    )
+    sheet = Sheet("Audit", facts, [part], _verdict(found))
+    says = "in rounded figures what the file tells of the people behind it"
+    return public_sheet_page(sheet, title, says)
 
 
 def _many(audit: Audit) -> bool:
@@ -133,8 +120,7 @@ def _verdict(audit: Audit) -> str:
             f"Fewer than {_FEWEST} released records are unique by the keys. How often "
             "claims about them are right would be about single people, and is not said."
         )
-    more = [guess for guess in audit.more_than_others if guess not in few]
-    than = ""
+    than, more = "", [guess for guess in audit.more_than_others if guess not in few]
     if more:
         than = (
             f" The file tells more of these people than of others, by {listed(more)}."

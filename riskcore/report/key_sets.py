@@ -49,10 +49,7 @@ def set_rows(
 
 
 def sets_with_pages(protected: Protected) -> list[int]:
-    """Return the positions of the sets of keys that have a page, in their order.
-
-    If there are more than `MOST_PAGES`, only the worst sets have one, worst first.
-    """
+    """Return the positions of sets of keys with a page: of too many the worst."""
     sets = _plain(protected)
     few = len(sets) <= MOST_PAGES
     return list(range(len(sets))) if few else worst_first(sets)[:MOST_PAGES]

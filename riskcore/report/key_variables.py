@@ -31,10 +31,7 @@ def key_variables(
     # Collecting the cells of an engine may take long, and was not asked for.
     if any(isinstance(cells, HeldCells) and not cells.collected for cells in files):
         return None
-    return {
-        key: [_of(cells, position) for cells in files]
-        for position, key in enumerate(files[0].keys)
-    }
+    return {key: [_of(x, i) for x in files] for i, key in enumerate(files[0].keys)}
 
 
 def _of(cells: Cells, key: int) -> KeyVariable:

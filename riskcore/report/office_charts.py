@@ -152,13 +152,8 @@ def class_chart(
     threshold: float | None,
     description: str,
 ) -> tuple[str, list[list[str]], tuple[Outline, ...]]:
-    """Return the chart of the last stage as SVG, its classes, and the other stages.
-
-    Nothing in it can be moved: it is made at once, however many risks there are.
-    """
-    distributions = [
-        _distributions(assessment, level) for assessment in stages.values()
-    ]
+    """Return the chart of the last stage as SVG, its classes, and the other stages."""
+    distributions = [_distributions(x, level) for x in stages.values()]
     risks = [pair[0] for pair in distributions if pair]
     edges = shared_edges(risks)
     outlines = [

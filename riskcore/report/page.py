@@ -8,14 +8,7 @@ of single records follow. The report for publication, `public_page` and
 """
 
 import os
-from collections.abc import (
-    Callable,
-    Hashable,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -256,10 +249,7 @@ def protection_pages(
     provenance: Provenance | None = None,
     progress: Lines = silent,
 ) -> dict[Path, Callable[[Any], str]]:
-    """Return the reports to write with the safe file of a protection, by path.
-
-    Each takes the verdict on the written file, and returns the text.
-    """
+    """Return by path what makes each report from the verdict on the written file."""
     need_jinja()
     file = protected.source.path
     usual = "Re-identification risk and protection"
@@ -280,9 +270,7 @@ def protection_pages(
 
     paths = report_paths(Path(path), len(protected.sets))
     positions = sets_with_pages(protected)
-    return {
-        report_path: maker(at) for report_path, at in zip(paths, positions, strict=True)
-    }
+    return {x: maker(at) for x, at in zip(paths, positions, strict=True)}
 
 
 def _protection_facts(settings: Settings) -> list[tuple[str, str]]:
@@ -306,9 +294,7 @@ def _check(
     sizes = {name: assessment.cells.n for name, assessment in stages.items()}
     if len(set(sizes.values())) > 1:
         raise ValueError(f"stages with different numbers of records: {sizes}")
-    without = [
-        name for name, assessment in stages.items() if assessment.households is None
-    ]
+    without = [name for name, x in stages.items() if x.households is None]
     if without and len(without) < len(stages):
         raise ValueError(f"stages without households: {', '.join(without)}")
     if thresholds[1] is not None and without:

@@ -82,17 +82,10 @@ def _plot(parts: list[str], description: str) -> str:
 
 
 def _drawing(
-    counts: Counts,
-    edges: Risks,
-    path: str,
-    title: str,
-    others: Sequence[Outline] = (),
+    counts: Counts, edges: Risks, path: str, title: str, others: Sequence[Outline] = ()
 ) -> list[str]:
     """Return bars, outlines, curve and axes."""
-    most = max(
-        int(heights.max())
-        for heights in (counts, *(outline.counts for outline in others))
-    )
+    most = max(int(x.max()) for x in (counts, *(other.counts for other in others)))
     marks = _count_marks(most)
     outlines = (
         f'<path class="other {outline.kind}" '
@@ -162,10 +155,7 @@ def share_rows(names: Sequence[str], shares: Sequence[float], description: str) 
 
 
 def bar_top(shares: Iterable[float]) -> float:
-    """Return the share at the end of a scale for bars: 1, 10 or 100 %.
-
-    No finer scale: a share that is nearly nothing must look so.
-    """
+    """Return the share at the end of a scale for bars: 1, 10 or 100 %."""
     most = max(shares, default=0.0)
     return next((top for top in (0.01, 0.1) if most <= top), 1.0)
 
@@ -192,9 +182,7 @@ def _descriptions(counts: Counts, edges: Risks, others: Sequence[Outline]) -> li
     above = counts[::-1].cumsum()[::-1].tolist()
     lines = []
     for k, count in enumerate(counts.tolist()):
-        more = "".join(
-            f"; {outline.name}: {int(outline.counts[k]):,}" for outline in others
-        )
+        more = "".join(f"; {x.name}: {int(x.counts[k]):,}" for x in others)
         lines.append(
             f"{counted(count, 'record')}, {readable(count / n, 2)} %{more}; "
             f"at or above {digits(float(edges[k]))}: {counted(above[k], 'record')}, "

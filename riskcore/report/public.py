@@ -77,10 +77,7 @@ class View:
 
     @property
     def together(self) -> Counts:
-        """How many records may share the risk of each: a cell of two, or a household.
-
-        Members of a household mostly have the same weight.
-        """
+        """How many records may share each risk: a cell of two, or a household."""
         groups, cells = self.assessment.households, self.assessment.cells
         few = np.where(cells.records < FEWEST, cells.records, 1)[cells.inverse]
         return few if groups is None else np.maximum(few, groups.size[groups.inverse])
@@ -89,10 +86,7 @@ class View:
 def views_of(
     assessment: Assessment, limit: float = math.inf, household_limit: float = math.inf
 ) -> list[View]:
-    """Return the view of the records and, if there are households, their view.
-
-    The limits are thresholds that the page says no record and no household reaches.
-    """
+    """Return the view of the records and, if there are households, their view."""
     if assessment.households is None:
         return [View(assessment, limit=limit)]
     # No record has a larger risk than its household.
@@ -122,10 +116,7 @@ class PublicClasses:
         return np.append(self.counts[view][::-1].cumsum()[::-1], 0)
 
     def reaching(self, view: int, threshold: float) -> tuple[int, int]:
-        """Return bounds of the number of records at or above a threshold.
-
-        They follow from whole classes alone.
-        """
+        """Return bounds of the number of records at a threshold, by whole classes."""
         at_least = self.at_least(view)
         edges = self.edges.copy()
         if edges[-1] == 1.0:  # the only upper bound that a risk can reach
@@ -149,9 +140,7 @@ class PublicClasses:
         """
         rates: list[float | None] = []
         for k, view in enumerate(self.views):
-            rated_views = [
-                self.views[i] for i, rate in enumerate(rates) if rate is not None
-            ]
+            rated_views = [self.views[i] for i, x in enumerate(rates) if x is not None]
             spread = all(_spread(_differences(view, other)) for other in rated_views)
             safe = spread and self._leaves_all_open(k)
             rates.append(view.distribution.reidentification_rate if safe else None)
@@ -263,10 +252,8 @@ def _differences(view: View, other: View) -> Risks:
 
 
 def _spread(parts: NDArray[Any]) -> bool:
-    """Return whether a sum comes from several of its parts, or all are 0.
-
-    Three parts are too few: if none is above a third, each is known to be a third.
-    """
+    """Return whether a sum comes from several of its parts, or all are 0."""
+    # Three parts are too few: if none is above a third, each is known to be one.
     several = np.count_nonzero(parts) > FEWEST
     return not parts.any() or bool(
         several and parts.max() <= _LARGEST_SHARE * parts.sum()

@@ -41,10 +41,7 @@ from riskcore.report.public import (
     two_digits,
     views_of,
 )
-from riskcore.report.public_protection import (
-    public_facts,
-    public_suppression,
-)
+from riskcore.report.public_protection import public_facts, public_suppression
 from riskcore.report.templating import need_jinja, render
 
 _NOT_SHOWN = "not shown"
@@ -271,10 +268,7 @@ class _Report:
 
     @cached_property
     def _ranked(self) -> list[int]:
-        """The sets of keys, those with most records in the highest classes first.
-
-        The order depends on what the page shows alone, so it reveals nothing more.
-        """
+        """The sets of keys, worst first, by what the page shows alone."""
         if not self._risks:
             return list(range(len(self.sets)))
         high = {risk.of_set: risk.counts[::-1] for risk in self._risks}
@@ -295,9 +289,7 @@ class _Report:
         columns = [dict(self._column(i)) for i in range(len(self.sets))]
         names = dict.fromkeys(name for column in columns for name in column)
         if self._many:
-            same = [
-                n for n in names if len({figures.get(n) for figures in columns}) == 1
-            ]
+            same = [n for n in names if len({x.get(n) for x in columns}) == 1]
             others = [name for name in names if name not in same]
             rows = [[columns[i][name] for name in others] for i in self._ranked]
             return {

@@ -22,10 +22,7 @@ from riskcore.report.public import threshold_shown, two_digits
 
 
 def public_suppression(suppressed: Mapping[Any, int], n: int) -> dict[str, Any]:
-    """Return about how many values of each column were suppressed in n records.
-
-    The scale of their bars follows from the rounded shares.
-    """
+    """Return about how many values of each column were suppressed in n records."""
     counts = {name: coarse(count) for name, count in suppressed.items()}
     rows = [
         {

@@ -14,15 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from riskcore.common.progress import Lines, Parts, silent
+from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, settings_of
 from riskcore.data.files import formats
 from riskcore.data.files.base_format import suffix_of
-from riskcore.data.files.replace import (
-    refuse_existing,
-    refuse_sources,
-    replacing_all,
-)
+from riskcore.data.files.replace import refuse_existing, refuse_sources, replacing_all
 from riskcore.data.source import Source
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.showing import SuppressedValueShows
@@ -140,15 +136,18 @@ def check_release_files(
     ``before`` is the record of the same file made before, which may be replaced by the
     new record.
     """
-    reports = _reports_of(wanted, len(settings.keys))
-    if reports or wanted.get("report_public") is not None:
+    report, public_report = wanted.get("report"), wanted.get("report_public")
+    reports: list[Path] = []
+    if report is not None or public_report is not None:
+        from riskcore.report.page import report_paths
         from riskcore.report.templating import need_reports
 
-        need_reports(wanted.get("report"), wanted.get("report_public"))
+        need_reports(report, public_report)
+        reports = [] if report is None else report_paths(report, len(settings.keys))
     dropped, _ = check_columns(source, settings, wanted)
     safe = wanted.get("file")
     record = private_record_of(wanted)
-    texts = [record, wanted.get("public_record"), *reports, wanted.get("report_public")]
+    texts = [record, wanted.get("public_record"), *reports, public_report]
     made = [path for path in texts if path is not None]
     safe_files = [] if safe is None else formats.files_written(safe, source.format)
     if safe_files or made:
@@ -233,16 +232,15 @@ def _write(
         "overwrite": overwrite,
     }
     options = complete(WriteSettings, settings)
-    parts = _parts(say, f"writing {wanted['file']}")
+    safe = wanted["file"]
+
+    def part(done: int, total: int) -> None:
+        say(f"writing {safe}, {done / max(total, 1):.0%}")
+
     with warnings.catch_warnings():
         # The figures have them all.
         warnings.simplefilter("ignore", SuppressedValueShows)
-        return write(result, wanted["file"], options, parts, say, reports, before)
-
-
-def _parts(say: Lines, step: str) -> Parts:
-    """Return a callable of (done, total) for a step."""
-    return lambda done, total: say(f"{step}, {done / max(total, 1):.0%}")
+        return write(result, safe, options, part, say, reports, before)
 
 
 def _replaces(record: Path | None, before: Record) -> bool:
@@ -260,9 +258,7 @@ def _refuse_inputs(
 
 
 def _without_file(
-    figures: dict[str, Any],
-    wanted: Wanted,
-    reports: Reports,
+    figures: dict[str, Any], wanted: Wanted, reports: Reports
 ) -> ReleaseFiles:
     """Return the outcome if there is no safe file."""
     return ReleaseFiles(
@@ -274,11 +270,7 @@ def _without_file(
 
 
 def _write_texts(
-    result: Protected,
-    reports: Reports,
-    examined: Any,
-    *,
-    overwrite: bool,
+    result: Protected, reports: Reports, examined: Any, *, overwrite: bool
 ) -> None:
     """Write the reports of a file that is not written."""
     read = [*result.source.paths, *result.settings.rule_files]
@@ -305,15 +297,6 @@ def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _reports_of(wanted: Wanted, sets: int) -> list[Path]:
-    """Return the paths of the reports, one for each set of keys."""
-    if wanted.get("report") is None:
-        return []
-    from riskcore.report.page import report_paths
-
-    return report_paths(Path(wanted["report"]), sets)
-
-
 def reports_with(
     result: Protected,
     wanted: Wanted,
@@ -331,10 +314,7 @@ def reports_with(
 
     if report is not None:
         texts |= protection_pages(
-            result,
-            report,
-            provenance=provenance,
-            progress=progress or silent,
+            result, report, provenance=provenance, progress=progress or silent
         )
     if public is None:
         return Reports(texts)

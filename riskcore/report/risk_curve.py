@@ -15,10 +15,7 @@ from riskcore.core.risk.threshold import RiskDistribution
 
 @dataclass(frozen=True, eq=False)
 class RiskCurve:
-    """A distribution of risk at a number of thresholds, and in classes.
-
-    Made by `risk_curve`. It holds only sums over records.
-    """
+    """A distribution of risk at some thresholds and in classes, as sums of records."""
 
     threshold: Risks  # rising, from the smallest risk to the largest, shape (M,)
     unsafe: Counts  # records with risk >= threshold

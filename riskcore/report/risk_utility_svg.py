@@ -21,10 +21,7 @@ def spots(
     links: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
 ) -> str:
-    """Return an SVG chart of the risk and loss of candidates.
-
-    ``links`` are addresses by mark, ``kinds`` further classes of spots.
-    """
+    """Return an SVG chart of risk and loss, with links and classes of spots by mark."""
     top = nice(max(risk for risk, *_ in points))
     right = nice(max(loss for _, loss, *_ in points))
     parts = []

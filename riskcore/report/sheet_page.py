@@ -30,10 +30,7 @@ def sheet_page(
     charts: Sequence[PartChart | None] = (),
     provenance: Provenance | None = None,
 ) -> str:
-    """Return the figures of a result as HTML, for internal use.
-
-    ``charts`` are those of the first parts, see `part_charts`.
-    """
+    """Return the figures of a result as HTML; ``charts`` are as of `part_charts`."""
     need_jinja()
     provenance = provenance or Provenance()
     return render(
@@ -49,10 +46,7 @@ def sheet_page(
 
 
 def public_rules_page(checked: Any, *, title: str = "Rules of the release") -> str:
-    """Return the rules that a file keeps or breaks as a page of HTML for publication.
-
-    The numbers found would be figures of single records, and are left out.
-    """
+    """Return the rules kept or broken as HTML for all, without the numbers found."""
     need_jinja()
     rows = [("rule", "of", "asked", "")]
     for rule in checked.rules:
@@ -61,17 +55,21 @@ def public_rules_page(checked: Any, *, title: str = "Rules of the release") -> s
             asked = threshold_shown(asked)
         kept = {True: "kept", False: "BROKEN"}.get(rule.passed, "not judged")
         rows.append((rule.title, rule.of, f"{asked:,}", kept))
-    verdict = checked.verdict_in_public
-    facts = [("records", f"{checked.records:,}")]
-    sheet = Sheet("Rules of the release", facts, [Part("Rules", rows=rows)], verdict)
+    part, facts = Part("Rules", rows=rows), [("records", f"{checked.records:,}")]
+    sheet = Sheet("Rules of the release", facts, [part], checked.verdict_in_public)
+    return public_sheet_page(sheet, title, "which rules the file keeps")
+
+
+def public_sheet_page(sheet: Sheet, title: str, says: str) -> str:
+    """Return figures for publication as HTML; ``says`` tells what they are."""
     return render(
         "sheet.html",
         title=title,
-        verdict=verdict,
+        verdict=sheet.verdict,
         sheet=sheet,
         charts=(),
         facts=[],
         command="",
         public=True,
-        says="which rules the file keeps",
+        says=says,
     )

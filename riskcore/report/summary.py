@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from riskcore.assessment.assessment import Assessment
@@ -25,11 +25,7 @@ def summary(
     unsafe: int | None = None,
     top: int = 10,
 ) -> dict[str, Any]:
-    """Return the figures of an assessment as plain Python values, ready for JSON.
-
-    A threshold that no record reaches is None. Values that are neither text nor finite
-    numbers become text.
-    """
+    """Return the figures of an assessment as plain values, ready for JSON."""
     figures = {**assessment.figures}
     households = figures.pop("households")
     weights = assessment.weights
@@ -59,7 +55,8 @@ def remarks_on(
     if weight is None:
         return weight_remarks(None, fraction)
     column = source.weights(weight)
-    return weight_remarks(WeightFigures.of(column, math.fsum(column)), fraction)
+    weights = WeightFigures.of(column, math.fsum(column))
+    return weight_remarks(replace(weights, scale=source.scale), fraction)
 
 
 def remarks_of(assessment: Assessment) -> list[str]:
@@ -104,10 +101,7 @@ def stage_figures(
     *,
     beside: bool = True,
 ) -> dict[str, Any]:
-    """Return the figures of a stage of a file, with those at its thresholds.
-
-    ``beside``: with the model beside the weights, which may have to be fitted first.
-    """
+    """Return the figures of a stage at its thresholds, perhaps of the model beside."""
     figures = {**(assessment.figures if beside else assessment.counts)}
     if unsafe is not None:
         figures["unsafe_records"] = unsafe

@@ -72,7 +72,7 @@ def render(template: str, *, moving: bool = False, **values: Any) -> str:
     style, theme = element("style.css"), element("theme.js")
     chart = element("chart.js") if moving else ""
     scripts = [theme, chart] if moving else [theme]
-    page = _environment().get_template(template)
+    page = environment("riskcore.report").get_template(template)
     return page.render(
         policy=_policy([style], scripts),
         version=__version__,
@@ -105,10 +105,6 @@ def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    return environment("riskcore.report")
-
-
 def environment(*packages: str) -> Environment:
     """Return the environment of the templates of packages; the first has precedence."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined

@@ -20,10 +20,7 @@ def uniques_page(
     need_jinja()
     provenance = provenance or Provenance()
     truth = math.nan if uniques.truth is None else float(uniques.truth)
-    marks = [
-        (estimate.model, estimate.tau, estimate.low, estimate.high)
-        for estimate in uniques.estimates
-    ]
+    marks = [(x.model, x.tau, x.low, x.high) for x in uniques.estimates]
     drawing, end = interval_drawing(marks, _SCALE, truth)
     sizes = uniques.fitted_sizes(_SIZES)
     return render(

@@ -56,9 +56,7 @@ def _comparison_parts(figures: Plain) -> Iterator[Part]:
     keys = figures["keys"]
     named = partial(with_label, labels=figures["labels"])
     yield Part("Keys", rows=key_rows(keys, named), sides="<<>")
-    reasons = [
-        f"{label(entry['key'])}: {entry['reason']}" for entry in keys if entry["reason"]
-    ]
+    reasons = [f"{label(x['key'])}: {x['reason']}" for x in keys if x["reason"]]
     tables = distance_rows(keys)
     yield Part("Weighted tables of the keys", (), tables, "<>", reasons)
     lost = loss_rows(figures)
@@ -248,11 +246,7 @@ def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
 def distance_rows(
     keys: list[Plain], *, entropy: bool = False, name: Name = label
 ) -> list[list[str]]:
-    """Return the suppressed values and distances by key, after a header row.
-
-    With ``entropy`` it has the entropy in the original and in the safe file, otherwise
-    the shares of missing values.
-    """
+    """Return suppressed values, distances and entropies or missing shares by key."""
     has_loss = any(key["share_lost"] is not None for key in keys)
     lost = ["information lost"] if has_loss else []
     two = ["missing before", "after"]
@@ -320,9 +314,7 @@ def _pairs(figures: Plain) -> Part:
 
 def most_changed(pairs: list[Plain]) -> list[Plain]:
     """Return the pairs of keys, the pair with the most changed table first."""
-    return sorted(
-        pairs, key=lambda key_comparison: -(key_comparison["total_variation"] or 0.0)
-    )
+    return sorted(pairs, key=lambda x: -(x["total_variation"] or 0.0))
 
 
 def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:

@@ -129,11 +129,7 @@ def studies_view(comparison: Comparison) -> dict[str, Any]:
 
 def _verdict(name: str, study: dict[str, Any]) -> dict[str, Any]:
     text = study["verdict"]
-    return {
-        "name": name,
-        "status": study["status"],
-        "text": text[0].upper() + text[1:],
-    }
+    return {"name": name, "status": study["status"], "text": text[0].upper() + text[1:]}
 
 
 def _table_view(table: dict[str, Any]) -> dict[str, Any]:
@@ -142,10 +138,7 @@ def _table_view(table: dict[str, Any]) -> dict[str, Any]:
     variation = utility_text.number(table["total_variation"])
     return {
         "name": " x ".join(table["columns"]),
-        "facts": [
-            *utility_text.records_facts(table),
-            ("total variation", variation),
-        ],
+        "facts": [*utility_text.records_facts(table), ("total variation", variation)],
         "rows": rows,
         "more": max(len(table["cells"]) - MOST_CELLS, 0),
     }

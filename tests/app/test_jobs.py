@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import riskcore
-from riskcore.app.jobs import CanceledError, Job, Jobs, where, words_of
+from riskcore.app.jobs import CanceledError, Job, Jobs, words_of
 
 PATIENCE = 30
 
@@ -205,19 +205,9 @@ def test_a_defect_tells_the_terminal_where_but_not_of_which_value(jobs, capsys):
     assert job.state == "failed"
     assert "a defect" in job.error
     told = capsys.readouterr().err
-    assert told.startswith("riskcore app: plan: ZeroDivisionError at ")
-    assert "test_jobs.py:" in told
+    assert told.startswith("plan:\nthe app failed: ZeroDivisionError\n")
+    assert "test_jobs:" in told
     assert "123456789" not in told + job.error
-
-
-def test_where_has_neither_values_nor_folders():
-    try:
-        raise AssertionError("the value 17")
-    except AssertionError as error:
-        found = where(error)
-    assert found.startswith("AssertionError at test_jobs.py:")
-    assert "17" not in found.partition(" at ")[0]
-    assert "/" not in found
 
 
 def test_the_next_work_runs_after_a_failure(jobs, capsys):

@@ -17,8 +17,9 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.data.files import formats
+from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
-from riskcore.data.profile import ColumnProfile
+from riskcore.data.profile import ColumnProfile, profile
 from tests import needs
 
 N = 400
@@ -83,6 +84,7 @@ PROPOSALS = [
                 "largest": 40_001, "order": "ascending"}, "numeric", "395"),
     ("OCCUCODE", {**WHOLE, "distinct": 226, "single": 9}, "key", "its name"),
     ("occupation", {"distinct": 11, "longest": 90}, "key", "its name"),
+    ("ASECWT", {"type": "number", "distinct": 90, "smallest": 0.5}, "weight", "name"),
     ("AFNLWGT", {**WHOLE, **OWN, "smallest": 1, "largest": 10**6}, "weight", "name"),
     ("sex", {"distinct": 2}, "key", "its name"),
     ("BirthYear", {**WHOLE, "distinct": 90}, "key", "its name"),
@@ -254,7 +256,11 @@ def test_a_weight_that_mu_argus_declares(tmp_path):
     [pytest.param(each, marks=needs.engine(each)) for each in ("polars", "duckdb")],
 )
 def test_data_on_an_engine(name):
-    table = pa.table({**survey(), "b": [i % 2 == 0 for i in range(N)]})
+    columns = {**survey(), "b": [i % 2 == 0 for i in range(N)]}
+    columns["income"] = [999998 if i % 39 == 0 else 100 + i % 91 for i in range(N)]
+    days = [f"{1950 + i % 49}-05-01" for i in range(N - 1)]
+    columns["day"] = np.array([*days, "7777-07-07"], "M8[D]")
+    table = pa.table(columns)
     if name == "polars":
         held = pl.from_arrow(table).lazy()
     else:
@@ -277,6 +283,10 @@ def test_data_on_an_engine(name):
             roles = want.pop("proposed_role"), got.pop("proposed_role")
             assert roles == ("household", None)
         assert got == {k: v for k, v in want.items() if k in got}, one.name
+    codes = {one.name: one.profile.codes for one in there if one.profile.codes}
+    assert {name: str(code) for name, (code,) in codes.items()} == {
+        "income": "999998 (11 records)", "day": "7777-07-07 (1 record)"
+    }  # fmt: skip
     assert "smallest" not in describe(held).text()
 
 
@@ -330,3 +340,37 @@ def test_roles_that_can_be_given():
     for role in GIVEN_ROLES:
         found = describe(survey(), roles={"pay": role})
         assert found.columns[4].role == role
+
+
+DAYS = np.datetime64("1950-05-01") + np.arange(0, 8000, 20)
+YMD = np.array([str(day).replace("-", "") for day in DAYS], int)
+IDS = np.arange(20240001, 20240401)
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("a", YMD, "looks like dates: recode them by year, quarter, month or age"),
+        ("a", np.where(YMD < 19500700, 99999999, YMD), "like dates: recode them"),
+        ("a", YMD.astype(str), "looks like dates: recode them"),
+        ("a", YMD // 100, "looks like months: recode by year"),
+        ("visit_date", (DAYS - np.datetime64("1899-12-30")).astype(int),
+         "dates of Excel, 18384 is 1950-05-01 or SAS or Stata, 18384 is 2010-05-02: s"),
+        ("date", (DAYS - np.datetime64("1960-01-01")).astype(int), "of SAS or Stata"),
+        ("a", (DAYS - np.datetime64("1899-12-30")).astype(int), ""),
+        ("date", IDS, ""),
+        ("a", IDS // 100 + np.arange(N), ""),
+        ("a", np.arange(180_000, 220_000, 100), ""),
+        ("a", np.arange(N) % 60 + 1950, ""),
+    ],
+)  # fmt: skip
+def test_whole_numbers_that_are_dates(name, values, said):
+    (found,) = riskcore.describe({name: values}).columns
+    assert ("looks like" in found.doubt) == bool(said)
+    assert said in found.doubt
+
+
+def test_years_of_stata_are_years():
+    years = {"y": np.arange(N) % 60 + 1950}
+    (found,) = profile(years, ["y"], labels=Labels(formats={"y": "%ty"}))
+    assert found.like == "years"

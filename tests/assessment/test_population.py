@@ -476,9 +476,11 @@ def test_the_command(tmp_path, sample, people, run):
     np.testing.assert_array_equal(table["population_frequency"], F)
     np.testing.assert_allclose(table["individual_risk"] * F, 1, rtol=1e-12)
     assert UNIQUE_COLUMN in output.read_text().partition("\n")[0]
-    status, _, err = run(*line, "--population", "latent")
-    assert status == 2
-    assert "latent-class" in err
+    assert "latent-class" in run(*line, "--population", "latent")[2]
+    lines = (tmp_path / "people.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "people.csv").write_text("".join(lines[:2]))
+    status, _, err = run(*line, "--population", tmp_path / "people.csv")
+    assert "code the keys of both in the same way\n" in err
 
 
 # --- refusals ---

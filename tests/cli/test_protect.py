@@ -318,6 +318,7 @@ def test_a_record_knows_how_the_file_was_read(run):
         "decimal": ".",
         "sheet": None,
         "household_file": None,
+        "household_id": None,
         "user_missing": "missing",
         "missing_codes": {"": ["NA", ""]},
         "weight_scale": None,

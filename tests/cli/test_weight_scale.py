@@ -40,7 +40,10 @@ def test_every_command_takes_the_scale(run, command, file):
     assert status == 2
     assert "--weight-scale 1e-6" in said
     assert said.strip().endswith("--weight-scale 1")
-    assert run(f"{line} {SCALE}")[0] == 0
+    status, out, _ = run(f"{line} {SCALE}")
+    assert status == 0
+    told = "The weights are those of the file times 0.0001." in out
+    assert told == (name in ("assess", "protect"))
 
 
 def test_the_released_file_keeps_its_weights_and_is_checked_by_the_scale(run, survey):

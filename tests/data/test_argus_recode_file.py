@@ -45,6 +45,37 @@ def test_codes_are_compared_with_blanks_before_them(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("text", "codes", "new"),
+    [
+        ("1: 0-9.5\n2: 9.6-99\n3:100-", ["2.25", "9.50", "12.5", "100"], "1123"),
+        ("1: 0-9.5\n2: 9.6-99\n3:100-", [2.25, 9.5, 12.5, 118.3], "1123"),
+        ("1: 0-9\n2: 10-99", ["2.25", "8.5", "12.50", "3"], "1121"),
+        ("1: 0-9\n2: 10-99\n3: 9.5", ["2.25", "9.50", "10"], "132"),
+        ('1: "-10" - "-5"\n2: "-4"-9\n3: 10-', [-10, -5, 0, 100], "1123"),
+    ],
+)
+def test_numbers_with_decimals_or_signs_compare_as_numbers(tmp_path, text, codes, new):
+    data = {"v": codes}
+    assert [*map(float, recode(data, {"v": grc(tmp_path, text)})["v"])] == [
+        *map(float, new)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "told"),
+    [
+        ("1: 0-9\n2: 10-99", ["2.25", "9.50"], r"line 1: .*line 2: .*'9.50' lies"),
+        ("1: -0\n2: 1-", [0.5, 1.0], r"line 1: .*line 2: .*0.5 lies"),
+        ("1: 0-9\n2: 1a-2a", ["1.5", "3"], "line 2: .*'1a' is not a number"),
+        ("1: 0-9", ["1,5", "3"], "'1,5' is not a number; write it with a point"),
+    ],
+)
+def test_ranges_that_do_not_suit_decimals_are_refused(tmp_path, text, codes, told):
+    with pytest.raises(ValueError, match=told):
+        recode({"v": codes}, {"v": grc(tmp_path, text)})
+
+
+@pytest.mark.parametrize(
     ("line", "missing"),
     [
         ("<MISSING> 98 99", ("98", "99")),
@@ -117,6 +148,7 @@ def test_rules_in_doubt_are_counted(tmp_path):
         ('1: " "', "line 1: an empty code"),
         ("1: 9-10\n2: 10-9", "line 2: '10' comes after '9'"),
         ("1: 1b-1a", "line 1: '1b' comes after '1a'"),
+        ("1: 10-9.5", "line 1: 10 comes after 9.5"),
         ("1: 1\n<TRUNCABLE>", "line 2: recode files have no such tag"),
         ("1: 1\n<MISSING> 7 8 9", "line 2: more than two missing codes"),
         ("1: 1\n<MISSING> 7\n<missing> 8", "line 3: the tag appears twice"),

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import riskcore
 from riskcore import Recoding, protect
 from riskcore.data.blank import blank
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import with_columns
+from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.recode import recoded_columns
 from riskcore.data.recode_table import recode
 from tests import thin
@@ -119,3 +121,15 @@ def test_protected_data_are_compared_with_what_was_verified(monkeypatch):
     )
     with pytest.raises(RuntimeError, match="not the data that were verified"):
         protect(data, ["sex", "age"], "w", threshold=0.05)
+
+
+@pytest.mark.parametrize("ids", [["9.91214E+15", "9.91215E+15"], [9.9e18, 9.8e18]])
+def test_ids_of_households_that_lost_digits_are_refused(ids):
+    with pytest.raises(ValueError, match="have lost digits"):
+        riskcore.assess({"a": [1, 2], "hid": ids}, ["a"], household="hid")
+
+
+def test_households_of_many_records_are_doubted():
+    data = {"a": [1, 2] * 42, "hid": [1, 2, 3, 4] * 21}
+    with pytest.warns(DoubtfulCodes, match="21 records on average; .* begin anew"):
+        riskcore.assess(data, ["a"], household="hid")

@@ -13,6 +13,16 @@ def written(folder, text, name="a.csv"):
     return path
 
 
+@pytest.mark.parametrize("other", ["N\u043erd", "\u039dord", "NORD"])
+def test_letters_of_other_scripts_that_split_a_category_are_said(tmp_path, other):
+    path = written(tmp_path, f"key\nNord\n{other}\n\u0412\n\u0431\n")
+    with pytest.warns(formats.DoubtfulCodes, match="taken as different") as caught:
+        riskcore.assess(path, ["key"])
+    (said,) = [str(one.message) for one in caught]
+    for label in ("Nord", other):
+        assert ascii(label) in said
+
+
 def test_categories_that_look_like_missing_ones_are_said(tmp_path):
     path = written(tmp_path, "mar,age,w\nNA,2,1\n1,02,2\nNA, 2,3\n2,3,4\n")
     with pytest.warns(formats.DoubtfulCodes) as caught:

@@ -82,6 +82,9 @@ def test_as_by_hand(how, kind):
     assert np.asarray(found.records["age"]).tolist() == data["age"]
 
 
+@pytest.mark.filterwarnings(
+    "ignore::riskcore.protection.records.showing.SuppressedValueShows"
+)
 def test_it_is_the_first_pass_of_protect():
     data = survey()
     found = assess(data, KEYS, missing="wildcard", **ROLES)

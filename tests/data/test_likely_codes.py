@@ -1,5 +1,7 @@
 """Numbers that may be codes: named by `describe`, refused by treatments."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,10 @@ RNG = np.random.default_rng(1)
 INCOME = np.round(np.exp(RNG.normal(9.5, 0.8, 1000)))
 COUNT = RNG.poisson(4, 1000)
 SCALE = RNG.integers(1, 6, 1000)
+LOSSES = np.where(RNG.random(1000) < 0.1, -INCOME / 3, INCOME).round()
+HOURS = RNG.normal(38, 10, 1000).round().clip(0, 80)
+AGES = RNG.integers(0, 96, 1000)
+RENTS = RNG.normal(70, 25, 2000).round().clip(5) * 10
 
 
 def among(numbers, *codes):
@@ -54,14 +60,34 @@ def named(numbers, labels=None):
         (np.append(INCOME, 3e6), [99999], [99999]),
         (COUNT, [-9, -8, -2, -1], []),
         (SCALE, [-1], [-1, 1, 2, 3, 4, 5]),
+        (LOSSES, [-2, -1], []),
+        (LOSSES, [-9, -8], []),
+        (LOSSES, [-99], []),
+        (LOSSES, [-1], []),
+        (HOURS, [-1], []),
+        (HOURS, [-9, -8, -7, -2, -1], []),
+        (HOURS, [97, 98, 99], []),
+        (HOURS, [99], []),
+        (AGES, [-1], []),
+        (AGES, [97, 98, 99] * 6, []),
+        (AGES.clip(18, 85), [98, 99], []),
+        (INCOME, [9999999999999], []),
+        (INCOME, [888888888888888], []),
+        (COUNT, [65535], []),
+        (COUNT % 2 + 1, [8, 9], []),
+        (COUNT % 2, [9], []),
+        (RNG.normal(15, 5, 1000).round(1), [9.969209968386869e36], []),
+        (RNG.normal(15, 5, 1000).round(1), [-1e30], []),
+        (INCOME, [-(3.4028234663852886 * 10**38)], []),
+        (INCOME, [1.7976931348623157e308], []),
     ],
 )
 @pytest.mark.parametrize("text", [False, True])
 def test_codes_are_named(numbers, codes, labels, text):
     numbers = among(numbers, *codes)
     if text and not labels:
-        numbers = [f"{number:.12g}" for number in numbers]
-    assert named(numbers, labels) == codes
+        numbers = [f"{number}" for number in numbers]
+    assert named(numbers, labels) == pytest.approx(sorted({*codes}), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -88,10 +114,31 @@ def test_codes_are_named(numbers, codes, labels, text):
         (RNG.integers(1, 400, 500), range(1, 390)),
         (RNG.integers(0, 11, 500), [0, 10]),
         (RNG.integers(88, 100, 500), []),
+        (among(RNG.choice([0.99, 4.99, 9.99, 14.95, 59.99], 1000), 99.99), []),
+        (among(RNG.choice([49, 99, 149, 199, 299, 399, 599], 500), 999), []),
+        (among(RENTS, 444, 555, 888), []),
+        (np.append(RENTS, [666] * 130), []),  # taxes of Boston
+        (np.append(COUNT, 444), []),
+        (np.append(INCOME, [1e6] * 5), []),
+        (np.append(INCOME, [100000] * 30), []),
+        (RNG.normal(8, 6, 1000).round(), []),
+        (RNG.normal(12, 5, 1000).round().clip(-3), []),
+        (np.round(RNG.normal(0, 300, 1000)) * 10, []),
+        (AGES, []),
+        (HOURS, []),
+        (RNG.integers(0, 101, 1000), []),
     ],
 )
 def test_ordinary_amounts_are_left_alone(numbers, labels):
     assert named(numbers, labels) == []
+
+
+@pytest.mark.parametrize("code", [99.9, -99.9, 999998])
+@pytest.mark.parametrize("holder", ["f4", "f4 in f8"])
+def test_codes_of_32_bits_are_named_as_written(code, holder):
+    numbers = among(RNG.normal(15, 5, 1000).round(1), code).astype("f4")
+    numbers = numbers.astype(holder[-2:])
+    assert named(numbers) == [code]
 
 
 @pytest.mark.parametrize(
@@ -120,6 +167,29 @@ def test_a_recoding_by_quantiles_stops_at_codes():
         recoding = riskcore.Recoding.top_bottom(**{side: rule})
         with pytest.raises(ValueError, match=r"999998 .* give the bound itself"):
             riskcore.recode(data, {"INCOME": recoding})
+
+
+@pytest.mark.parametrize(
+    ("rule", "doubted"),
+    [
+        ("from:0,1000,5000", True),
+        ("top:60000", True),
+        ("round:1000", True),
+        ("map:1=2,*=3", True),
+        ("bottom:500", False),
+        ("from:1000,999998=a,b,unknown", False),
+        ("map:999998=0,*=0", False),
+    ],
+)
+@pytest.mark.parametrize("text", [False, True])
+def test_a_recoding_that_counts_codes_as_amounts_is_doubted(rule, doubted, text):
+    amounts = among(INCOME, 999998)
+    data = {"INCOME": [f"{x:.0f}" for x in amounts] if text else amounts}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        riskcore.recode(data, {"INCOME": rule})
+    said = [str(one.message) for one in caught]
+    assert any("--na INCOME=999998" in one for one in said) == doubted
 
 
 def test_a_key_with_a_code_is_doubted():

@@ -9,6 +9,7 @@ import pytest
 
 from riskcore import Recoding, check, compare, protect, read_recoding
 from riskcore.data.recoded_labels import NumberedCategories
+from riskcore.data.recoding_words import recoding_of
 from riskcore.protection.release.readback import ReadBackError
 from tests.accepted import ANY_LEAK
 
@@ -120,6 +121,26 @@ def test_numbers_and_labels(recoding, categories, labels, missing, numbers, name
         assert found.numbers == numbers
     assert found.labels == named
     assert len(set(found.numbers.values())) == len(categories)
+
+
+@pytest.mark.parametrize(
+    ("recoding", "labels", "named"),
+    [
+        (Recoding.top_bottom(top=85), {"99": "refused"}, {"85": "85 and more"}),
+        (Recoding.mapping({1: 2}), {"1": "Married"}, {"2": "Married; 2"}),
+        (recoding_of("map:1=2,*=85"), {"99": "refused"}, {}),
+        (
+            recoding_of("map:1=2,99=2"),
+            {"99": "x", "1": "y", "2": "z"},
+            {"2": "x; y; z"},
+        ),
+    ],
+)
+def test_the_label_of_one_code_is_not_put_on_others(recoding, labels, named):
+    codes = [1.0, 2.0, 90.0, 99.0]
+    new = {code for code in recoding.apply(codes).codes if code in (2, 85)}
+    new = [*map(float, new)]
+    assert NumberedCategories.of(recoding, new, labels, (), codes).labels == named
 
 
 def test_long_labels_are_cut():
@@ -241,12 +262,25 @@ def test_numbers_of_a_grc_file_stay_numbers(survey):
     result.write(f"safe.{suffix}")
     data, about = shown(f"safe.{suffix}")
     assert sorted(data["age"].dropna().unique()) == [1.0, 2.0, 3.0]
-    # An old code with a label became 1.
+    # A label of one code does not say what others mean.
     assert about.variable_value_labels["age"] == {
-        1.0: "newborn",
+        1.0: "14 and less",
         2.0: "15 to 64",
         3.0: "65 and more",
     }
+
+
+def test_a_treated_value_does_not_take_the_label_of_a_code(survey):
+    suffix, _ = survey
+    result = protect(
+        f"survey.{suffix}", ["marital"], "w", threshold=0.9, treat={"age": "round:10"},
+        **ANY_LEAK,
+    )  # fmt: skip
+    result.write(f"safe.{suffix}")
+    data, about = shown(f"safe.{suffix}")
+    assert (data["age"] == 0).sum() > 5
+    assert set(about.variable_value_labels) == {"marital"}
+    assert about.missing_ranges == {}
 
 
 @pytest.mark.parametrize("what", ["label", "lacking", "more"])

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import riskcore
+from riskcore import cli
 from riskcore.data.files import formats
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
@@ -35,6 +37,80 @@ def test_every_function_of_records_takes_a_path(tmp_path):
     assert (found.sizes[1], found.population) == (3, 40)
     safe = riskcore.protect(path, ["a", "b"], "w", threshold=0.9, reading=reading)
     assert safe.source.intake.records == 3
+
+
+def by_region():
+    """Return households whose number is of a region, and one of all regions."""
+    rng = np.random.default_rng(3)
+    of = np.repeat(np.arange(120), rng.integers(1, 5, 120))
+    data = {"REG": np.array([*"NSEW"])[of % 4], "HH": of // 4, "SEX": of * 7 % 5 % 2}
+    return pd.DataFrame(data), of
+
+
+KINDS = {
+    "pandas": lambda frame: frame,
+    "polars": pl.from_pandas,
+    "arrow": pa.Table.from_pandas,
+    "lists": lambda frame: frame.to_dict("list"),
+    "text": lambda frame: frame.astype({"HH": str}),
+    "nullable": lambda frame: frame.astype({"HH": "Int64"}),
+    **dict.fromkeys(["csv", "sav", "dta", "parquet"]),
+}
+TWO = ["REG", "HH"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_names_of_a_household(tmp_path, kind):
+    frame, of = by_region()
+    if KINDS[kind] is None:
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        data = formats.write(tmp_path / f"a.{kind}", table)
+    else:
+        data = KINDS[kind](frame)
+    alone = riskcore.assess(frame.assign(HH=of), ["REG", "SEX"], None, "HH")
+    both = riskcore.assess(data, ["REG", "SEX"], None, TWO)
+    assert both.household_risk.tolist() == alone.household_risk.tolist()
+    with_one = riskcore.assess(data, ["REG", "SEX"], None, "HH")
+    assert with_one.household_risk.max() > both.household_risk.max()
+    assert riskcore.describe(data, household=TWO).columns[1].profile.distinct == 120
+    accepted = {"roles": {"*": "harmless:x"}, "accept": {"*": "x"}}
+    result = riskcore.protect(data, ["REG", "SEX"], None, TWO, k=3, **accepted)
+    safe = tmp_path / f"s.{kind}" if KINDS[kind] is None else tmp_path / "s.csv"
+    result.write(safe)
+    assert result.source.to_dict()["reading"]["household_id"] == TWO
+    ids = np.array(formats.read(safe).to_pydict()["HH"])
+    assert len({*ids}) == 120 == len({*zip(ids, of, strict=True)})
+    how = {"original": data if KINDS[kind] is None else frame}
+    assert riskcore.check(safe, record=f"{safe}.private.json", **how).passed
+    asked = {"max_household_risk": float(both.household_risk.max()), **how}
+    assert riskcore.check(safe, ["REG", "SEX"], None, TWO, **asked).passed
+
+
+def test_several_names_of_a_household_by_command_and_rules(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    frame, of = by_region()
+    frame.to_csv("a.csv", index=False)
+    frame.assign(HH=of).to_csv("one.csv", index=False)
+    words = "a.csv --keys REG SEX --household REG HH"
+
+    def run(line):
+        assert cli.main([*line.split(), "--quiet"]) == 0
+        return capsys.readouterr().out
+
+    printed = run(f"assess {words}")
+    with pytest.raises(SystemExit):
+        cli.main(["assess", "--keys", "SEX", "--household", "HH", "a.csv"])
+    assert "takes columns: name a.csv before it" in capsys.readouterr().err
+    one = run("assess one.csv --keys REG SEX --household HH")
+    assert printed.replace("a.csv", "one.csv") == one
+    accept = "--role *=harmless:x --accept *=x --k 3 --output s.csv"
+    Path("r.toml").write_text(run(f"protect {words} {accept} --print-rules"))
+    run("run r.toml")
+    assert len({*formats.read("s.csv").to_pydict()["HH"]}) == 120
+    run("check --rules r.toml --original a.csv")
+    run("check s.csv --household REG HH --keys REG SEX --max-household-risk 1")
 
 
 # The same error for a missing column at every door

@@ -584,7 +584,7 @@ def test_ids_that_give_back_what_was_recoded():
         }
     assert str(found[0]) == (
         f"{n:,} of {n:,} values of 'region' before recoding show in 'hh': its values, "
-        "or their order, follow the codes"
+        "their number or their order follow the codes"
     )
     # New ones do not.
     new = rng.permutation(household.max() + 1)[household]

@@ -47,7 +47,7 @@ def test_people_one_by_one_are_counted():
 
 
 def test_cells_that_are_lacking_or_too_small_are_refused(known):
-    with pytest.raises(ValueError, match="lacks 1 of 3 cells of the sample, 1 have"):
+    with pytest.raises(ValueError, match="lacks 1 of 3 cells of the sample, and 1"):
         known.prior(sample("fffm", [30, 30, 50, 40]))
     with pytest.raises(ValueError, match="the model has the keys sex, age"):
         known.prior(CellTable.of({"sex": ["f"]}, ["sex"]))

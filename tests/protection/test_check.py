@@ -126,6 +126,26 @@ def test_a_protected_file_passes_what_it_was_protected_for():
     assert ("a", "b", "county") in names
 
 
+@pytest.mark.parametrize(
+    "recoded",
+    [
+        lambda ages: np.char.add(ages, " years"),  # none fits
+        lambda ages: np.where(ages > "2", "3 and more", ages),  # most
+        lambda ages: np.where(ages == "7", "6", ages),  # few
+    ],
+)
+def test_the_risk_of_records_that_fit_nobody_is_not_judged(recoded):
+    data = survey() | {"a": [str(i % 7 + 1) for i in range(400)]}
+    released = data | {"a": recoded(np.array(data["a"])).tolist()}
+    asked = {"max_risk": 0.5, "max_rate": 0.1}
+    keys = ["a", "b", "c"]
+    found = check(released, keys, "w", original=data, **asked)
+    assert not found.passed
+    assert [rule.passed for rule in found.rules] == [None, None]
+    assert "give the record of the protection (--record)" in found.text()
+    assert check(data, keys, "w", original=data, **asked).passed
+
+
 def test_each_set_of_keys_has_its_k():
     data = survey()
     found = by_rule(check(data, [["a"], KEYS], k={("a",): 3, ("b", "a"): 11}))

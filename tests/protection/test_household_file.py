@@ -140,6 +140,37 @@ def test_missing_codes_of_both_files_hold_beside_other_files(files):
     assert regions.null_count() == (at == 4).sum() > 0
 
 
+def test_other_files_are_read_with_the_households_beside_them(files, capsys):
+    roles = {**ANY_LEAK["roles"], "ADDR": "identifier"}
+    protected(["SEX", "AGE"], roles=roles).write("early.csv")
+    protected(["SEX"], roles=roles).write("s.csv", drop=["AGE"])
+    alone = ("s.csv", ["SEX", "REG"])
+    asked = {"k": 2, "original": "r.csv", "original_reading": JOINED}
+    beside = Reading(household_file="s-households.csv:HID=DB030")
+    by_both = check(*alone, reading=beside, earlier="early.csv", **asked).together[0]
+    assert {"REG", "ROOMS"} <= {*by_both.columns}
+    formats.write("p.csv", formats.read("early.csv"))  # without its households
+    with pytest.warns(UserWarning, match=r"p-households\.csv would hold"):
+        one = check(*alone, reading=beside, earlier="p.csv", **asked).together[0]
+    assert one.joined < by_both.joined
+    audited = riskcore.audit(
+        "r.csv", "s.csv", ["SEX"], target=["REG"], reading=JOINED, holdout="early.csv"
+    )
+    assert [x.target for x in audited.attributes] == ["REG"]
+    codes = Reading(household_file="d.csv:HID=DB030", missing_codes={"ADDR": ["x"]})
+    tables = {"tables": ["REG"], "reading": codes}
+    assert riskcore.compare("r.csv", "s.csv", ["SEX"], **tables).tables
+    files = "r.csv {} --household-file d.csv:HID=DB030 --quiet"
+    record = "--record s.csv.private.json --table REG"
+    assert cli.main(f"compare {files.format('s.csv')} {record}".split()) == 0
+    assert cli.main(f"audit {files.format('s.csv')} --keys SEX REG".split()) == 0
+    of_check = files.format("--with early.csv --keys SEX REG --k 2")
+    assert cli.main(f"check s.csv --original {of_check}".split()) == 0
+    assert "in both files by SEX, REG and ROOMS" in capsys.readouterr().out
+    assert cli.main(f"compare r.csv s.csv {record}".split()) == 2
+    assert "give it with --household-file" in capsys.readouterr().err
+
+
 def test_the_order_does_not_link_the_files(files):
     result = protected(["SEX"])
     with pytest.raises(ValueError, match="'HID' joins the persons and households"):
@@ -159,6 +190,10 @@ def test_the_order_does_not_link_the_files(files):
         (lambda d: pandas.concat([d, d[:2]]), "in several records"),
         (lambda d: d[d["DB030"] > 110], "of r.csv not in x.csv"),
         (lambda d: d.assign(SEX=1), "'SEX' differs"),
+        (
+            lambda d: d.assign(DB030=d["DB030"].map("00{}".format)),
+            r"'\d+' .* of r.csv: x.csv has '00\d+'; write both alike",
+        ),
         (
             lambda d: d.assign(DB030=d["DB030"].where(d["REG"] > 1)),
             "such as None, in several",

@@ -117,11 +117,7 @@ def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
     undecided = bench.undecided
     left = [role for name, role in proposed.items() if name in undecided]
     taken = {role for name in bench.names if (role := bench.role_of(name))}
-    return [
-        role
-        for role in ONE_COLUMN
-        if left.count(role) > 1 or (role in left and role in taken)
-    ]
+    return [x for x in ONE_COLUMN if left.count(x) > 1 or (x in left and x in taken)]
 
 
 def rest(bench: Workbench, form: Form) -> str:

@@ -129,9 +129,7 @@ def _crossed(table: TableComparison, weighted: bool) -> dict[str, Any] | None:
     sides = []
     for when in ("before", "after"):
         total = getattr(table, f"weight_{when}")
-        counts = {
-            key: total * getattr(cell, f"share_{when}") for key, cell in cells.items()
-        }
+        counts = {key: total * getattr(x, f"share_{when}") for key, x in cells.items()}
         body = [[counts.get((a, b), 0.0) for b in columns] for a in rows]
         margins = [sum(column) for column in zip(*body, strict=True)]
         sides.append(
@@ -278,10 +276,5 @@ def remove(bench: Workbench, form: Form) -> str:
 PAGE = Page(
     "compare",
     view,
-    {
-        "table": table,
-        "model": model,
-        "number": number,
-        "remove": remove,
-    },
+    {"table": table, "model": model, "number": number, "remove": remove},
 )

@@ -103,11 +103,7 @@ def mends_of(
 
 
 def _fits(
-    bench: Workbench,
-    settings: Settings,
-    leak: Leak,
-    mend: str,
-    name: Hashable | None,
+    bench: Workbench, settings: Settings, leak: Leak, mend: str, name: Hashable | None
 ) -> bool:
     """Return whether a mend fits a column of a leak; None is the order."""
     key, rule = (None, "") if leak.shown is None else (leak.shown.key, leak.shown.rule)
@@ -205,9 +201,7 @@ def drop(bench: Workbench, form: Form) -> str:
 def keep(bench: Workbench, form: Form) -> str:
     """Write a column that was left out."""
     name = _column(bench, form)
-    left = [
-        column for column in bench.table("output").get("drop", ()) if column != name
-    ]
+    left = [x for x in bench.table("output").get("drop", ()) if x != name]
     return _output(bench, "did_keep", name, drop=left or None)
 
 
@@ -306,9 +300,7 @@ def _accepted(bench: Workbench, form: Form) -> list[str]:
 
 def _listed(names: list[str]) -> str:
     """Return columns in words."""
-    return ", ".join(
-        said("leaks", "order") if name == ORDER else name for name in names
-    )
+    return ", ".join(said("leaks", "order") if x == ORDER else x for x in names)
 
 
 PAGE = Page(

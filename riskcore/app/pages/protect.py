@@ -77,11 +77,7 @@ def view(bench: Workbench, query: Form) -> Mapping[str, Any]:
 def _goals_of(settings: Settings) -> list[str]:
     """Return the goals that these rules can have."""
     of_households = settings.household is not None and settings.unit == "record"
-    return [
-        goal_name
-        for goal_name in GOALS
-        if of_households or not goal_name.startswith("household")
-    ]
+    return [x for x in GOALS if of_households or not x.startswith("household")]
 
 
 def _goal(settings: Settings, name: str, form: Form) -> dict[str, Any]:
@@ -110,9 +106,7 @@ def _value(settings: Settings, name: str) -> Any:
 def _text(value: Any, form: Form) -> str:
     """Return a goal as the reader writes it."""
     limits = value if isinstance(value, tuple) else (value,)
-    return "; ".join(
-        shown(1 if limit is None else limit, form.numbers) for limit in limits
-    )
+    return "; ".join(shown(1 if x is None else x, form.numbers) for x in limits)
 
 
 def _way(bench: Workbench, name: str) -> dict[str, Any]:
@@ -172,9 +166,7 @@ def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]
 
 def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
     """Return what the page shows of a plan that is done."""
-    figures: Mapping[str, Any] = bench.keep(
-        "plan figures", plan.key, lambda: figures_of(plan.result)
-    )
+    figures = bench.keep("plan figures", plan.key, lambda: figures_of(plan.result))
     return {**figures, "label_of": code_labels(bench)}
 
 

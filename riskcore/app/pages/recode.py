@@ -135,10 +135,10 @@ def _listed(bench: Workbench, name: str, state: State | None) -> dict[str, Any]:
     }
     if rule or name in bench.keys:
         column = bench.coded_column(name)
-        row["before"] = row["after"] = len(column.labels)
-        if rule:
-            row["after"] = None
-        if rule and state is not None:
+        row["before"] = len(column.labels)
+        if not rule:
+            row["after"] = row["before"]
+        elif state is not None:
             after, _ = _after(bench, column, state.settings.recodings[name])
             row["after"] = len(after)
     return row
@@ -190,17 +190,16 @@ def _categories(
     """Return the categories of a column, with the code that each becomes."""
     rule = bench.table("recodings").get(str(column.name))
     new = merged(rule.partition(":")[2]) if rule and way_of(rule) == "merge" else {}
-    order: Any = np.argsort(-counts, kind="stable")
+    order = np.argsort(-counts, kind="stable").tolist()
     if form.text("order") != "count":
-        numbers = numbers_of(bench, column)
-        order = range(len(counts)) if numbers is None else np.argsort(numbers)
+        order = _ordered(bench, column)
     texts = labels_of(bench, str(column.name))
     categories = []
-    for at in [*order][:_MOST]:
+    for at in order[:_MOST]:
         code = code_of(column.labels[at])
         categories.append(
             {
-                "position": int(at),
+                "position": at,
                 "code": code,
                 "label": texts.get(code, ""),
                 "count": int(counts[at]),
@@ -235,10 +234,8 @@ def _after(
         recoded = recoding.apply(column.labels)
     except (TypeError, ValueError) as error:
         raise RefusedError(str(error)) from None
-    numbers = numbers_of(bench, column)
-    order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
     records: dict[str, int] = {}
-    for at in order:
+    for at in _ordered(bench, column):
         code = recoded.codes[at]
         if code is not None:
             text = code_of(code)
@@ -256,9 +253,10 @@ def _categories_of(
 ) -> tuple[dict[str, int], list[str]]:
     """Return the records of the categories by code in a state, and doubts in words."""
     recoding = state.settings.recodings.get(column.name)
-    if recoding is None:
-        return {code_of(code): n for code, n in _ordered(bench, column)}, []
-    return _after(bench, column, recoding)
+    if recoding is not None:
+        return _after(bench, column, recoding)
+    counts, order = counts_of(column), _ordered(bench, column)
+    return {code_of(column.labels[at]): int(counts[at]) for at in order}, []
 
 
 def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
@@ -306,12 +304,11 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     }
 
 
-def _ordered(bench: Workbench, column: CodedColumn) -> list[tuple[Any, int]]:
-    """Return the categories with their records, by value."""
+def _ordered(bench: Workbench, column: CodedColumn) -> list[int]:
+    """Return the positions of the categories, by value."""
     numbers = numbers_of(bench, column)
-    counts = counts_of(column)
-    order = range(len(counts)) if numbers is None else np.argsort(numbers).tolist()
-    return [(column.labels[at], int(counts[at])) for at in order]
+    order = np.argsort(range(len(column.labels)) if numbers is None else numbers)
+    return list(map(int, order))
 
 
 def apply(bench: Workbench, form: Form) -> str:

@@ -65,10 +65,7 @@ def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
 
 
 def rule_of(way: str, form: Form, codes: Mapping[str, str]) -> str | None:
-    """Return the rule that the fields of a form say; None if they are empty.
-
-    ``codes`` are the codes of the column by their position, for those that are checked.
-    """
+    """Return the rule of a form's fields, None if empty; ``codes`` are by position."""
     if way not in WAYS:
         raise RefusedError(f"{way!r} is not a way to recode")
     try:

@@ -127,9 +127,7 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
     """Return what the page shows of the risk."""
     sets = _sets(bench)
     masks = [entry.aim.unsafe(entry.recoded) for entry in sets]
-    unsafe = [
-        entry.recoded.cells.count_of(m) for entry, m in zip(sets, masks, strict=True)
-    ]
+    unsafe = [x.recoded.cells.count_of(m) for x, m in zip(sets, masks, strict=True)]
     shown = sets[_position(form, len(sets))]
     cells = shown.recoded.cells
     return {
@@ -195,8 +193,7 @@ def _remarks(bench: Workbench) -> list[str]:
     """Return what is doubtful in the weights of the file."""
     settings, source = bench.settings(), bench.source
     key = settings.weight, settings.sampling_fraction
-    remarks: list[str] = bench.keep("remarks", key, lambda: remarks_on(source, *key))
-    return remarks
+    return bench.keep("remarks", key, lambda: remarks_on(source, *key))
 
 
 def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
@@ -277,7 +274,7 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     alone = by_model and shown.aim.has_threshold
     whole = uniques if alone else cells.count_of(shown.aim.unsafe(shown.recoded))
     left = "uniques" if alone else "unsafe"
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "key": contribution.key,
             "label": _label(labels, contribution.key),
@@ -395,10 +392,7 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
 
 
 def _result(bench: Workbench, job: Job) -> Any:
-    """Return the result of a job; None if there is none yet.
-
-    A canceled job is forgotten, so that it can be asked for again.
-    """
+    """Return the result of a job, or None; one that was canceled is forgotten."""
     job.ended.wait(_SOON)
     if job.state == "failed":
         raise RefusedError(job.error)
@@ -437,15 +431,10 @@ def switch(bench: Workbench, form: Form) -> str:
     if "was" in form.fields:
         was = {bench.column(entry) for entry in form.text("was").split()}
     keys = (now - (offered & was - chosen)) | (chosen - was)
-    words = [
-        said("risk", "on", column=name) for name in bench.names if name in keys - now
-    ]
+    words = [said("risk", "on", column=x) for x in bench.names if x in keys - now]
     off = [name for name in bench.names if name in now - keys]
     others = {name for i, entry in enumerate(sets) if i != at for name in entry}
-    words += [
-        said("risk", "off_here" if name in others else "off", column=name)
-        for name in off
-    ]
+    words += [said("risk", "off_here" if x in others else "off", column=x) for x in off]
     bench.set_keys(at, keys, " ".join(words))
     return " ".join(words)
 

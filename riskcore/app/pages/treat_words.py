@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from riskcore.app.forms import Form
@@ -61,10 +62,9 @@ def rule_of(bench: Workbench, form: Form) -> str:
     kind = form.text("kind")
     if kind not in FIELDS:
         raise RefusedError(f"{kind!r} is not a treatment")
-    argument = _ARGUMENTS[kind](form)
-    flags: list[str] = [
-        flag for flag in FLAGS if flag in FIELDS[kind] and form.has(flag)
-    ]
+    read = _ARGUMENTS.get(kind, partial(_number, name=next(iter(FIELDS[kind]))))
+    argument = read(form)
+    flags: list[str] = [x for x in FLAGS if x in FIELDS[kind] and form.has(x)]
     if kind == "noise" and form.has("with"):
         flags.append("correlated")
     within = [bench.column(column) for column in form.all("within") if column]
@@ -84,11 +84,10 @@ def _tail(form: Form) -> str:
     """Return a limit, a share or a number of records, and what they become."""
     bound = form.text("bound")
     counted = bound[:-1].strip() if bound.endswith("n") else ""
-    where = f"{counted}n" if counted.isdecimal() else _number("bound")(form)
-    becomes = form.text("becomes")
+    where = f"{counted}n" if counted.isdecimal() else _number(form, "bound")
     if form.has("value"):
-        return f"{where}={_number('value')(form)}"
-    return f"{where}=mean" if becomes == "mean" else where
+        return f"{where}={_number(form, 'value')}"
+    return f"{where}=mean" if form.text("becomes") == "mean" else where
 
 
 def _bands(form: Form) -> str:
@@ -102,12 +101,12 @@ def _rounding(form: Form) -> str:
     """Return a base, or a number of digits."""
     if form.has("digits"):
         return f"{form.whole('digits')}digits"
-    return _number("base")(form)
+    return _number(form, "base")
 
 
-def _number(name: str) -> Callable[[Form], str]:
-    """Return the reader of a field with a number, or a share in per cent."""
-    return lambda form: form.numbers.read(form.text(name))
+def _number(form: Form, name: str) -> str:
+    """Return a field with a number, or a share in per cent."""
+    return form.numbers.read(form.text(name))
 
 
 def _path(form: Form) -> str:
@@ -117,19 +116,12 @@ def _path(form: Form) -> str:
     return form.text("path")
 
 
+# The others have a number, in their first field.
 _ARGUMENTS: Final[dict[str, Callable[[Form], str]]] = {
     "top": _tail,
     "bottom": _tail,
     "round": _rounding,
     "bands": _bands,
-    "microaggregate": _number("k"),
-    "swap": _number("share"),
-    "noise": _number("share"),
-    "pram": _number("keep"),
-    "swap-areas": _number("share"),
-    "shift": _number("days"),
-    "share-weights": _number("classes"),
-    "round-weights": _number("base"),
     "rake": _path,
 }
 

@@ -40,10 +40,7 @@ def counts_of(column: CodedColumn) -> NDArray[np.int64]:
 
 
 def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | None:
-    """Return the categories as numbers.
-
-    None if one is not a number, or if they are too far apart for a scale.
-    """
+    """Return the categories as numbers, None if they have no scale."""
 
     def make() -> NDArray[np.float64] | None:
         numbers = numbers_in(column)
@@ -51,7 +48,4 @@ def numbers_of(bench: Workbench, column: CodedColumn) -> NDArray[np.float64] | N
             span = np.ptp(numbers) if len(numbers) else np.inf
         return numbers if np.isfinite(span) else None
 
-    category_numbers: NDArray[np.float64] | None = bench.keep(
-        "numbers", column.name, make
-    )
-    return category_numbers
+    return bench.keep("numbers", column.name, make)

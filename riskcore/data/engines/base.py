@@ -18,7 +18,7 @@ from riskcore.data.engines.counting import (
     Question,
     Weights,
     count_cells,
-    doubles,
+    decades_on_engine,
     frequencies,
     records_of,
     weigh,
@@ -254,11 +254,8 @@ class Engine(ABC):
             raise ValueError("the data hold no records")
         if weight is None:
             return Counted(self, question, weighed)
-        values = np.zeros(0)
-        if weighed.n <= BATCH:
-            column = nw.from_native(self.select([weight])).collect().get_column("c0")
-            values = doubles(column)
-        refuse_doubtful(weighed, values, weight, scale)
+        column = nw.from_native(self.select([weight]))
+        refuse_doubtful(weighed, lambda: decades_on_engine(column), weight, scale)
         return Counted(self, replace(question, sums=weighed.whole_sums), weighed)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,14 +34,18 @@ class Weights:
     """Facts about the weights that are needed before they are added."""
 
     n: int  # records
-    # How many weights are missing, infinite, negative, 0; above 0 not whole, below 1.
+    # How many weights are missing, infinite, negative, 0; above 0 not whole, not a
+    # multiple of 100, below 1.
     missing: int = 0
     infinite: int = 0
     negative: int = 0
     zero: int = 0
     broken: int = 0
+    uneven: int = 0
     below_one: int = 0
-    # The smallest weight above 0, the largest, and their sum, about; nan without any.
+    # The least negative weight, the smallest above 0, the largest, and the sum of those
+    # above 0, about; nan without any.
+    least: float = np.nan
     low: float = np.nan
     high: float = np.nan
     total: float = np.nan
@@ -58,14 +62,18 @@ class Weights:
         those = {
             "missing": np.isnan(w),
             "infinite": np.isinf(w),
-            "negative": (w < 0) & (w > -np.inf),
+            "negative": (negative := (w < 0) & (w > -np.inf)),
             "zero": w == 0,
-            "broken": np.floor(positive) != positive,
+            "broken": (broken := np.floor(positive) != positive),
+            "uneven": broken if broken.any() else np.fmod(positive, 100.0) != 0,
             "below_one": positive < 1,
         }
         facts: dict[str, Any] = {x: int(np.count_nonzero(y)) for x, y in those.items()}
         low, high = positive.min(initial=np.inf), positive.max(initial=0.0)
-        return cls(len(w), **facts, low=float(low), high=float(high), total=total)
+        least = float(w[negative].min(initial=0.0))
+        return cls(
+            len(w), **facts, least=least, low=float(low), high=float(high), total=total
+        )
 
     @property
     def faults(self) -> dict[str, int]:
@@ -82,7 +90,31 @@ class Weights:
         return WholeSums.of(self.n, self.low, self.high, whole=not self.broken)
 
 
-_COUNTS = ("n", "missing", "infinite", "negative", "zero", "broken", "below_one")
+_COUNTS = (
+    "n", "missing", "infinite", "negative", "zero", "broken", "uneven", "below_one"
+)  # fmt: skip
+# Where positive weights lie, in hundredths of a decade, and how many lie there.
+Decades: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+def decades_of(w: NDArray[np.float64]) -> Decades:
+    """Return where the positive weights of records in memory lie."""
+    at = np.floor(100 * np.log10(w[w > 0])).astype(np.int32)
+    first = at.min()
+    records = np.bincount(at - first)
+    there = np.flatnonzero(records)
+    return (there + first) / 100, records[there]
+
+
+def decades_on_engine(weights: Any) -> Decades:
+    """Return where the positive weights of a lazy narwhals frame of one column lie."""
+    import narwhals.stable.v2 as nw
+
+    (name,) = weights.columns
+    positive = weights.select(w=nw.col(name).cast(nw.Float64)).filter(nw.col("w") > 0)
+    at = positive.select(at=(nw.col("w").log(10) * 100).floor())
+    there = at.group_by("at").agg(nw.len().alias("n")).sort("at").collect()
+    return _numbers(there, "at", np.float64) / 100, _numbers(there, "n", np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +161,7 @@ def weigh(frame: Any, question: Question) -> Weights:
         w = nw.col("w")
         # Larger doubles are whole, and too large for SQL to round down.
         small = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(1.0)
+        hundreds = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(100.0)
         positive = nw.when((w > 0) & w.is_finite()).then(w)
         wanted |= {
             "missing": number(w.is_null() | w.is_nan()),
@@ -136,7 +169,9 @@ def weigh(frame: Any, question: Question) -> Weights:
             "negative": number((w < 0) & w.is_finite()),
             "zero": number(w == 0),
             "broken": number(small.floor() != small),
+            "uneven": number((hundreds / 100).floor() * 100 != hundreds),
             "below_one": number((w > 0) & (w < 1)),
+            "least": nw.when((w < 0) & w.is_finite()).then(w).min(),
             "low": positive.min(),
             "high": positive.max(),
             "total": positive.sum(),
@@ -146,7 +181,7 @@ def weigh(frame: Any, question: Question) -> Weights:
     asked = (frame.select(*columns) if columns else frame).select(**wanted)
     (row,) = asked.collect().rows(named=True)
     facts: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
-    for name in ("low", "high", "total"):
+    for name in ("least", "low", "high", "total"):
         value = row.get(name)
         facts[name] = np.nan if value is None else float(value)
     missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))

@@ -20,17 +20,19 @@ import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.progress import Parts
-from riskcore.common.text_numbers import NUMBER, is_number
+from riskcore.common.text_numbers import NUMBER, is_number, with_point
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.reading import declared, warn_of_idle_codes
+from riskcore.data.files.reading import declared, numbers_among, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
 # Files in which numbers may be text, whose decimal mark is a way of reading.
 _WITH_MARKS = (".csv", ".tsv", ".txt", ".xlsx")
 # Whole thousands with a mark between them, and perhaps a fraction.
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,.' ])\d{3}(\1\d{3})*([,.]\d+)?", re.ASCII)
+_THOUSANDS = re.compile(
+    r"[+-]?[1-9]\d{0,2}([,.' \xa0\u2009\u202f])\d{3}(\1\d{3})*([,.]\d+)?", re.ASCII
+)
 
 
 class ArrowFormat(FileFormat):
@@ -197,11 +199,29 @@ def without_codes(
         single = pyarrow.float32()
         compared, values = column.cast(single), values.cast(single)
     mask = compute.is_in(compared, values) if len(values) else None
-    if mask is None or not compute.any(mask).as_py():
-        if own:
-            warn_of_idle_codes(path, name, own)
+    occur = mask is not None and compute.any(mask).as_py()
+    others = _written_otherwise(column, own) if own and is_text(column.type) else ()
+    if own and (others or not occur):
+        warn_of_idle_codes(path, name, own, others)
+    if not occur:
         return column
     return compute.if_else(mask, pyarrow.scalar(None, column.type), column)
+
+
+def _written_otherwise(column: Any, codes: Sequence[str]) -> list[str]:
+    """Return the texts that are the number of a code, but are not that code."""
+    numbers = {number for code in codes for number in _numbers_of(code)}
+    texts = import_pyarrow("compute").unique(column.drop_null()).to_pylist()
+    others = {*texts} - {*codes}
+    return sorted(text for text in others if not numbers.isdisjoint(_numbers_of(text)))
+
+
+def _numbers_of(text: str) -> list[float]:
+    """Return the numbers that a text may be, with a mark between thousands or not."""
+    text = text.strip()
+    thousands = _THOUSANDS.fullmatch(text)
+    whole = text.replace(thousands[1], "") if thousands else text
+    return numbers_among(number.replace(",", ".") for number in (text, whole))
 
 
 def _as_values(codes: Sequence[str], kind: Any) -> Any:
@@ -216,6 +236,8 @@ def _as_values(codes: Sequence[str], kind: Any) -> Any:
             if pyarrow.types.is_integer(kind):  # 9.0 is 9
                 value = value.cast(pyarrow.decimal128(38, 0))
             values.append(value.cast(kind))
+            if pyarrow.types.is_float64(kind):  # Stata keeps 99.9 in 32 bits
+                values.append(value.cast(pyarrow.float32()).cast(kind))
     return pyarrow.concat_arrays(values)
 
 
@@ -226,26 +248,46 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     if not is_text(column.type):
         return column
     text = compute.utf8_trim_whitespace(column)
-    foreign = compute.match_substring(text, ".") if decimal == "," else None
+    mark, unlike = "", False
     if decimal == ",":
+        text, mark, unlike = _without_marks(text)
         text = compute.replace_substring(text, ",", ".")
     try:
         numbers = text.cast(pyarrow.float64())
         wrong = compute.invert(compute.is_finite(numbers))
     except pyarrow.ArrowInvalid:
         wrong = compute.invert(compute.match_substring_regex(text, NUMBER))
-    if foreign is not None:
-        wrong = compute.or_(wrong, foreign)
+    wrong = compute.or_(wrong, unlike)
     count = compute.sum(wrong).as_py()
     if count:
         first = compute.index(wrong, True).as_py()
         value = column[first].as_py()
+        hint = f"; others have {mark!r} between thousands: write all numbers alike"
+        if not mark or mark in value or not is_number(with_point(value, decimal)):
+            hint = _about_text(name, value, decimal, path)
         raise ValueError(
             f"{path}: {name} is not a number in {counted(count, 'record')}, "
-            f"first in record {first + 1:,}: {value!r}"
-            f"{_about_text(name, value, decimal, path)}"
+            f"first in record {first + 1:,}: {value!r}{hint}"
         )
     return numbers
+
+
+def _without_marks(text: Any) -> tuple[Any, str, Any]:
+    """Return text without the mark of its thousands, the mark, and where it is wrong.
+
+    One mark holds for all numbers of a column: 1050 beside 1.050 may be 1000 times it.
+    """
+    compute = import_pyarrow("compute")
+    text = compute.replace_substring_regex(text, "[\u00a0\u202f]", " ")
+    grouped = compute.match_substring_regex(text, r"^[+-]?[1-9]\d{0,2}[. ]\d{3}\b")
+    first = compute.index(grouped, True).as_py()
+    if first < 0:
+        return text, "", compute.match_substring(text, ".")
+    mark = "." if "." in text[first].as_py() else " "
+    whole = rf"([0-9]{{1,3}}|[1-9][0-9]{{0,2}}([{mark}][0-9]{{3}})+)"
+    alike = compute.match_substring_regex(text, rf"^[+-]?{whole}(,[0-9]+)?$")
+    plain = compute.replace_substring(text, mark, "")
+    return compute.if_else(alike, plain, text), mark, compute.invert(alike)
 
 
 def _about_text(name: str, text: str, decimal: str, path: Any) -> str:

@@ -176,8 +176,10 @@ class FileFormat(ABC):
         if self.reading.sheet is not None and self.reading.sheet not in self.sheets():
             lacking.add("sheet")
         reading = replace(self.reading, **{x: getattr(Reading, x) for x in lacking})
-        if reading.columns:
+        if reading.columns or reading.household_id:
             names = ("", *type(self)(self.path, reading).header.names)
+            if not {*names}.issuperset(reading.household_id or ()):
+                reading = replace(reading, household_id=None)
             codes = {x: reading.codes(x) for x in ("", *reading.columns) if x in names}
             reading = replace(reading, missing_codes=codes)
         return reading

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import gzip
 import io
 import itertools
@@ -18,6 +19,7 @@ from typing import IO, Any
 
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
+from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
 from riskcore.data.files.csv_scan import Scan
@@ -34,6 +36,7 @@ BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
+_COLUMN_PART = 1 << 12  # bytes of a block by column, each of which is an array
 _SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2
@@ -52,6 +55,10 @@ _SEPARATOR = re.compile(
 
 class LineBreaksInFields(UserWarning):
     """Quoted fields of a CSV file run over several lines."""
+
+
+class LinesWithoutValues(UserWarning):
+    """The last lines of a CSV file hold delimiters alone."""
 
 
 class CsvFile(ArrowFormat):
@@ -173,10 +180,11 @@ class CsvFile(ArrowFormat):
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow, no columns means all of them
-        table, scan = self._read(some, names, _PART, progress)
+        block = max(_PART, _COLUMN_PART * len(names))
+        table, scan = self._read(some, names, block, progress)
         if table is None:
             # A record did not fit into a block.
-            size = min(2 * scan.longest + _PART, _LONGEST_RECORD)
+            size = min(2 * scan.longest + block, _LONGEST_RECORD)
             table, scan = self._read(some, names, size, progress)
         intake = scan.intake()
         if table is None:
@@ -193,7 +201,27 @@ class CsvFile(ArrowFormat):
                 f"breaks; {intake.within:,} lines belong to them and are not records",
                 LineBreaksInFields,
             )
+        self._doubt_empty(table)
         return table.select(columns), intake
+
+    def _doubt_empty(self, table: Any) -> None:
+        """Warn of last lines of delimiters alone, as spreadsheets leave them."""
+        compute = import_pyarrow("compute")
+        empty = functools.reduce(compute.and_, map(compute.is_null, table.columns))
+        if len(self.header.names) == 1 or not compute.any(empty).as_py():
+            return
+        marks = f'{self.delimiter}" \t\r\n'
+        lines = 0
+        with self.open_text() as file:
+            for line in filter(str.strip, file):
+                lines = 0 if line.strip(marks) else lines + 1
+        if lines:
+            warn(
+                f"{self.path} ends with {counted(lines, 'line')} without any value, as "
+                "a spreadsheet leaves them; they count as records whose keys fit all "
+                "others, so delete them",
+                LinesWithoutValues,
+            )
 
     def _read(
         self,

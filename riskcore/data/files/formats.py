@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.common.progress import Parts
+from riskcore.common.warn import warn
 from riskcore.data.files.argus.argus_file import ArgusFile
 from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded, Writing
-from riskcore.data.files.csv import CsvFile, LineBreaksInFields
+from riskcore.data.files.csv import CsvFile, LineBreaksInFields, LinesWithoutValues
 from riskcore.data.files.excel import ExcelFile
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.ipc import ArrowFile
@@ -43,6 +44,7 @@ __all__ = [
     "Format",
     "Header",
     "LineBreaksInFields",
+    "LinesWithoutValues",
     "check_writable",
     "columns_of",
     "files_written",
@@ -116,11 +118,11 @@ def columns_of(path: str | Path, reading: Reading | None = None) -> Header:
 
 
 def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
-    """Return how to read several files, each by the options that it can have."""
-    # What no file can have is left to the first, which refuses it.
-    others = replace(reading, metadata=None, household_file=None)
+    """Return how to read several files by options, each as far as it can have them."""
+    # What no file can have is left to the first, which refuses it. It has the metadata.
     readings = [
-        opened(x, others if i else reading).fitting() for i, x in enumerate(paths)
+        opened(x, beside(reading, x) if i else reading).fitting()
+        for i, x in enumerate(paths)
     ]
     lost = {
         name: asked
@@ -133,6 +135,16 @@ def shared(reading: Reading, paths: Iterable[Path]) -> list[Reading]:
     }:
         lost["missing_codes"] = reading.missing_codes
     return [replace(readings[0], **lost), *readings[1:]]
+
+
+def beside(reading: Reading, path: Path) -> Reading:
+    """Return how to read a second file: its households lie beside it, as written."""
+    households, reading = beside_persons(path), replace(reading, metadata=None)
+    if reading.household_file is None or households.exists():
+        return reading._with_files(lambda _: households)
+    said = f"{path}: read without its households, which {households} would hold"
+    warn(said, UserWarning)
+    return replace(reading, household_file=None)
 
 
 def format_of(path: str | Path, reading: Reading | None = None) -> Format:

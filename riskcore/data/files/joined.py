@@ -17,7 +17,7 @@ from riskcore.common.words import counted, listed
 from riskcore.data.files.arrow import ArrowFormat, decoded, import_pyarrow, table_of
 from riskcore.data.files.base_format import FileFormat, Format, Header
 from riskcore.data.files.intake import Intake
-from riskcore.data.files.labels import Labels, code_text
+from riskcore.data.files.labels import Labels, code_text, look_alike
 from riskcore.data.files.reading import Reading, beside_persons, file_and_ids
 
 
@@ -38,8 +38,10 @@ class JoinedFile(ArrowFormat):
             raise ValueError(f"{self.path}: household_file is not for mu-Argus files")
 
     def fitting(self) -> Reading:
-        """Return how both files are read."""
-        return self.asked
+        """Return how both files are read, without codes of columns that they lack."""
+        names = ("", *self.header.names)
+        codes = {x: self.asked.codes(x) for x in names}
+        return replace(self.asked, missing_codes=codes)
 
     def check_reading(self) -> None:
         """Leave the options to the two files."""
@@ -57,7 +59,7 @@ class JoinedFile(ArrowFormat):
                 f"household_file: {self.path} and {file} have "
                 f"{', '.join(both) or 'no column'} in common; name the household id as "
                 f"in {file}:HID, or those of persons and of households as in "
-                f"{file}:RX030=DB030"
+                f"{file}:RX030=DB030; if the id has several columns, join them first"
             )
         return own, other or own
 
@@ -109,6 +111,9 @@ class JoinedFile(ArrowFormat):
         file = self.households.path
         if odd := twice or alone:
             what = f"of {self.path} not in {file}; leave these persons out"
+            alike = [x for x in rows if look_alike(x) == look_alike(odd[0])]
+            if alike:
+                what = f"of {self.path}: {file} has {alike[0]!r}; write both alike"
             if twice:
                 what = f"in several records of {file}, but a household is one"
             raise ValueError(

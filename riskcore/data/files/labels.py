@@ -14,6 +14,10 @@ from riskcore.common.text_numbers import is_number
 
 _SINGLE = struct.Struct("f")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+# Letters of Cyrillic and Greek, and those of Latin that look the same.
+_OTHERS = "авекмнорстухіјѕαβεζηικμνορτυχ"
+_LATIN = "abekmhopctyxijsabezhikmnoptyx"
+LOOKS = str.maketrans(_OTHERS + _OTHERS.upper(), _LATIN + _LATIN.upper())
 _DIGITS = re.compile(r"[+-]?[0-9]+\.?[0-9]*")
 # A code, or the codes from the first to the last.
 Range = tuple[Any, Any]
@@ -125,16 +129,18 @@ def code_number(code: Any) -> Any:
 
 
 def look_alike(code: Any) -> Hashable:
-    """Return what is equal for codes that a reader takes for the same.
+    r"""Return what is equal for codes that a reader takes for the same.
 
     >>> len({look_alike(code) for code in ("Nord", " nord", "N\u200bord\u00a0")})
+    1
+    >>> len({look_alike(code) for code in ("EAST", "\u0415\u0410ST")})  # Cyrillic
     1
     >>> len({look_alike(code) for code in ("34", "034", "34.0", 34.0)})
     1
     """
     text = code_text(code)
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
+        text = unicodedata.normalize("NFKC", _UNSEEN.sub("", text)).translate(LOOKS)
     text = " ".join(text.casefold().split())
     return Decimal(text) if _DIGITS.fullmatch(text) else text
 

@@ -55,7 +55,8 @@ class Reading:
         Of CSV files, one ASCII letter. By default the tab for ``.tsv``, else the most
         frequent of comma, semicolon, tab and bar in the first line outside quotes.
     decimal : {".", ","}
-        The decimal mark of weights that are text in CSV and Excel files.
+        The decimal mark of weights that are text in CSV and Excel files. With a comma,
+        ``1.050`` and ``1 050`` are thousands, if all numbers of a column are alike.
     missing_codes : sequence of str, or mapping of column names to them
         Codes that stand for a missing value, in all columns or by column; the column
         ``""`` of a mapping stands for all. An empty field of a CSV file is always
@@ -73,12 +74,16 @@ class Reading:
     weight_scale : float, optional
         What the sampling weights are multiplied by, such as 1e-6 if they have six
         implied decimals. Without it, weights that look so are refused; 1 says that they
-        are right. This alone is for data in memory, too.
+        are right. For data in memory, too.
     household_file : path, optional
         The file of the households of a file of persons, such as EU-SILC's D beside R.
         The two are joined by the only column that both have, or by the id that
         ``"d.csv:HID"`` or ``"d.csv:RX030=DB030"`` (of persons, of households) names.
         They are assessed and protected as one table and written as two files.
+    household_id : sequence of column names, optional
+        Columns that name a household together, such as a region and a number in it. In
+        place of the last one stands a number for each household, with which
+        ``household=`` names it. For data in memory, too.
 
     Raises
     ------
@@ -104,6 +109,7 @@ class Reading:
     sheet: str | None = None
     weight_scale: float | None = None
     household_file: str | Path | None = None
+    household_id: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         if not _is_text_encoding(self.encoding):
@@ -202,6 +208,7 @@ class Reading:
             "sheet": self.sheet,
             "weight_scale": self.weight_scale,
             "household_file": self.household_file and str(self.household_file),
+            "household_id": self.household_id and [*self.household_id],
         }
 
     def _with_files(self, move: Callable[[Path], Path]) -> Reading:
@@ -215,6 +222,16 @@ class Reading:
             file, ids = file_and_ids(household_file)
             household_file = f"{move(file)}:{ids}" if ids else move(file)
         return replace(self, metadata=metadata, household_file=household_file)
+
+
+def with_household(
+    reading: Reading | None, household: Any
+) -> tuple[Reading | None, Any]:
+    """Return a reading and the household column; of several names it is the last."""
+    if not isinstance(household, list):
+        return reading, household
+    ids = arguments.names("household", household)
+    return replace(reading or Reading(), household_id=ids), ids[-1]
 
 
 def file_and_ids(words: str | Path) -> tuple[Path, str]:
@@ -244,13 +261,18 @@ def declared(name: Hashable, codes: Iterable[str]) -> str:
     return f"--na {words} (in Python: missing_codes={plain} of Reading, or None)"
 
 
-def warn_of_idle_codes(path: Path, name: str, codes: Sequence[str]) -> None:
-    """Warn that missing codes of a column occur nowhere in it."""
-    warn(
-        f"{path}: the missing codes of {name}, {', '.join(map(repr, codes))}, do not "
-        "occur in it",
-        DoubtfulCodes,
-    )
+def warn_of_idle_codes(
+    path: Path, name: str, codes: Sequence[str], others: Sequence[str] = ()
+) -> None:
+    """Warn that a column lacks missing codes, or has ``others`` of the same number."""
+    named = ", ".join(map(repr, codes))
+    said = f"the missing codes of {name}, {named}, do not occur in it"
+    if others:
+        said = (
+            f"{name} has {', '.join(map(repr, others[:3]))}, but codes {named}: "
+            "name each code as it stands there"
+        )
+    warn(f"{path}: {said}", DoubtfulCodes)
 
 
 def warn_of_open_end(path: Path, records: int) -> None:

@@ -12,6 +12,7 @@ which SAS makes in the folder of the data by default.
 
 from __future__ import annotations
 
+import codecs
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -128,8 +129,8 @@ class LabelledFile(ArrowFormat):
     def _parsed(self, **how: Any) -> tuple[Any, Any]:
         """Return the data and the metadata as pyreadstat reads them."""
         need_pyreadstat()
-        option = self.reading.encoding
-        encoding = None if option == "utf-8" else option  # the file states it
+        name = codecs.lookup(self.reading.encoding).name  # iconv knows no latin-1
+        encoding = None if name == "utf-8" else name  # the file states it
         read = getattr(import_module("pyreadstat"), self.reader)
         try:
             data, metadata = read(

@@ -67,8 +67,6 @@ from riskcore.protection.settings.remedies import (
 )
 from riskcore.protection.settings.settings import Settings
 
-# Columns that are named in a sentence; more are counted.
-_NAMED = 12
 _ALONE = "records are in a household that is alone with the keys of all its members"
 
 
@@ -131,11 +129,7 @@ def examine(
     shuffled: bool = False,
     say: Lines = silent,
 ) -> Examination:
-    """Return the leaks of a protected file, and the columns without a role.
-
-    ``shown`` are the values that its columns and its order reveal, ``renumbered`` are
-    the columns that get new ids.
-    """
+    """Return the leaks of a protected file, and the columns without a role."""
     settings = result.settings
     left_out = {str(name) for name in (*dropped, *settings.with_role("identifier"))}
     gone = left_out | set(map(str, renumbered))
@@ -166,7 +160,7 @@ def examine(
     leaks += _without_effect(result, gone)
     leaks += _ways_of_writing(result, gone)
     say("looking for columns that give others back")
-    leaks += _copies(result, gone)
+    leaks += _copies(result, gone, left_out)
     leaks += _together(result, gone)
     leaks += [
         Leak(
@@ -205,7 +199,7 @@ def of_columns(
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for column in profiles:
-        rare, of = _rare(column), (column.name,)
+        rare, of = singles_out(column) or shared_by_few(column), (column.name,)
         if column.name == settings.weight:
             if rare:
                 text = _text(column, settings)
@@ -221,20 +215,13 @@ def of_columns(
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
             like = f"seems to {like} ({proposed.reason}): "
-        text, advice = (
-            _text(column, settings, like),
-            _advice(column, settings, renumbered),
-        )
+        text = _text(column, settings, like)
+        advice = _advice(column, settings, renumbered)
         yield Leak(of, kind, text, advice)
 
 
 # Columns that may not stay without a role, even if no value is unique.
 _SEEMS = {"identifier": "be an identifier", "household": "tell who belongs together"}
-
-
-def _rare(column: ColumnProfile) -> bool:
-    """Return whether values belong to few records: one, or two on average."""
-    return singles_out(column) or shared_by_few(column)
 
 
 def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
@@ -306,9 +293,7 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         left = [name for name in names if str(name) not in gone]
         if treated is None or not left:
             continue
-        columns = [
-            to_precision(treated.before[name], treated.after[name]) for name in left
-        ]
+        columns = [to_precision(treated.before[x], treated.after[x]) for x in left]
         for keys in result.settings.keys:
             key_codes = [codes_of(result, name)[0] for name in keys if name not in left]
             count = rows_left([(codes, codes) for codes in key_codes], columns)
@@ -393,22 +378,18 @@ def _rebuilt(
     """Yield that households are found although their ids are left out."""
     for name, codes in _households_left_out(result, left_out):
         columns = {
-            column_name: column.codes
-            for column_name, column in _coded_columns(result, left_out).items()
+            name: x.codes for name, x in _coded_columns(result, left_out).items()
         }
         sets = _keys_of_sets(result, left_out)
         rebuilt = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if not rebuilt.leaks(result.n):
             continue
-        shared = [printable(str(clue)) for clue in rebuilt.columns]
-        if len(shared) > _NAMED:
-            shared = [*shared[:_NAMED], f"{len(shared) - _NAMED:,} more columns"]
         by = "members stand together"
         many = f"{rebuilt.records:,} of {result.n:,}"
         told = f"{many} {_ALONE}"
-        if shared:
-            verb = "shows" if len(shared) == 1 else "show"
-            by = f"{listed(shared)} {verb} who belongs together"
+        if rebuilt.columns:
+            verb = "shows" if len(rebuilt.columns) == 1 else "show"
+            by = f"{listed_columns(rebuilt.columns)} {verb} who belongs together"
             told = (
                 f"whoever knows the keys of all members of a household finds {many} "
                 "people although their own keys fit several records "
@@ -428,20 +409,13 @@ def _members_apart(
     *,
     shuffled: bool = False,
 ) -> str:
-    """Return how nothing shows who belongs together: ids, other columns, the order.
-
-    Columns of many values go first, and keys last.
-    """
+    """Return how nothing shows who belongs together: ids, other columns, the order."""
     keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
 
     def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
         sets = _keys_of_sets(result, {*left_out, *map(str, names)})
-        left = {
-            column_name: column.codes
-            for column_name, column in columns.items()
-            if column_name not in names
-        }
+        left = {x: column.codes for x, column in columns.items() if x not in names}
         rebuilt = records_rebuilt(sets, codes, left, shuffled=True)
         return rebuilt.columns if rebuilt.leaks(result.n) else ()
 
@@ -485,8 +459,12 @@ def _households_left_out(
             yield candidate.name, codes
 
 
-def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
+def _copies(
+    result: ProtectedRecords, gone: Collection[str], left_out: Collection[str]
+) -> Iterator[Leak]:
     """Yield the columns of the file that give the altered values of others back."""
+    household = result.settings.household
+    ids = None if str(household) in left_out else household
     treated = result.treated
     altered = _altered(result)
     if treated is None or not altered:
@@ -501,8 +479,8 @@ def _copies(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
             continue
         coded = dict(written)
         coded[name] = code_column(treated.numbers_before, name)
-        for entry in derived_of_coded(coded, result.household_of):
-            if entry.column == name and entry.kind != "household count":
+        for entry in derived_of_coded(coded, result.household_of, ids):
+            if entry.column == name and entry.of != (None,):
                 (source,) = entry.of
                 text = (
                     f"{printable(str(source))!r}: it gives back the values of "
@@ -582,9 +560,7 @@ def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Lea
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
     related = (related_to(derivation.column, name, settings) for name in derivation.of)
-    drops = [
-        leave_out([name]) for name in derivation.of if name not in settings.variables
-    ]
+    drops = [leave_out([x]) for x in derivation.of if x not in settings.variables]
     if not drops and derivation.column in settings.variables:
         drops = [never_blanked(derivation.column, settings)]
     advice = either(*related, *drops, accepted(derivation.of[:1]))

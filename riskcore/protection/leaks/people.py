@@ -38,9 +38,7 @@ def values_shared(
         for name in result.settings.with_role("sensitive")
         if str(name) not in gone and name in result.source.names
     ]
-    return {
-        name: values for name in names for values in _most_shared(result, name, gone)
-    }
+    return {x: values for x in names for values in _most_shared(result, x, gone)}
 
 
 def _most_shared(
@@ -62,12 +60,8 @@ def named_by_elimination(
     if result.units is not None:
         return None
     sets = [keys for keys in _released_sets(result, gone) if keys[1].any()]
-    return max((eliminate(*keys) for keys in sets), key=_told, default=None)
-
-
-def _told(elimination: Elimination) -> tuple[int, int]:
-    """Return the number of people who are named, and of records that are told."""
-    return elimination.people, elimination.records_told
+    found = (eliminate(*keys) for keys in sets)
+    return max(found, key=lambda x: (x.people, x.records_told), default=None)
 
 
 def leaks_of_shared(
@@ -150,19 +144,14 @@ def _is_population(result: ProtectedRecords) -> bool:
 def _released_sets(
     result: ProtectedRecords, gone: Collection[str]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.bool_]]]:
-    """Yield original keys and blanks of each set, without keys that were treated.
-
-    A panel's records are not people, and those on an engine are not here.
-    """
+    """Yield untreated keys and blanks of each set; nothing of panels and engines."""
     if result.on_engine is not None or result.settings.person is not None:
         return
     without = {*map(str, () if result.treated is None else result.treated.after), *gone}
     for keys in result.settings.keys:
         pairs = [codes_of(result, name) for name in keys if str(name) not in without]
         if pairs:
-            before, after = (
-                np.stack(codes, axis=1) for codes in zip(*pairs, strict=True)
-            )
+            before, after = (np.stack(x, axis=1) for x in zip(*pairs, strict=True))
             yield before, after < 0
 
 

@@ -34,10 +34,7 @@ class IndexIsNew(UserWarning):
 def columns_with_ids(
     source: Source, settings: Settings, left_out: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """Return the columns that get new ids: of households, given or declared.
-
-    Declared household numbers show as much if households are not used.
-    """
+    """Return the columns that get new ids: of households, given or declared."""
     others = {
         None,
         settings.weight,
@@ -62,20 +59,14 @@ def released_records(rows: Any, source: Source, settings: Settings) -> Any:
     for name in columns_with_ids(source, settings):
         own = data[name] if isinstance(data, Mapping) else None
         columns[name] = _new_ids(records, name, own)
-    if _has_index(data):
+    of_pandas = getattr(data, "ndim", 0) == 2 and hasattr(data, "reset_index")
+    if of_pandas and not np.array_equal(np.asarray(data.index), np.arange(len(data))):
         message = (
             "data: the index of the frame is new, 0, 1, ..., because an index may name "
             "persons; to keep it, make it a column (reset_index) and give it a role"
         )
         warn(message, IndexIsNew)
     return _without_index(with_columns(data, columns) if columns else data)
-
-
-def _has_index(data: Any) -> bool:
-    """Return whether a frame of pandas has an index other than 0, 1, ...."""
-    if getattr(data, "ndim", 0) != 2 or not hasattr(data, "reset_index"):
-        return False
-    return not np.array_equal(np.asarray(data.index), np.arange(len(data)))
 
 
 def _new_ids(records: Records, name: Hashable, template: Any) -> Any:
@@ -96,10 +87,7 @@ def _new_ids(records: Records, name: Hashable, template: Any) -> Any:
 
 
 def _without_index(data: Any) -> Any:
-    """Return data without an index, notes and values that are not shown.
-
-    These are values under a mask and unused categories. The input is not changed.
-    """
+    """Return data without an index, notes, masked values and unused categories."""
     if is_dataset(data):
         return without_notes(data.copy())
     if isinstance(data, Mapping):

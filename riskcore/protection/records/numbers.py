@@ -23,25 +23,17 @@ Integers = NDArray[np.int64]
 def alone_with_numbers(
     result: ProtectedRecords, names: Iterable[Hashable], gone: Collection[str]
 ) -> int:
-    """Return how many released records are alone with their keys and these numbers.
-
-    A blanked key matches any value, a missing number is a value of its own.
-    """
+    """Return how many records are alone with keys, a blank for any, and numbers."""
     keys = {name: code_column(result.rows, name) for name in _keys_left(result, gone)}
     after = {name: numbers_of(result, name, after=True) for name in names}
-    numbers = {
-        column.name: column for column in code_numbers(Records.of(after), [*after])
-    }
-    coded = CodedRecords(result.n, {**keys, **numbers})
+    numbers = {x.name: x for x in code_numbers(Records.of(after), [*after])}
+    coded = CodedRecords(result.n, {**keys, **numbers}, designs={})
     cells = cells_of(coded, [*keys, *numbers], "wildcard", 1.0)
     return int(cells.records[cells.sample_frequency == 1].sum())
 
 
 def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbers:
-    """Return what links by keys and numbers are looked for in, and what rows tell.
-
-    Rows tell the numbers and the sensitive columns that are in the file.
-    """
+    """Return what links by keys and numbers are looked for in, and what rows tell."""
     settings = result.settings
     treated = () if result.treated is None else (*result.treated.after,)
     keys = {name: codes_of(result, name) for name in _keys_left(result, gone)}

@@ -23,11 +23,7 @@ from riskcore.data.coded import CodedRecords, code_cells
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
-from riskcore.data.engines.counting import (
-    Question,
-    key_column,
-    records_of,
-)
+from riskcore.data.engines.counting import Question, key_column, records_of
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.registry import engine_of
@@ -67,9 +63,7 @@ class OnEngine:
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight, scale)
         cells = engine.cells(counted.question)
-        rows = {
-            key: column.to_native() for key, column in counted.keys_in(cells).items()
-        }
+        rows = {key: x.to_native() for key, x in counted.keys_in(cells).items()}
         coded = coded_cells(engine, counted.question, cells)
         coded = coded.sampled(settings.sampling_fraction)
         return cls(engine, settings, counted.question, coded, rows)
@@ -82,10 +76,7 @@ class OnEngine:
     # --- giving back ---
 
     def given_back(
-        self,
-        recoded: Mapping[Any, Any],
-        masks: Masks,
-        verified: CodedRecords,
+        self, recoded: Mapping[Any, Any], masks: Masks, verified: CodedRecords
     ) -> Any:
         """Return the data recoded and blanked, see `Engine.change`."""
         lookups, changes = [], {}
@@ -151,9 +142,7 @@ class OnEngine:
         assert engine is not None
         # Blanked were perhaps those times that Python's do not tell from others.
         ticks = [
-            name
-            for name, column in verified.columns.items()
-            if column.labels.dtype.kind in "mM"
+            name for name, x in verified.columns.items() if x.labels.dtype.kind in "mM"
         ]
         cells = engine.cells(self.question)
         coded = coded_cells(engine, self.question, cells, ticks)
@@ -186,9 +175,7 @@ class OnEngine:
             both = [self.coded.columns[key], code_column(values, key)]
             if both[0].labels.tolist() != both[1].labels.tolist():
                 raise changed_meanwhile()
-            codes.append(
-                np.concatenate([part.codes.astype(np.uint32) for part in both])
-            )
+            codes.append(np.concatenate([x.codes.astype(np.uint32) for x in both]))
         place = count(codes, [int(part.max()) + 1 for part in codes]).inverse
         rows = len(self.records)
         row_of = np.full(int(place.max()) + 1, -1, np.int64)
@@ -214,9 +201,7 @@ class OnEngine:
         question = Question((recoded, name))
         cells = self.engine.cells(question)
         records = records_of(cells)
-        before, values = (
-            cells.get_column(column).to_native() for column in cells.columns[:2]
-        )
+        before, values = (cells.get_column(x).to_native() for x in cells.columns[:2])
         fine, coarse = (
             _signed(code_column(Records.of({recoded: categories}), recoded))
             for categories in (before, self.recoded(recoded, before))

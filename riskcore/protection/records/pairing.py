@@ -64,10 +64,7 @@ class Paired:
         clues = shown_by(
             self.result, columns, self.order, drawn=self.renumbered, say=say
         )
-        return [
-            replace(clue, column=None) if clue.column == _ORDER else clue
-            for clue in clues
-        ]
+        return [replace(x, column=None) if x.column == _ORDER else x for x in clues]
 
 
 def paired(
@@ -78,10 +75,7 @@ def paired(
     keys: Mapping[Hashable, CodedColumn],
     with_new_ids: Collection[str],
 ) -> Paired | None:
-    """Return a released file in the order of its original; None if they do not pair.
-
-    ``prepared`` are the original records, ``keys`` those of the file that are there.
-    """
+    """Return a released file in the order of its original; None if they do not pair."""
     file = released.records
     if file.n != prepared.coded.n or settings.unit != "record":
         return None
@@ -261,10 +255,7 @@ def _treated(
 def _pair(
     same: Sequence[Both], hidden: Sequence[Both], household: Both | None
 ) -> Integers | None:
-    """Return the released record of each original one; None if they do not pair.
-
-    ``same`` are columns that did not change, ``hidden`` those that lost values.
-    """
+    """Return the released record of each original one; None if they do not pair."""
     n = len((*same, *hidden)[0][0])
     fits = [(other < 0) | (own == other) for own, other in hidden]
     fits += [own == other for own, other in same]
@@ -338,9 +329,7 @@ def _members_paired(
     place: Integers, classes: Both, lost: Sequence[Both], household: Both
 ) -> Integers:
     """Return the pairs of records with those of a household in an order that fits."""
-    own, other = (
-        np.stack([column[i] for column in (classes, *lost)], 1) for i in (0, 1)
-    )
+    own, other = (np.stack([x[i] for x in (classes, *lost)], 1) for i in (0, 1))
     fits = ((other[place] < 0) | (other[place] == own)).all(axis=1)
     for unit in np.unique(household[0][~fits]).tolist():
         members = np.flatnonzero(household[0] == unit)
@@ -354,10 +343,7 @@ def _members_paired(
 def _pair_kept(
     classes: Both, lost: Sequence[Both], members: int = 1
 ) -> Integers | None:
-    """Return the row of each person, by classes that both have equally often.
-
-    With several members they are households: each column stands once for each.
-    """
+    """Return the row of each person, or household, by classes of equal size."""
     n = len(classes[0])
     place = np.full(n, -1, np.int64)
     by_class = [np.argsort(part, kind="stable") for part in classes]

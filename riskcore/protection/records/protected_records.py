@@ -155,9 +155,7 @@ class ProtectedRecords(OfData[DataT_co]):
     def profiles(self) -> list[ColumnProfile]:
         """The profiles of the weight and of all columns that have no role."""
         roles, weight = self.settings.roles_of_columns, self.settings.weight
-        known_columns = {name for name in roles if name != weight} | {
-            *self.numbers_known
-        }
+        known_columns = {x for x in roles if x != weight} | {*self.numbers_known}
         names = [column for column in self.source.names if column not in known_columns]
         if self.on_engine is not None:
             return [*self._profiles_on_engine(self.on_engine, names)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,14 +86,23 @@ def shown_by(
         drawn=drawn,
         say=say,
     )
+    ids = result.settings.household
+    if household is not None and ids in records.columns:
+        how: dict[str, Any] = {
+            "stands_for": np.ones(len(household), int),
+            "household": household,
+        }
+        sizes = {ids: np.bincount(household)[household]}
+        members = what_shows(sizes, suppressed, None, recoded, **how)
+        clues += tuple(
+            entry if entry.rule == "finer" else replace(entry, rule="members")
+            for entry in members
+        )
     return tuple(entry for entry in clues if not _counted_together(result, entry))
 
 
 def _counted_together(result: ProtectedRecords, shown: Shown) -> bool:
-    """Return whether codes before recoding show in a key that is counted with theirs.
-
-    Whoever knows both keys of a person fits no fewer people than the risk says.
-    """
+    """Return whether codes show in a key with which the risk counts them anyway."""
     if shown.rule != "finer":
         return False
     sets = [keys for keys in result.settings.keys if shown.key in keys]
@@ -151,7 +161,8 @@ def advice_on(
         return either(coarser_weights(column), leave_out([column]), accept)
     if column == settings.household:
         members = in_all if shown.rule == "equal" else ""
-        return either(members, leave_out([column]), accept)
+        kept = never_blanked(key, settings) if shown.rule == "members" else ""
+        return either(members, kept, leave_out([column]), accept)
     ids = ""
     if shown.rule not in ("equal", "code") and column not in fixed:
         ids = new_ids(column, renumbered)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.text_numbers import with_point
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
     CodedColumn,
@@ -94,6 +95,11 @@ class Treated:
         mask: NDArray[np.bool_] = (old != new) & ~(np.isnan(old) & np.isnan(new))
         return mask
 
+    def new_values(self) -> dict[Any, Floats]:
+        """Return the values that treatments gave to records, by column of numbers."""
+        numeric = [name for name in self.after if name not in self.categorical]
+        return {name: self.after[name][self.altered(name)] for name in numeric}
+
     def effects(self) -> dict[str, Any]:
         """Return what became of the columns of numbers, as plain data."""
         before = {str(name): values for name, values in self.before.items()}
@@ -145,9 +151,8 @@ def treat_records(
 ) -> Treated:
     """Return the treated columns of recoded rows.
 
-    In a pass over households, rules that alter values apply once for each household
-    where its members agree; other rules give equal values for equal values anyway. So
-    do rules for the columns of a household file.
+    Rules for columns in which the members of each household agree apply once for each
+    household: a mean of three values is one of three households, however large.
     """
     if settings.weight in settings.treated and (source.scale or 1.0) != 1.0:
         raise ValueError(
@@ -159,11 +164,8 @@ def treat_records(
         weights = np.where(weights > 0, weights, weights[weights > 0].min())
     file = _File.of(source, rows, settings.treat)
     file.refuse_codes(source, settings)
-    own = source.names if settings.level == "household" else source.of_households
     told: dict[str, dict[str, Any]] = {}
-    of_persons, of_households = file.by_unit(
-        settings.treat, household if own else None, own
-    )
+    of_persons, of_households = file.by_unit(settings, household)
     after: dict[Any, Floats] = {}
     if of_households and household is not None:
         first = np.unique(household, return_index=True)[1]
@@ -246,21 +248,18 @@ class _File:
                     refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
-        self,
-        rules: Rules,
-        household: NDArray[np.int64] | None,
-        own: Sequence[Hashable],
+        self, settings: Settings, household: NDArray[np.int64] | None
     ) -> tuple[Rules, Rules]:
-        """Return the rules for persons, and those for households."""
+        """Return the rules for persons, as shared weights are, and for households."""
+        rules = settings.treat
         if household is None:
             return rules, {}
         first = np.unique(household, return_index=True)[1]
         shared = {
             names: treatments
             for names, treatments in rules.items()
-            if {*own}.issuperset(names)
-            and any(rule.alters for rule in treatments)
-            and not any(rule.by_risk or rule.last for rule in treatments)
+            if not any(rule.by_risk or rule.last for rule in treatments)
+            and (settings.weight not in names or any(x.alters for x in treatments))
             and all(
                 np.array_equal(values, values[first][household], equal_nan=True)
                 for values in (
@@ -349,7 +348,8 @@ def table_of(numbers: Floats) -> tuple[Floats, Integers]:
 def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any]:
     """Return numbers as the values of a column: text as text, whole as whole.
 
-    A number that the column has already is written as there.
+    A number that the column has already is written as there, unless it has marks of
+    thousands.
     """
     labels = [plain_value(value) for value in column.labels]
     if not any(isinstance(value, str) for value in labels):
@@ -358,7 +358,8 @@ def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any
         whole = all(isinstance(value, int) for value in labels)
         whole = whole and all(value.is_integer() for value in values)
         return [int(value) for value in values] if whole else values
-    label_of = {float(value.strip().replace(decimal, ".")): value for value in labels}
+    pairs = [(with_point(value, decimal), value) for value in labels]
+    label_of = {float(x): y for x, y in pairs if x == y.strip().replace(decimal, ".")}
     return [label_of.get(value) or _text(value, decimal) for value in values]
 
 

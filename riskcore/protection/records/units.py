@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from riskcore.data.columns import (
 )
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.household_rows import HouseholdRows
-from riskcore.data.missing_by_design import Designs, designs_of, with_designs
+from riskcore.data.missing_by_design import knowing_designs
 from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
 from riskcore.protection.records.on_engine import OnEngine
@@ -47,10 +47,7 @@ from riskcore.protection.suppression.by_person import (
     assess_persons,
     suppress_persons,
 )
-from riskcore.protection.suppression.key_sets import (
-    assess_key_sets,
-    present,
-)
+from riskcore.protection.suppression.key_sets import assess_key_sets, present
 from riskcore.protection.suppression.suppress import (
     Aim,
     Masks,
@@ -60,6 +57,8 @@ from riskcore.protection.suppression.suppress import (
     with_companions,
 )
 
+Assessments: TypeAlias = list[Assessment]  # by set of keys
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -68,9 +67,9 @@ class Prepared:
     recoded_rows: Records  # with the recoded columns, but before treatments
     coded: CodedRecords  # the same rows as codes, recoded and treated
     columns: dict[Any, Any]  # the recoded columns
-    original: list[Assessment]  # by set of keys, before recodings
+    original: Assessments  # by set of keys, before recodings
     # After recodings and treatments; their data are not treated yet, see `assessed`.
-    recoded: list[Assessment]
+    recoded: Assessments
     treated: Treated | None = None
     again: bool = False  # whether a key or the weight is treated, and assessed again
 
@@ -85,7 +84,7 @@ class Prepared:
         return rows.with_data(data, treated.after, coded)
 
     @cached_property
-    def assessed(self) -> list[Assessment]:
+    def assessed(self) -> Assessments:
         """The assessments ``recoded`` with the data that they are of."""
         if not self.again:
             return self.recoded
@@ -106,10 +105,7 @@ class Prepared:
     def codes(
         self, name: Hashable, *, recoded: bool = True
     ) -> NDArray[np.signedinteger[Any]]:
-        """Return the codes of a column before suppression, -1 for missing.
-
-        With ``recoded=False`` they are the codes before recoding. Keys are treated.
-        """
+        """Return the codes of a column before suppression, -1 for missing."""
         rows = self.recoded_rows
         if recoded and name in self.coded.columns:
             column = self.coded.columns[name]
@@ -134,7 +130,6 @@ class SingleRecords:
     """Records that are planned one by one."""
 
     units: HouseholdRows | None = None  # the units, if they are not records
-    designs: Designs  # what is missing by design
 
     def __init__(
         self, source: Source, settings: Settings, say: Lines, secret: str | None
@@ -153,15 +148,10 @@ class SingleRecords:
         by_secret = self.settings.ties == "secret"
         return Draw(self.secret) if self.secret and by_secret else None
 
-    def prepare(self, original: list[Assessment] | None = None) -> Prepared:
-        """Recode and treat the records; return them with the risks of their units.
-
-        ``original`` are the assessments of the source, if they are known.
-        """
+    def prepare(self, original: Assessments | None = None) -> Prepared:
+        """Recode and treat the records; return them with the risks of their units."""
         rows, coded = self.read()
-        if self.settings.person is None:
-            keys, missing = self.settings.variables, self.settings.missing
-            self.designs = designs_of(coded, keys, missing)
+        coded = knowing_designs(coded, self.settings.variables, self.settings.missing)
         if original is None:
             self.say("assessing the original file")
             original = self.measure(rows, coded)
@@ -171,7 +161,9 @@ class SingleRecords:
                 self.say("recoding")
                 rules = self.settings.recodings
                 rules = {name: rules[name] for name in rules if name in rows.columns}
-                columns = recoded_columns(rows, rules, coded.columns)
+                columns = recoded_columns(
+                    rows, rules, coded.columns, self.source.value_labels
+                )
                 coded = coded.recoded(columns)
                 data = without_notes(with_columns(rows.data, columns))
                 rows = rows.with_data(data, columns, _named(coded, columns))
@@ -198,39 +190,28 @@ class SingleRecords:
         return source.records, coded.sampled(settings.sampling_fraction)
 
     def measure(
-        self,
-        rows: Records,
-        coded: CodedRecords,
-        original: list[Assessment] | None = None,
-    ) -> list[Assessment]:
-        """Return the risks of the units before suppression, by set of keys.
-
-        ``original`` are those before recoding.
-        """
-        coded = with_designs(coded, self.designs)
+        self, rows: Records, coded: CodedRecords, original: Assessments | None = None
+    ) -> Assessments:
+        """Return the risks of the units before suppression, by set of keys."""
         return assess_key_sets(rows.data, coded, self.settings, original)
 
     def treat(self, before: Prepared) -> Prepared:
         """Return records with treated columns, assessed again if the risk changes."""
-        treated = self.treated(before, before.recoded)
-        coded, recoded = treated.recoded(before.coded), before.recoded
-        changed = {*self.settings.variables, self.settings.weight}
-        again = not changed.isdisjoint(treated.after)
+        settings, rows, recoded = self.settings, before.recoded_rows, before.recoded
+        risk: NDArray[np.float64] | None = None
+        if any(rule.by_risk for rules in settings.treat.values() for rule in rules):
+            risk = np.maximum.reduce([one.individual_risk for one in recoded])
+            risk = risk if self.units is None else risk[self.units.of]
+        secret = self.secret if settings.is_random else None
+        treated = treat_records(self.source, rows, before.coded, settings, risk, secret)
+        coded = treated.recoded(before.coded)
+        # Keys and weights of households and of persons are not treated.
+        again = not {*settings.variables, settings.weight}.isdisjoint(treated.after)
         if again:
-            recoded = self.measure(before.recoded_rows, coded, recoded)
+            recoded = self.measure(rows, coded, recoded)
         return replace(
             before, coded=coded, recoded=recoded, treated=treated, again=again
         )
-
-    def treated(self, before: Prepared, assessments: Sequence[Assessment]) -> Treated:
-        """Return the treated columns of recoded rows; ``assessments`` are of them."""
-        settings, rows = self.settings, before.recoded_rows
-        rules = [rule for each in settings.treat.values() for rule in each]
-        risk: NDArray[np.float64] | None = None
-        if any(rule.by_risk for rule in rules):
-            risk = np.maximum.reduce([one.individual_risk for one in assessments])
-        secret = self.secret if settings.is_random else None
-        return treat_records(self.source, rows, before.coded, settings, risk, secret)
 
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of the units to blank."""
@@ -276,7 +257,7 @@ class SingleRecords:
 
     def assess(
         self, before: Prepared, aims: Sequence[Aim], masks: Masks, after: Blanked
-    ) -> list[Assessment]:
+    ) -> Assessments:
         """Return the risks of the units after suppression, by set of keys."""
         data = self.data_of_units(after.rows, after.coded)
         return [
@@ -316,19 +297,12 @@ class Households(SingleRecords):
         return rows, coded
 
     def measure(
-        self,
-        rows: Records,
-        coded: CodedRecords,
-        original: list[Assessment] | None = None,
-    ) -> list[Assessment]:
+        self, rows: Records, coded: CodedRecords, original: Assessments | None = None
+    ) -> Assessments:
         """Return the risks of households before suppression, by set of keys."""
         data, keys = self.data_of_units(rows, coded), self.settings.variables
-        of_units = self.units.codes(with_designs(coded, self.designs), keys)
+        of_units = self.units.codes(coded, keys)
         return assess_key_sets(data, of_units, self.planned, original)
-
-    def treat(self, before: Prepared) -> Prepared:
-        """Return records with treated columns, which are neither keys nor weights."""
-        return replace(before, treated=self.treated(before, []))
 
     def of_units(self, masks: Masks) -> Masks:
         """Return the masks of the first members of households."""
@@ -365,33 +339,21 @@ class PanelPersons(SingleRecords):
         return rows, replace(coded, households=None, design=None)
 
     def measure(
-        self,
-        rows: Records,
-        coded: CodedRecords,
-        original: list[Assessment] | None = None,
-    ) -> list[Assessment]:
+        self, rows: Records, coded: CodedRecords, original: Assessments | None = None
+    ) -> Assessments:
         """Return the risks of persons before suppression, by set of keys."""
         return assess_persons(coded, self.units, self.settings, self.say)
 
-    def treat(self, before: Prepared) -> Prepared:
-        """Return records with treated columns, which are neither keys nor weights."""
-        return replace(before, treated=self.treated(before, []))
-
     def plan(self, before: Prepared, aims: Sequence[Aim]) -> Masks:
         """Return the values of persons to blank."""
+        has_value, settings = self.has_value(before), self.settings
         return suppress_persons(
-            before.coded,
-            self.units,
-            aims,
-            self.has_value(before),
-            self.settings,
-            self.say,
-            self.draw,
+            before.coded, self.units, aims, has_value, settings, self.say, self.draw
         )
 
     def assess(
         self, before: Prepared, aims: Sequence[Aim], masks: Masks, after: Blanked
-    ) -> list[Assessment]:
+    ) -> Assessments:
         """Return the risks of persons after suppression, by set of keys."""
         return assess_persons(before.coded, self.units, self.settings, self.say, masks)
 
@@ -429,11 +391,7 @@ class EngineCells(SingleRecords):
         return replace(self.held, given=given)
 
 
-_BY_NAME = {
-    "record": SingleRecords,
-    "household": Households,
-    "person": PanelPersons,
-}
+_BY_NAME = {"record": SingleRecords, "household": Households, "person": PanelPersons}
 
 
 def unit_of(

@@ -36,15 +36,9 @@ _FAULTS = {
 
 
 def verdict_of(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Collection[Hashable] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Collection[Hashable] = ()
 ) -> Verdict:
-    """Return the verdict on a protected file.
-
-    ``dropped`` are columns that are left out of it, with the identifiers: nothing is
-    said of them in public.
-    """
+    """Return the verdict on a protected file; its public words skip ``dropped``."""
     not_judged = [
         f"the risk with the keys {' x '.join(map(str, key_set.keys))} by the model"
         for key_set in result.sets

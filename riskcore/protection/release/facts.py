@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,10 +84,7 @@ def treatment_facts(result: ProtectedRecords) -> dict[str, Any] | None:
 def _totals_lost(
     result: ProtectedRecords, names: Sequence[Hashable], rules: Iterable[Treatment]
 ) -> Iterator[str]:
-    """Yield how far suppression took weights from the totals they were raked to.
-
-    Weights were raked before, so a category lacks the weights of its blanked records.
-    """
+    """Yield how far suppression took weights from the totals they were raked to."""
     assert result.treated is not None
     for name in (name for rule in rules if rule.last for name in rule.needs):
         mask = result.masks.get(name)
@@ -113,15 +111,15 @@ def remarks_of(result: ProtectedRecords) -> list[str]:
     if result.on_engine is not None:
         weighed = result.on_engine.engine.weigh(result.on_engine.question)
         total = result.sets[0].original.cells.totals.population
-        return weight_remarks(WeightFigures.on_engine(weighed, total), fraction)
-    weights = numbers_of(result, weight)
-    return weight_remarks(WeightFigures.of(weights, math.fsum(weights)), fraction)
+        figures = WeightFigures.on_engine(weighed, total)
+    else:
+        weights = numbers_of(result, weight)
+        figures = WeightFigures.of(weights, math.fsum(weights))
+    return weight_remarks(replace(figures, scale=result.source.scale), fraction)
 
 
 def verdict_facts(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Collection[Hashable] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Collection[Hashable] = ()
 ) -> dict[str, Any]:
     """Return the verdict on the file, and the risk from its numbers."""
     verdict = verdict_of(result, examined, dropped).to_dict()

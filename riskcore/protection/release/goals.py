@@ -7,10 +7,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment, HeldAssessment
 from riskcore.assessment.diversity import SensitiveVariable
-from riskcore.assessment.goals import Goal, l_parts
+from riskcore.assessment.goals import Goal, Names, l_parts
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
@@ -28,21 +29,25 @@ def goals_of_sensitive(
     t: float | None,
 ) -> Iterator[Goal]:
     """Yield the rules on one sensitive variable for a set of keys."""
-    filled = ~variable.empty
-    name, sizes = variable.name, variable.cells.records
+    filled, name, cells = ~variable.empty, variable.name, variable.cells
     if l is not None:
         # A cell without a counted value has no l.
         definition, asked = l_parts(l)
         values = getattr(variable, f"{definition}_l")
         least = values.min().item() if filled.all() else 0
-        fails = variable.fails(l=l)
-        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Goal("l", keys, name, asked, least, *counts, not fails.any())
+        yield _goal("l", keys, name, asked, least, cells, variable.fails(l=l))
     if t is not None:
         most = float(variable.closeness[filled].max()) if filled.any() else 1.0
-        fails = variable.fails(t=t)
-        counts = int(sizes[fails].sum()), int(np.count_nonzero(fails))
-        yield Goal("t", keys, name, t, most, *counts, not fails.any())
+        yield _goal("t", keys, name, t, most, cells, variable.fails(t=t))
+
+
+def _goal(
+    rule: str, keys: Names, name: Hashable, asked: float, found: float, cells: Cells,
+    fails: NDArray[np.bool_],
+) -> Goal:  # fmt: skip
+    """Return a rule that some cells fail."""
+    counts = int(cells.records[fails].sum()), int(np.count_nonzero(fails))
+    return Goal(rule, keys, name, asked, found, *counts, not fails.any())
 
 
 def goal_of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Goal:
@@ -74,10 +79,8 @@ def goals_of_risk(
             records, cells = int(assessment.unsafe_households(unsafe).sum()), None
         else:
             most = assessment.max_risk
-            records, cells = (
-                assessment.unsafe_count(unsafe),
-                _cells_at(assessment, name, unsafe),
-            )
+            records = assessment.unsafe_count(unsafe)
+            cells = _cells_at(assessment, name, unsafe)
         yield Goal(name, keys, None, limit, most, records, cells, not records)
 
 
@@ -88,15 +91,12 @@ def goals_beside(
     limits: dict[str, float],
     unknown: int,
 ) -> Iterator[Goal]:
-    """Yield the goals of released records among the original ones.
-
-    ``unknown`` records fit nobody: they fail k, and have no risk.
-    """
+    """Yield the goals of released records; ``unknown`` ones fit nobody and fail k."""
     if assessment is None:
         if k is not None:
             yield Goal("k", keys, None, k, 0, unknown, None, passed=False)
         for name, limit in limits.items():
-            yield Goal(name, keys, None, limit, 0.0, 0, 0, passed=True)
+            yield Goal(name, keys, None, limit, math.nan, None, None, passed=None)
         return
     if k is not None:
         goal = goal_of_k(assessment.cells, keys, k)
@@ -127,10 +127,8 @@ def said_by_model(
         )
     if assessment.by_model is None:
         return
-    goals = (
-        goals_of_risk(estimate, keys, limits)
-        for estimate in (assessment, assessment.by_model)
-    )
+    both = assessment, assessment.by_model
+    goals = (goals_of_risk(x, keys, limits) for x in both)
     for mine, its in zip(*goals, strict=True):
         if mine.passed and not its.passed:
             yield (
@@ -176,13 +174,4 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
     people = cells.weight_sum
     small = in_area & (people < least)
     smallest = float(people[in_area].min())
-    return Goal(
-        "min_population",
-        areas,
-        None,
-        least,
-        smallest,
-        int(cells.records[small].sum()),
-        int(np.count_nonzero(small)),
-        not small.any(),
-    )
+    return _goal("min_population", areas, None, least, smallest, cells, small)

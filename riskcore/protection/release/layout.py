@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from riskcore.data.columns import Records, code_column, holds_numbers
 from riskcore.data.files import formats
 from riskcore.data.files.formulas import refuse_names
-from riskcore.data.files.labels import Labels
+from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.replace import Create
 from riskcore.data.household_rows import in_order
 from riskcore.data.recode import Recoding
-from riskcore.data.recoded_labels import NumberedCategories
+from riskcore.data.recoded_labels import NumberedCategories, within
 from riskcore.data.source import Source
 
 # What the label of a variable says of altered values; Stata holds 80 letters.
@@ -54,6 +54,7 @@ class Layout:
         guard_formulas: bool = False,
         recodings: Mapping[Any, Recoding] | None = None,
         altered: Iterable[Any] = (),
+        new_values: Mapping[Any, NDArray[np.float64]] | None = None,
     ) -> Layout:
         """Return the layout of protected data."""
         source.check(drop)
@@ -69,10 +70,13 @@ class Layout:
         }
         if guard_formulas:
             refuse_unguardable(path, columns, source.format)
-        labels = None
+        labels = source.labels
         named = _of_codes(path, source, columns, recodings or {})
         if named:
             labels = _numbered(source, columns, named)
+        if labels is not None:
+            kept = source.reading.user_missing == "codes"
+            labels = _still_true(labels, new_values or {}, kept=kept)
         return cls(
             source,
             path,
@@ -184,6 +188,7 @@ def _numbered(
             coded.labels.tolist(),
             old.values.get(name, {}),
             () if kept else old.missing.get(name, ()),
+            code_column(Records.of(source.data), name).labels.tolist(),
         )
         values[name] = categories.labels
         if any(isinstance(label, str) for label in coded.labels.tolist()):
@@ -194,6 +199,25 @@ def _numbered(
             if measures.get(name) == "scale":
                 measures[name] = "ordinal"
     return replace(new, values=values, measures=measures)
+
+
+def _still_true(
+    labels: Labels, new_values: Mapping[Any, NDArray[np.float64]], *, kept: bool
+) -> Labels:
+    """Return labels without those of codes that treatments gave to other records.
+
+    Codes declared as missing go, too: unless they were ``kept``, none occurs.
+    """
+    values, missing = dict(labels.values), dict(labels.missing)
+    for name, numbers in new_values.items():
+        new = {*map(code_text, numbers.tolist())}
+        own = values.pop(name, {})
+        if left := {code: label for code, label in own.items() if code not in new}:
+            values[name] = left
+        ranges = missing.get(name, ())
+        if not kept or any(within(x, ranges) for x in numbers.tolist()):
+            missing.pop(name, None)
+    return replace(labels, values=values, missing=missing)
 
 
 def _with_altered(labels: Labels, names: Iterable[str]) -> Labels:
@@ -217,10 +241,7 @@ def refuse_unguardable(
 
 
 def _new_ids(column: Any, ids: Positions, *, numbers: bool) -> Any:
-    """Return new ids as a column like the old one.
-
-    Ids in place of integers have the same type if it is wide enough; others are text.
-    """
+    """Return new ids in a column like the old one: integers, wide enough, or text."""
     missing = ids == 0
     dtype = _integer_type(column) if numbers else np.dtype(np.int64)
     if dtype is None:

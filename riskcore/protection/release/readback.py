@@ -76,10 +76,7 @@ class _GzippedCsv(CsvFile):
 
 
 def read_back(
-    path: Path,
-    parts: Sequence[Path],
-    like: formats.Format | None,
-    expected: Expected,
+    path: Path, parts: Sequence[Path], like: formats.Format | None, expected: Expected
 ) -> None:
     """Refuse a file, read from its parts, that does not hold what it should."""
     like = like or formats.Format("csv")

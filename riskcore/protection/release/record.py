@@ -119,15 +119,9 @@ def private(
 
 
 def public(
-    figures: Mapping[str, Any],
-    settings: Settings,
-    *,
-    output: Mapping[str, Any],
+    figures: Mapping[str, Any], settings: Settings, *, output: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the public record of a protection: methods and rounded counts.
-
-    It belongs to the safe file with its SHA-256, which follows from that file alone.
-    """
+    """Return the public record of a protection: methods and rounded counts."""
     plain_settings = settings.to_dict()
     return {
         "public": _PUBLIC,
@@ -220,11 +214,7 @@ class Record:
 
 
 def read_record(path: str | Path) -> Record:
-    """Read the private record of a protection.
-
-    The file may hold anything: an error names what does not fit, and no file is opened
-    because the record names it.
-    """
+    """Read a private record, which may hold anything; open no file it names."""
     path = Path(path)
     return record_of(path, partial(_record, path))
 
@@ -241,10 +231,7 @@ def read_with_population(path: str | Path) -> Record:
 
 
 def reading_of(record: Record, *, released: bool = False) -> Reading:
-    """Return how the original of a record was read; its metadata are beside it.
-
-    A file of households beside the released file has the name that it should have.
-    """
+    """Return how the original of a record was read; its metadata are beside it."""
     gone = ("metadata",) if released else ("metadata", "household_file")
     options = {
         x: v for x, v in record.reading.items() if v is not None and x not in gone
@@ -279,10 +266,7 @@ def is_input_of(record: Record, source: Source) -> bool:
 
 
 def other_releases(path: Path, record: Mapping[str, Any]) -> list[Path]:
-    """Return the private records in the same folder of other safe files of the input.
-
-    An input is known by its name and the number of its records.
-    """
+    """Return the records beside it of other safe files of the same input."""
     name, count = record["input"]["file"], record["records"]
     paths = []
     for other in sorted(path.parent.glob("*.private.json"))[:_MOST_BESIDE]:

@@ -40,10 +40,7 @@ from riskcore.protection.settings.settings_table import WriteSettings
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """The reports to write with a safe file, as texts made from what is found in it.
-
-    All are private, except the one that is ``public``.
-    """
+    """The reports to write, as texts of the verdict; all but ``public`` are private."""
 
     texts: Mapping[Path, Callable[[Any], str]] = field(default_factory=dict)
     public: Path | None = None
@@ -167,6 +164,7 @@ def _layout(
         guard_formulas=options["guard_formulas"],
         recodings=settings.recodings,
         altered=[name for names in settings.altered for name in names],
+        new_values=None if result.treated is None else result.treated.new_values(),
     )
     return layout, secret
 
@@ -210,9 +208,7 @@ def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
 
 
 def _refuse_unsafe(
-    result: ProtectedRecords,
-    examined: Examination,
-    dropped: Iterable[str] = (),
+    result: ProtectedRecords, examined: Examination, dropped: Iterable[str] = ()
 ) -> None:
     """Refuse a file whose state does not let it leave."""
     figures = verdict_facts(result, examined, tuple(dropped))
@@ -224,10 +220,7 @@ def _refuse_unsafe(
 
 
 def _refuse_other_file(path: Path, digests: list[str], before: records.Record) -> None:
-    """Refuse a file that is not the file of a record, by whose secret it was made.
-
-    Two files by one secret could be joined by their order and ids.
-    """
+    """Refuse a second file by the secret of a record: order and ids would join them."""
     if digests == before.digests:
         return
     changed = [
@@ -253,9 +246,7 @@ def _public_record(
         if name in settings.suppressible
     }
     return records.public(
-        {**figures, "suppressed": suppressed},
-        settings,
-        output=output,
+        {**figures, "suppressed": suppressed}, settings, output=output
     )
 
 
@@ -320,10 +311,7 @@ def _json(content: Mapping[str, Any]) -> bytes:
 def _random_order(
     result: ProtectedRecords, secret: str | None, dropped: Collection[Hashable]
 ) -> NDArray[np.int64]:
-    """Return the positions of the records in the order to write them.
-
-    Members stand together only if their household is in the file.
-    """
+    """Return the order to write; members are together if their household is written."""
     assert secret is not None
     apart = result.settings.household in dropped
     return random_order(secret, None if apart else result.household_of, result.n)
@@ -348,10 +336,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
 def _read_back(
     result: ProtectedRecords, layout: Layout, parts: list[Path], say: Lines
 ) -> None:
-    """Refuse a file that is not the protected file, value by value and blank by blank.
-
-    The risks of the result are those of the file then: they depend on nothing else.
-    """
+    """Refuse a file that differs from the protected one in a value or a blank."""
     say("reading back what was written")
     settings, order = result.settings, layout.order
     # Columns that were not changed are as in the source.

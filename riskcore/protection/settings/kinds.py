@@ -125,16 +125,12 @@ class Recodings(ByColumn):
 
     def recorded(self, value: Any) -> Any:
         """Return the recodings as plain data."""
-        return {
-            name: {**rule.to_dict(), "drop": int(rule.drop)}
-            for name, rule in value.items()
-        }
+        return {name: {**x.to_dict(), "drop": int(x.drop)} for name, x in value.items()}
 
     def restored(self, member: str, plain: Any) -> Any:
         """Return the recodings of plain data, which may hold anything."""
         return {
-            name: _restored_recoding(f"{member}.{name}", rules)
-            for name, rules in plain.items()
+            name: _restored_recoding(f"{member}.{name}", x) for name, x in plain.items()
         }
 
 
@@ -236,8 +232,8 @@ class Treatments(ListsByColumn):
     def recorded(self, value: Any) -> Any:
         """Return the columns of each treatment, and its rules in words."""
         return [
-            {"columns": list(names), "rules": [*map(str, rules)]}
-            for names, rules in value.items()
+            {"columns": list(names), "rules": [*map(str, x)]}
+            for names, x in value.items()
         ]
 
     def restored(self, member: str, plain: Any) -> Any:
@@ -339,9 +335,7 @@ class Costs(ByColumn):
             return {name: self.rule(costs) for name, costs in value.items()}
         return NEVER if value == math.inf else value
 
-    def recorded(self, value: Any) -> Any:
-        """Return costs with "never" for infinity."""
-        return self.rule(value)
+    recorded = rule
 
     def restored(self, member: str, plain: Any) -> Any:
         """Return costs as doubles."""

@@ -113,9 +113,7 @@ def related_to(key: Hashable, name: Hashable, settings: Settings) -> str:
         for variable, names in settings.related.items()
         if variable != key
     }
-    pairs = [
-        f"{variable}={other}" for variable, names in others.items() for other in names
-    ]
+    pairs = [f"{key}={x}" for key, names in others.items() for x in names]
     return _with(f"blank it with {printable(str(key))!r}", "related", pairs)
 
 

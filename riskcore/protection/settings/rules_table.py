@@ -10,6 +10,7 @@ from typing import Any
 
 from riskcore.assessment.assess_settings import (
     HOUSEHOLD,
+    HOUSEHOLD_ID,
     KEYS,
     WEIGHT,
     CheckSettings,
@@ -59,7 +60,7 @@ _OF_THE_FILE = frozenset({"min_population", "l", "t"})
 CHECKED = tuple(name for name in _CHECK if name not in _PROTECT or name in _OF_THE_FILE)
 # The tables by name; a setting alone is a table whose names are columns.
 TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
-    "data": {"file": _FILE, **settings_of(ReadSettings)},
+    "data": {"file": _FILE, **settings_of(ReadSettings), "household_id": HOUSEHOLD_ID},
     "columns": {
         "keys": KEYS,
         "weight": WEIGHT,
@@ -72,10 +73,7 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
     "treat": _PROTECT["treat"],
     "suppress": settings_of(SuppressionSettings),
     "accept": _PROTECT["accept"],
-    "output": {
-        "file": OUTPUT,
-        **_without(WriteSettings, LEFT_OUT),
-    },
+    "output": {"file": OUTPUT, **_without(WriteSettings, LEFT_OUT)},
     "check": {name: _CHECK[name] for name in CHECKED},
 }
 # The table of candidates, each with changes of these tables.
@@ -198,22 +196,13 @@ def _plain(name: str, value: Any) -> Any:
 # --- candidates ---
 
 
-def merged(rules: Mapping[str, Any], candidate: str) -> dict[str, Any]:
-    """Return the tables of a release with those of a candidate, false where it says."""
-    tables = {name: content for name, content in rules.items() if name != TRY}
-    own = rules[TRY][candidate]
-    return tables | {
-        name: {**tables.get(name, {}), **changes} for name, changes in own.items()
-    }
-
-
 def changed(rules: Mapping[str, Any], candidate: str) -> dict[str, Any]:
     """Return the tables of a release with the changes of a candidate."""
-    tables = merged(rules, candidate)
-    for table in tables.keys() & {*_TRIED}:
-        away = _taken_away(table, tables[table])
-        content = tables[table].items()
-        tables[table] = {name: rule for name, rule in content if name not in away}
+    tables = {name: content for name, content in rules.items() if name != TRY}
+    for table, changes in rules[TRY][candidate].items():
+        content = {**tables.get(table, {}), **changes}
+        away = _taken_away(table, content)
+        tables[table] = {x: rule for x, rule in content.items() if x not in away}
     return {name: content for name, content in tables.items() if content != {}}
 
 
@@ -238,21 +227,15 @@ def fault_of(rules: Mapping[str, Any]) -> tuple[Place, str] | None:
     if version != FORMAT or isinstance(version, bool):
         return ("format",), f"{version!r}, but this version reads format = {FORMAT}"
     for table, content in rules.items():
-        if table == "format":
-            continue
-        if table in (CONFIRMED, TRY):
-            fault = (
-                _fault_of_candidates(content)
-                if table == TRY
-                else fault_in(BOOLEAN, content, (table,))
-            )
-            if fault is not None:
-                return fault
-            continue
-        definition = TABLES.get(table)
-        if definition is None:
-            return (table,), _unknown(table, ())
-        fault = _fault_of_table(table, definition, content)
+        fault: tuple[Place, str] | None = None
+        if table == CONFIRMED:
+            fault = fault_in(BOOLEAN, content, (table,))
+        elif table == TRY:
+            fault = _fault_of_candidates(content)
+        elif table in TABLES:
+            fault = _fault_of_table(table, TABLES[table], content)
+        elif table != "format":
+            fault = (table,), _unknown(table, ())
         if fault is not None:
             return fault
     return None

@@ -206,10 +206,7 @@ class Settings:
         return f" in {waves} of a person"
 
     def accepted(self, column: Hashable | None) -> str | None:
-        """Return why leaks of a column may stay open; None stands for the order.
-
-        ``ANY`` stands for the columns that are called harmless all at once.
-        """
+        """Return why leaks of a column may stay open; None stands for the order."""
         if column == ANY:
             return self.roles.get(ANY, "").partition(":")[2].strip() or None
         name = ORDER if column is None else column
@@ -227,10 +224,7 @@ class Settings:
                 )
 
     def without(self, columns: Iterable[Hashable]) -> Settings:
-        """Return the settings as published: nothing of columns that are left out.
-
-        Keys stay, for the goals name them.
-        """
+        """Return the settings as published: of columns left out only the keys."""
         gone = set(map(str, columns)) - set(map(str, self.variables))
         if not gone:
             return self
@@ -254,11 +248,7 @@ class Settings:
 
     def with_role(self, role: Role) -> Names:
         """Return the columns that were given a role."""
-        return tuple(
-            name
-            for name, assigned_role in self.named_roles.items()
-            if assigned_role == role
-        )
+        return tuple(x for x, own in self.named_roles.items() if own == role)
 
     def of_rows(self) -> Settings:
         """Return the settings for a file with one row for each household."""
@@ -305,10 +295,7 @@ class Settings:
         if isinstance(self.cost, str):
             return 1.0
         stated_costs = [self.cost.get(entry, DEFAULT_COST) for entry in goes]
-        costs = [
-            DEFAULT_COST if isinstance(entry, Mapping) else entry
-            for entry in stated_costs
-        ]
+        costs = [DEFAULT_COST if isinstance(x, Mapping) else x for x in stated_costs]
         return math.inf if math.inf in costs else costs[0]
 
     @property
@@ -316,14 +303,7 @@ class Settings:
         """The keys whose categories have costs of their own, and these costs."""
         if isinstance(self.cost, str):
             return {}
-        return {
-            key: costs for key, costs in self.cost.items() if isinstance(costs, Mapping)
-        }
-
-    @property
-    def costs_by_category(self) -> bool:
-        """Whether the categories of a key differ in cost."""
-        return bool(self.cost_of_categories)
+        return {key: x for key, x in self.cost.items() if isinstance(x, Mapping)}
 
     def _check_rules(self) -> None:
         for name, setting in RECORDED.items():
@@ -421,9 +401,7 @@ class Settings:
 
     def _check_panel(self) -> None:
         """Refuse settings that do not go with persons over waves."""
-        asked = {
-            name: getattr(self, name) for name in (*settings_of(PanelSettings), "level")
-        }
+        asked = {x: getattr(self, x) for x in (*settings_of(PanelSettings), "level")}
         asked |= {"numeric": self.with_role("numeric"), "alpha": 1.0}
         waves = waves_of(asked, None)
         if waves is None:
@@ -444,7 +422,7 @@ class Settings:
             ),
             "household_keys: leave them out": bool(self.household_keys),
             "against_insiders: leave it out": self.against_insiders,
-            "costs of categories: give costs of keys": (self.costs_by_category),
+            "costs of categories: give costs of keys": bool(self.cost_of_categories),
             f"suppression={self.suppression!r}: use 'exact'": (
                 self.suppression != "exact"
             ),
@@ -652,17 +630,13 @@ class Settings:
 def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...]]:
     """Return the rules by columns; refuse a column that does not exist."""
     if isinstance(treat, Mapping):
-        source.check(
-            name for name in treat if isinstance(name, str) and "+" not in name
-        )
+        source.check(x for x in treat if isinstance(x, str) and "+" not in x)
     return parsed_treatments(treat, source.names)
 
 
 def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
     """Return the keys that metadata declare equal within households."""
-    return tuple(
-        name for name in names if name in declared and declared[name].household
-    )
+    return tuple(x for x in names if x in declared and declared[x].household)
 
 
 def _related(
@@ -714,11 +688,7 @@ def _costs(names: Iterable[Hashable], declared: Declared) -> CostsOfKeys:
     """Return the suppression weights in metadata; without metadata, equal costs."""
     if not declared:
         return "fewest"
-    return {
-        name: float(declared[name].suppress_weight)
-        for name in names
-        if name in declared
-    }
+    return {x: float(declared[x].suppress_weight) for x in names if x in declared}
 
 
 def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:

@@ -82,9 +82,7 @@ def _in_bounds(shape: Shape, value: Any) -> bool:
         "maximum": operator.le,
         "exclusiveMaximum": operator.lt,
     }
-    return all(
-        keeps(value, shape[bound]) for bound, keeps in bounds.items() if bound in shape
-    )
+    return all(keeps(value, shape[x]) for x, keeps in bounds.items() if x in shape)
 
 
 def _shown(value: Any) -> str:

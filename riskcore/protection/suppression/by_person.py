@@ -34,11 +34,12 @@ from riskcore.assessment.wave_matches import (
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.columns import BY_DESIGN, ByDesign, CodedColumn, plain_value
 from riskcore.data.count import count
 from riskcore.data.files.labels import code_text
 from riskcore.data.files.reading import DoubtfulCodes
 from riskcore.data.household_rows import HouseholdRows
+from riskcore.data.missing_by_design import with_designs
 from riskcore.data.panel import Panel
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.cheapest_blanks import Draw
@@ -79,6 +80,7 @@ def assess_persons(
     masks: Masks | None = None,
 ) -> list[Assessment]:
     """Return the worst risks of persons, by each set of keys; ``masks`` are blanked."""
+    coded = with_designs(coded, settings.variables, settings.missing)
     return [
         _worst(replace(coded, columns={k: coded.columns[k] for k in keys}), persons,
                settings, say, masks)
@@ -119,16 +121,9 @@ def _worst(
 
 
 def _each_released(
-    coded: CodedRecords,
-    persons: Persons,
-    settings: Settings,
-    say: Lines,
-    masks: Masks,
+    coded: CodedRecords, persons: Persons, settings: Settings, say: Lines, masks: Masks
 ) -> Iterator[Matched]:
-    """Yield who fits the released histories of persons in each choice of waves.
-
-    f are the persons who have the kept histories: what counts for k.
-    """
+    """Yield who fits the released histories of persons in each choice of waves."""
     panel, rows = persons.panel, rows_of(persons.panel)
     for kind in choices_taken(panel):
         choice = choice_of(panel, kind)
@@ -192,11 +187,8 @@ def _categories(column: CodedColumn) -> NDArray[Any]:
 
 
 def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
-    """Return the histories of a key, with a label for each that occurs.
-
-    ``rows`` has the records of persons in each wave, -1 without one. A history is
-    missing if all its values are.
-    """
+    """Return the histories of a key by waves of ``rows``, where -1 has no record."""
+    # A history is missing if it has no value, and by design if nothing else is missing.
     levels = len(column.labels)
     codes = [
         np.where(index < 0, levels + 1, column.codes[index]).astype(np.uint32)
@@ -204,11 +196,18 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     ]
     counts = count(codes, [levels + 2] * len(codes))
     kinds = np.stack([np.asarray(wave_codes) for wave_codes in counts.codes])
-    nothing: Mask = np.all(kinds >= levels, axis=0)
+    values = levels - (levels > 0 and column.labels[-1] is BY_DESIGN)
+    without: Mask = np.all(kinds >= values, axis=0)
+    nothing = without & np.any(kinds == levels, axis=0)
     empty = nothing[counts.inverse]
     kept, place = np.unique(counts.inverse[~empty], return_inverse=True)
     texts = [*(code_text(plain_value(label)) for label in column.labels), "", _ABSENT]
-    labels = [", ".join(texts[code] for code in kinds[:, index]) for index in kept]
+    labels = [
+        (ByDesign if without[index] else str)(
+            ", ".join(texts[code] for code in kinds[:, index])
+        )
+        for index in kept
+    ]
     of_persons = np.full(len(empty), len(kept), np.uint32)
     of_persons[~empty] = place
     return CodedColumn(
@@ -231,11 +230,9 @@ def suppress_persons(
     say: Lines,
     draw: Draw | None,
 ) -> Masks:
-    """Return what to blank of persons so that they are safe in every choice of waves.
-
-    ``has_value`` are the records that have a value of each column.
-    """
+    """Return what to blank of persons to be safe in every choice of waves."""
     panel = persons.panel
+    coded = with_designs(coded, settings.variables, settings.missing)
     rows = rows_of(panel)
     now = {name: np.zeros(len(panel), bool) for name in has_value}
     for kind in choices_taken(panel):
@@ -267,7 +264,8 @@ def _table(
     columns: dict[Hashable, CodedColumn] = {
         name: _history(column, of_waves) for name, column in coded.columns.items()
     }
-    return CodedRecords(len(people), columns, coded.weight, panel.weight[people])
+    weight = panel.weight[people]
+    return CodedRecords(len(people), columns, coded.weight, weight, designs={})
 
 
 def _assessed(

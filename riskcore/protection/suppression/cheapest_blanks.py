@@ -272,10 +272,7 @@ def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
 def _subsets(
     preference: Preference,
 ) -> tuple[list[tuple[int, ...]], KeyMasks, Positions]:
-    """Return the non-empty sets of keys by size, then by preference.
-
-    They come as tuples and as masks; the third result is the place of each mask.
-    """
+    """Return the sets of keys by size and preference, as masks, and place by mask."""
     m = len(preference.rank)
     subsets = [
         s
@@ -289,10 +286,7 @@ def _subsets(
 
 
 def _drawn_rows(tasks: _Tasks, subsets: int, draw: Draw) -> tuple[_Tasks, Floats]:
-    """Return the tasks with a drawn order of ties each, and the orders.
-
-    ``tasks.costs`` then has a row for each order, so that a task's row is its order.
-    """
+    """Return the tasks with a drawn order of ties each, their row, and the orders."""
     orders = max(1, min(_ORDERS, _MOST_RANKS // (subsets * len(tasks.costs))))
     row = tasks.row * orders + (draw(len(tasks)) % np.uint64(orders)).astype(np.intp)
     rows = len(tasks.costs) * orders
@@ -349,10 +343,8 @@ def _cheapest_of(
     so far. With ``draw`` the order of sets of equal cost and size is drawn.
     """
     subsets, masks, place = _subsets(tasks.preference)
-    sums, sizes = (
-        sums_of_costs(tasks.costs, subsets),
-        np.bitwise_count(masks).astype(np.int64),
-    )
+    sums = sums_of_costs(tasks.costs, subsets)
+    sizes = np.bitwise_count(masks).astype(np.int64)
     if draw is None:
         order = np.argsort(sums, axis=1, kind="stable")
     else:
@@ -459,10 +451,8 @@ def _as_argus(margins: Margins, tasks: _Tasks, say: Callable[[str], None]) -> Ke
 def _unsafe_sets(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None]
 ) -> NDArray[np.bool_]:
-    """Return which sets of the keys of each task are unsafe, shape (2**m - 1, J).
-
-    The largest come first: a set is safe if a set with one more key is.
-    """
+    """Return which sets of the keys of each task are unsafe, shape (2**m - 1, J)."""
+    # The largest come first: a set is safe if a set with one more key is.
     m = tasks.costs.shape[1]
     subsets, masks, place = _subsets(tasks.preference)
     lacks = [tasks.present >> np.uint64(i) & np.uint64(1) == 0 for i in range(m)]

@@ -71,11 +71,7 @@ def plan_together(
     losses: Sequence[Integers] | None = None,
     draw: Draw | None = None,
 ) -> KeyMasks:
-    """Return the keys to blank, so that units are safe from all sets of keys.
-
-    ``cost`` is of each key, (C,), or by unit, (n, C): equal where all keys are. Ties
-    are those of `riskcore.protection.suppression.cheapest_blanks.plan`.
-    """
+    """Return the keys to blank, so that units are safe from all sets of keys."""
     say = progress or silent
     units = len(sights[0].cell)
     result = np.zeros(units, np.uint64)
@@ -151,10 +147,7 @@ def _loss(
 
 
 def _of_least_loss(masks: Sequence[int], loss: Integers) -> KeyMasks:
-    """Return for each unit the set of keys that loses least, of equal ones the first.
-
-    ``loss`` has a row for each unit.
-    """
+    """Return for each row of ``loss`` the first set of keys that loses least."""
     if len(masks) == 1:
         return np.full(len(loss), masks[0], np.uint64)
     has = np.array([[mask >> c & 1 for mask in masks] for c in range(loss.shape[1])])
@@ -320,11 +313,7 @@ class Choice:
         return sorted(best, key=lambda mask: self.preference.of(members(mask)))
 
     def _hopeless(
-        self,
-        left: Sequence[int],
-        chosen: int,
-        banned: int,
-        best: tuple[float, int],
+        self, left: Sequence[int], chosen: int, banned: int, best: tuple[float, int]
     ) -> bool:
         """Return whether a branch cannot become better than the best."""
         cost, size, used = self.cost_of(chosen), chosen.bit_count(), 0

@@ -31,10 +31,7 @@ def assess_key_sets(
     settings: Settings,
     original: Sequence[Assessment] | None = None,
 ) -> list[Assessment]:
-    """Return the assessments of the data by each set of keys.
-
-    ``original``: those before recoding; where a model decided, it decides again.
-    """
+    """Return the assessments by each set of keys; a model in ``original`` is kept."""
     # Without an original no choice is kept.
     kept = [assessment.model is not None for assessment in original or ()]
     kept = kept or [False] * len(settings.keys)

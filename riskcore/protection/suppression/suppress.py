@@ -26,11 +26,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
 from riskcore.assessment.goals import l_parts
-from riskcore.assessment.margin_goals import (
-    MarginGoal,
-    PopulationGoal,
-    SensitiveGoal,
-)
+from riskcore.assessment.margin_goals import MarginGoal, PopulationGoal, SensitiveGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.released import Patterns, assess_released
 from riskcore.common.progress import Lines
@@ -82,10 +78,7 @@ class Aim:
         settings: Settings,
         sensitive: Iterable[CodedColumn] = (),
     ) -> Aim:
-        """Return the thresholds of the settings for a recoded file.
-
-        ``sensitive`` are its sensitive columns.
-        """
+        """Return the thresholds of the settings for a recoded file."""
         threshold, household = settings.threshold, settings.household_threshold
         if settings.rate is not None:
             threshold = assessment.risk_threshold(rate=settings.rate)
@@ -123,11 +116,7 @@ class Aim:
         return lower
 
     def risk(self, f: NDArray[Any], risk: Risks) -> Risks:
-        """Return the risk that decides: infinite where f is below k.
-
-        One comparison with the limit then decides for both goals, and the risk still
-        falls as f grows.
-        """
+        """Return the risk that decides, as one number: infinite where f is below k."""
         return risk if self.k is None else np.where(short_of(f, self.k), np.inf, risk)
 
     def unsafe(self, assessment: Assessment) -> Mask:
@@ -155,10 +144,7 @@ def suppress(
     draw: Draw | None = None,
     blanked: Masks | None = None,
 ) -> Masks:
-    """Return which values to blank so that the unsafe records become safe.
-
-    ``blanked`` are values that are blanked already, and cost nothing more.
-    """
+    """Return what to blank to make records safe; what is ``blanked`` costs nothing."""
     n = len(assessments[0].cells.rows)
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     if blanked is not None:
@@ -166,16 +152,16 @@ def suppress(
     elif len(assessments) > 1 and _plans_together(assessments, settings):
         _suppress_together(assessments, aims, costs, masks, settings, progress, draw)
         return masks
-    for assessment, aim, cost in _in_order(assessments, aims, costs, settings):
+    sets = list(zip(assessments, aims, costs, strict=True))
+    if settings.by_content:  # the order of the sets decides nothing
+        sets.sort(key=lambda entry: sorted(map(str, entry[0].cells.keys)))
+    for assessment, aim, cost in sets:
         _suppress_set(assessment, aim, cost, masks, settings, progress, draw)
     return masks
 
 
 def unblanked(assessment: Assessment, aim: Aim) -> Assessment:
-    """Return the risks of a file of which nothing is blanked, by who fits its records.
-
-    They differ from those before protection where original keys are missing.
-    """
+    """Return the risks of unblanked records by who fits them, with missing keys."""
     if not (any(assessment.cells.missing_values) or aim.goals):
         return assessment
     return assess_released(assessment, {}, goals=aim.goals)
@@ -194,19 +180,6 @@ def _goals(
             yield SensitiveGoal("l", least, column, cells, definition)
         if settings.t is not None:
             yield SensitiveGoal("t", settings.t, column, cells, ordered=ordered)
-
-
-def _in_order(
-    assessments: Sequence[Assessment],
-    aims: Sequence[Aim],
-    costs: Sequence[Risks],
-    settings: Settings,
-) -> list[tuple[Assessment, Aim, Risks]]:
-    """Return the sets of keys with aims and costs, sorted if order must not matter."""
-    sets = list(zip(assessments, aims, costs, strict=True))
-    if settings.by_content:
-        sets.sort(key=lambda entry: sorted(map(str, entry[0].cells.keys)))
-    return sets
 
 
 def _by_name(
@@ -278,10 +251,7 @@ def _suppress_together(
 def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
     """Return the masks of the keys that are blanked with each."""
     along = [settings.blanked_with(name) for name in names]
-    return [
-        sum(1 << i for i, key in enumerate(names) if key in columns)
-        for columns in along
-    ]
+    return [sum(1 << i for i, key in enumerate(names) if key in x) for x in along]
 
 
 def _suppress_set(
@@ -375,10 +345,7 @@ def _prices(
 def masks_of_members(
     masks: Masks, unit: NDArray[np.int64], present: Masks, settings: Settings
 ) -> Masks:
-    """Return the masks of records from those of their households or persons.
-
-    ``unit`` is that of each record, ``present`` the values that it has.
-    """
+    """Return the masks of records from those of their households or persons."""
     wide: Masks = {name: mask[unit] for name, mask in masks.items()}
     for name in settings.variables:
         for other in settings.blanked_with(name):
@@ -478,17 +445,14 @@ def _join_related(masks: Masks, assessment: Assessment, settings: Settings) -> N
 
 
 def costs_of_sets(assessments: Sequence[Assessment], settings: Settings) -> list[Risks]:
-    """Return by set of keys the cost of blanking each key, (m,), or by row, (n, m).
-
-    It is by row where categories have costs of their own.
-    """
+    """Return by set the cost of blanking each key, (m,); by category by row, (n, m)."""
     of_keys = [_costs_of_keys(assessment, settings) for assessment in assessments]
     by_design = any(
-        ByDesign in map(type, labels[-2:])
+        labels.dtype == object and ByDesign in map(type, labels)
         for assessment in assessments
         for labels in assessment.cells.categories
     )
-    if not settings.costs_by_category and not by_design:
+    if not (settings.cost_of_categories or by_design):
         return of_keys
     of_rows: dict[Hashable, Risks] = {}
     for assessment, own in zip(assessments, of_keys, strict=True):
@@ -520,9 +484,7 @@ def _costs_of_keys(assessment: Assessment, settings: Settings) -> Risks:
 def _costs_of_codes(cells: Cells, i: int, cost: float, settings: Settings) -> Risks:
     """Return the cost of blanking each category of a key; a missing value costs 0."""
     key, labels = cells.keys[i], cells.categories[i]
-    texts = [
-        code_text(plain_value(category)) for category in labels if category is not None
-    ]
+    texts = [code_text(plain_value(x)) for x in labels if x is not None]
     category_costs = settings.cost_of_categories.get(key, {})
     if unknown := [
         repr(category) for category in category_costs if category not in texts

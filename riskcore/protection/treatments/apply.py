@@ -34,16 +34,8 @@ def treated_columns(
     tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
     column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
 ) -> dict[str, Floats]:
-    """Return the treated columns; the input is not changed.
-
-    ``columns`` has at least the columns that are treated, finite and below 2^53 in
-    size; nan is missing, and stays so. ``treat`` has the rules by the columns that they
-    treat together. ``strata`` has the codes of the columns that rules have in
-    ``within``. The same ``secret``, 256 random bits as hexadecimal text, gives the same
-    values on every machine. ``tell`` is called with a label and the effects of each
-    treatment that reports them, ``column`` with a name and the columns treated so far;
-    for the others see `Given`.
-    """
+    """Return the treated columns; the input is not changed."""
+    # nan is missing and stays; a secret gives the same values on every machine.
     plan = [(names, rule) for names, rules in treat.items() for rule in rules]
     plan.sort(key=lambda step: step[1].last)
     treated = {name: columns[name] for names, _ in plan for name in names}

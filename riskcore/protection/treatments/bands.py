@@ -11,12 +11,10 @@ import numpy as np
 
 from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
-    FEWEST,
     Floats,
     Given,
     Treatment,
     enter,
-    mean_of,
     number_of,
     shown_number,
 )
@@ -84,30 +82,20 @@ class Bands(Treatment):
         (x,) = values
         present = ~np.isnan(x)
         band = np.searchsorted(np.array(self.breaks), x[present], side="right")
-        weights = None if context.weights is None else context.weights[present]
         out = x.copy()
-        out[present] = self._codes(band, x[present], weights, context.label)[band]
+        out[present] = self._codes(band, x[present], context.of(present))[band]
         return [out]
 
-    def _codes(
-        self, band: Any, x: Floats, weights: Floats | None, label: str
-    ) -> Floats:
+    def _codes(self, band: Any, x: Floats, context: Given) -> Floats:
         """Return the value of each band; of empty ones nan, if it is a mean."""
         if not isinstance(self.becomes, str):
             return np.array(self.becomes)
         if self.becomes == "midpoint":
             return _midpoints(np.array(self.breaks), x)
         means = np.full(len(self.breaks) + 1, np.nan)
-        count = np.bincount(band, minlength=len(means))
-        for band_number in np.flatnonzero(count):
-            if count[band_number] < FEWEST:
-                raise ValueError(
-                    f"{label}: a band has fewer than {FEWEST} values, so their mean "
-                    "tells too much of each; take wider bands, or midpoints"
-                )
-            chosen = band == band_number
-            own = None if weights is None else weights[chosen]
-            means[band_number] = mean_of(x[chosen], own)
+        for number in np.unique(band):
+            chosen, instead = band == number, "wider bands, or midpoints"
+            means[number] = context.mean(x, chosen, "a band", instead)
         return rounded_as(means, x)
 
 

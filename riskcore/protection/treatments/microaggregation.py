@@ -55,11 +55,7 @@ _GROUPS_AT_ONCE = 2000
 @enter
 @dataclass(frozen=True, slots=True)
 class Microaggregation(Treatment):
-    """Values become the mean of a group of at least k similar records.
-
-    The mean is weighted if there are weights, and keeps the decimals of the column. Of
-    a category the most frequent value of the group is taken.
-    """
+    """Values become the mean of a group of at least k records, categories its mode."""
 
     k: int  # the size of the smallest group, at least 2
     median: bool = False  # of the records of the group, in place of the mean
@@ -150,10 +146,8 @@ def groups_of(x: Floats, k: int, codes: Sequence[bool] = ()) -> Integers:
 
 
 def _for_gower(x: Floats, codes: Sequence[bool]) -> Floats:
-    """Return columns whose sums of absolute differences are distances of Gower.
-
-    Numbers are divided by their range; a category is half in the column of its code.
-    """
+    """Return columns whose sums of absolute differences are distances of Gower."""
+    # Numbers are divided by their range; a category is half in the column of its code.
     columns = []
     for column, is_code in zip(x.T, codes, strict=True):
         if not is_code:
@@ -185,11 +179,7 @@ def univariate_groups(x: Floats, k: int) -> Integers:
 
 
 def mdav(points: Floats, k: int, city: int = 0) -> Integers:
-    """Return the groups of k to 2k - 1 points, shape (n, p), that MDAV makes.
-
-    Of points at an equal distance the first one is taken. Distances are sums of squares
-    or, if ``city``, of absolute differences.
-    """
+    """Return the groups of k to 2k - 1 points that MDAV makes; first ones win ties."""
     n, p = points.shape
     group = np.full(n, -1, np.int64)
     (nodes,) = nodes_of(np.array([n]), _LEAF).tolist()
@@ -215,9 +205,7 @@ def mdav(points: Floats, k: int, city: int = 0) -> Integers:
 def _joined(own: Floats, points: Floats, group: Integers, city: int) -> Integers:
     """Return the group whose centroid is nearest to each incomplete record."""
     count = np.bincount(group)
-    centroid = np.stack(
-        [np.bincount(group, column) / count for column in points.T], axis=1
-    )
+    centroid = np.stack([np.bincount(group, x) / count for x in points.T], axis=1)
     nearest = np.empty(len(own), np.int64)
     middle = np.ascontiguousarray(centroid)
     join_groups(len(own), own.shape[1], len(count), city, own, middle, nearest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.data.files.labels import code_text
-from riskcore.data.integers import code_integers
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -58,9 +58,12 @@ class PostRandomization(Treatment):
         if not 0.0 <= self.keep < 1.0:
             raise ValueError(f"{shown_number(self.keep)}: need a probability in [0, 1)")
         (_, *names), *rows = self.table or [("",)]
-        if any(len(row) != len(names) + 1 for row in rows) or (
-            sorted(row[0] for row in rows) != sorted({*names})
-        ):
+        first = [row[0] for row in rows]
+        if odd := (Counter(names) - Counter(first)) + (Counter(first) - Counter(names)):
+            raise ValueError(
+                f"matrix: {min(odd)!r} needs one place in the header and one row"
+            )
+        if any(len(row) != len(names) + 1 for row in rows) or len({*names}) < len(rows):
             raise ValueError("matrix: need one row and one column for each category")
         for name, row in self._rows().items():
             if not all(0.0 <= number <= 1.0 for number in row):
@@ -115,16 +118,13 @@ class PostRandomization(Treatment):
         labels, ranks = ranked(x[present])
         codes = np.full(x.size, len(labels), np.int64)
         codes[present] = ranks
-        stratum = context.stratum
-        if stratum is not None:
-            stratum = code_integers(stratum)[1]
         new, effects = post_randomize(
             codes,
             len(labels),
             context.numbers(x.size),
             keep=self.keep,
             invariant=self.invariant,
-            strata=stratum,
+            strata=context.stratum,
             matrix=self._own_matrix(context) if self.table else None,
         )
         context.tell({"categories": labels.tolist(), **effects})
@@ -148,6 +148,11 @@ class PostRandomization(Treatment):
                     f"treat {context.names[0]}: row {text!r} of the matrix has "
                     "categories that nobody has: write 0 there"
                 )
+        if (np.diag(table) == 1.0).all():
+            raise ValueError(
+                f"treat {context.names[0]}: by the matrix each category of the column "
+                "stays, which changes nothing; leave the rule out"
+            )
         return table
 
 
@@ -187,9 +192,7 @@ def post_randomize(
         if start < end:
             row = matrices[cell // levels][cell % levels]
             new[order[start:end]] = draw(row, numbers[order[start:end]])
-    before, after = (
-        np.bincount(values[present], minlength=levels) for values in (codes, new)
-    )
+    before, after = (np.bincount(x[present], minlength=levels) for x in (codes, new))
     return new, {
         "matrices": [matrix.tolist() for matrix in matrices],
         "before": before.tolist(),

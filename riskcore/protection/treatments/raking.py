@@ -200,9 +200,7 @@ class Raking(Treatment):
             codes, labels = context.column(name)
             by_text = {code_text(label): label for label in labels.tolist()}
             columns[name] = codes, labels
-            totals[name] = {
-                by_text.get(c, c): total for c, total in category_totals.items()
-            }
+            totals[name] = {by_text.get(c, c): x for c, x in category_totals.items()}
         margins = margins_of(columns, totals)
         empty = [x for x, of in margins.items() if not _sums(weights, of).all()]
         if empty:

@@ -53,10 +53,7 @@ def _free(counts: Any, free: Any, words: int, number: Any) -> int:
 def swap_partners(
     n: int, reach: int, draws: Any, words: int, free: Any, counts: Any, partner: Any
 ) -> None:
-    """Draw for each rank a free one of the next ``reach``, or leave it alone.
-
-    ``free`` has a bit for each rank, all set, ``counts`` is 0 for each of its words.
-    """
+    """Draw for each rank a free one of the next ``reach``, or leave it alone."""
     for word in range(words):
         counts[word + 1] += np.int64(count_bits(free[word]))
         above = (word + 1) + ((word + 1) & -(word + 1))

@@ -12,7 +12,7 @@ import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from importlib import import_module
 from io import StringIO
@@ -71,6 +71,30 @@ class Given:
     tell: Callable[[dict[str, Any]], object]  # takes effects for the private record
     # Returns the codes and the labels of a column after the treatments so far.
     column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
+
+    def of(self, rows: NDArray[np.bool_]) -> Given:
+        """Return what some records have."""
+        weights = None if self.weights is None else self.weights[rows]
+        household = None if self.household is None else self.household[rows]
+        return replace(self, weights=weights, household=household)
+
+    def mean(
+        self, x: Floats, rows: NDArray[np.bool_], what: str, instead: str
+    ) -> float:
+        """Return the mean of some values; refuse it of few values or households.
+
+        Two of three people in one household would know the value of the third.
+        """
+        few, units = self.of(rows), "values"
+        count = int(np.count_nonzero(rows))
+        if few.household is not None:
+            count, units = len(np.unique(few.household)), "households"
+        if count < FEWEST:
+            raise ValueError(
+                f"{self.label}: {what} has fewer than {FEWEST} {units}, so their mean "
+                f"tells too much of each; take {instead}"
+            )
+        return mean_of(x[rows], few.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,11 +263,7 @@ def _class_of(kind: str) -> type[Treatment]:
 def parsed_treatments(
     treat: Mapping[Any, Any], columns: Iterable[Any]
 ) -> dict[Names, tuple[Treatment, ...]]:
-    """Return the treatments of columns, in the order in which they apply.
-
-    ``treat`` maps a column, several joined as in ``"income+savings"`` or a tuple of
-    columns to a rule or a list of rules, which apply one after the other.
-    """
+    """Return the treatments by columns, from rules by column or by ``"a+b"``."""
     if not isinstance(treat, Mapping):
         raise TypeError(
             f"treat={arguments.shown(treat)}: need a mapping of columns to rules, such "

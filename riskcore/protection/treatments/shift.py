@@ -35,7 +35,8 @@ class Shift(Treatment):
     """All dates of a person move by one number of days, so that intervals stay.
 
     The number is drawn from -``days`` to ``days``, with equal chances and without 0; it
-    is the same in all columns. Codes such as 9999-12-31 stay.
+    is the same in all columns. Codes such as 9999-12-31 stay
+    without ``numbers``.
     """
 
     days: int
@@ -84,22 +85,28 @@ class Shift(Treatment):
         shift = draws.astype(np.int64) - self.days
         shift += shift >= 0
         return [
-            np.where(_codes(old, context.label), old, old + shift[person])
+            np.where(
+                _codes(old, context.label, kept=self.numbers), old, old + shift[person]
+            )
             for old in values
         ]
 
 
-def _codes(dates: Floats, label: str) -> Any:
-    """Return which dates are probably codes; warn of them, and of what tells shifts."""
+def _codes(dates: Floats, label: str, *, kept: bool) -> Any:
+    """Return which dates are probably codes; warn of them, and of what tells shifts.
+
+    ``kept`` says that they are dates.
+    """
     present = ~np.isnan(dates)
     days = np.floor(dates[present]).astype(np.int64).astype("M8[D]")
-    distinct, place = np.unique(days, return_inverse=True)
-    far = far_days(distinct)
+    distinct, place, records = np.unique(days, return_inverse=True, return_counts=True)
+    far = far_days(distinct, records) & (not kept)
     codes = np.zeros(len(dates), bool)
     codes[present] = far[place]
     if far.any():
         texts = listed(map(str, distinct[far]))
-        warn(f"{label}: {texts} may be codes, not dates, and stay", ShiftShows)
+        said = "may be codes, not dates, and stay; to shift them add :numbers"
+        warn(f"{label}: {texts} {said}", ShiftShows)
     rest = days[~far[place]]
     of_week = np.bincount(rest.astype(np.int64) % 7, minlength=7)
     of_month = np.bincount((rest - rest.astype("M8[M]")).astype(np.int64), minlength=31)

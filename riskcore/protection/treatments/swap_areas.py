@@ -30,10 +30,7 @@ Positions = NDArray[np.int64]
 @enter
 @dataclass(frozen=True, slots=True)
 class AreaSwap(ShareTreatment):
-    """A share of the households exchange all area columns with one of another area.
-
-    The two agree in the columns ``within``.
-    """
+    """Households exchange all area columns with others that agree ``within``."""
 
     within: Names = ()
 
@@ -99,9 +96,7 @@ def swap_areas(
             f"{counted(len(rows.first), 'household')}; a household has one area, and "
             "one value of each matching variable"
         )
-    group = combined(
-        [column[rows.first] for column in matching.values()], len(rows.first)
-    )
+    group = combined([x[rows.first] for x in matching.values()], len(rows.first))
     number = len(rows.first)
     pairs = round(share * number / 2)
     if not pairs:

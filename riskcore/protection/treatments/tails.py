@@ -17,7 +17,6 @@ from riskcore.protection.treatments.rules import (
     Given,
     Treatment,
     enter,
-    mean_of,
     number_of,
     percent_of,
     percent_words,
@@ -109,16 +108,16 @@ class _Tail(Treatment):
         (column,) = values
         present = ~np.isnan(column)
         x = column[present] * self.sign
-        weights = None if context.weights is None else context.weights[present]
+        context = context.of(present)
         out = column.copy()
-        out[present] = self._coded(x, weights, context.label) * self.sign + 0.0
+        out[present] = self._coded(x, context) * self.sign + 0.0
         return [out]
 
-    def _coded(self, x: Floats, weights: Floats | None, label: str) -> Floats:
+    def _coded(self, x: Floats, context: Given) -> Floats:
         """Return the coded values of the upper tail."""
         if not x.size:
             return x
-        limit = self._limit(x, weights, label)
+        limit = self._limit(x, context.weights, context.label)
         tail = x > limit
         coded = x.copy()
         if not isinstance(self.becomes, str):
@@ -126,12 +125,7 @@ class _Tail(Treatment):
         elif self.becomes == "limit":
             coded[tail] = limit
         elif tail.any():
-            if np.count_nonzero(tail) < FEWEST:
-                raise ValueError(
-                    f"{label}: the tail has fewer than {FEWEST} values, so their mean "
-                    "tells too much of each; take a larger tail, or the limit"
-                )
-            mean = mean_of(x[tail], None if weights is None else weights[tail])
+            mean = context.mean(x, tail, "the tail", "a larger tail, or the limit")
             coded[tail] = rounded_as(np.array([mean]), x)[0]
         return coded
 

@@ -178,11 +178,7 @@ def share_weights(weights: Floats, groups: Integers) -> Floats:
 
 
 def weight_classes(weights: Floats, classes: int) -> Integers:
-    """Return classes of weights of about as many records each, from 0 without gaps.
-
-    The smallest weights come first. Equal ones stay together, so there may be fewer
-    classes.
-    """
+    """Return weights in about equal classes, smallest first, equal ones together."""
     _, codes = ranked(weights)
     count = np.bincount(codes)
     middle = np.cumsum(count) - count / 2

@@ -1,5 +1,6 @@
 """Weights of another scale, zero weights, and codes among weights."""
 
+import duckdb
 import numpy as np
 import polars
 import pytest
@@ -31,24 +32,38 @@ SCALED = {
     "DHS": np.round(MEAN_1 * 1e6),
     "DHS, a region": np.round(MEAN_1[:300] * 0.93e6).repeat(2),
     "DHS, self-weighting": np.full(N, 1_000_000),
-    "mean 1, two decimals": np.round(MEAN_1 * 100),
+    "mean 1, four decimals": np.round(MEAN_1 * 1e4),
     "multiples of 100": np.round(W) * 100,
     "a part times 10^4": np.where(PART, np.round(W * 1e4), np.round(W)),
     "a part times 10^3": np.where(PART, W * 1e3, W),
     "a constant part": np.where(PART, 346e4, 346),
+    "a code": np.where(PART, 9999, np.round(W)),
+    "a code far away": np.where(np.arange(N) == 7, 99999999, W),
 }
 
 
+def duckdb_relation(data):
+    """Return data as a relation of duckdb."""
+    return duckdb.connect().from_arrow(polars.DataFrame(data).to_arrow())
+
+
 @pytest.mark.parametrize("case", SCALED)
-def test_scaled_weights_are_refused_until_confirmed(case):
-    with pytest.raises(ValueError, match=r"Reading\(weight_scale=1\)"):
-        assess(SCALED[case])
-    lazy = polars.LazyFrame({**DATA, "w": SCALED[case]})
-    with pytest.raises(ValueError, match="--weight-scale 1 "):
-        riskcore.tabulate(lazy, ["sex"], "w")
+@pytest.mark.parametrize("times", [1, 500])
+def test_scaled_weights_are_refused_until_confirmed(case, times):
+    w = np.tile(SCALED[case], times)
+    data = {"sex": np.tile(DATA["sex"], times), "w": w}
+    said = set()
+    for holder in (polars.DataFrame, polars.LazyFrame, duckdb_relation):
+        with pytest.raises(ValueError, match="--weight-scale 1 ") as refused:
+            riskcore.tabulate(holder(data), ["sex"], "w")
+        said.add(str(refused.value))
+    assert len(said) == 1
     assert assess(SCALED[case], 1).weights.records == N
 
 
+CALIBRATED = np.round(MEAN_1 * 100).astype(int)
+CALIBRATED[:100] += (100 * N - CALIBRATED.sum()) // 100
+CALIBRATED[0] += 100 * N - CALIBRATED.sum()
 ORDINARY = {
     "people": W,
     "whole": np.round(W),
@@ -60,6 +75,13 @@ ORDINARY = {
     "strata": np.where(PART, 1500, 2500),
     "a census beside a sample": np.where(PART, 1, 1000),
     "a large country": np.full(N, 1.45e9 / N) + W / 1e3,
+    "nearly all of a stratum": np.where(PART, 1 + W / W.max() * 0.3, 1500),
+    "twelve strata": (np.arange(N) % 12 + 1) * 100,
+    "twelve strata, rounded": np.round(W, -2) + 100,
+    "up to 999": np.minimum(np.round(W), 999),
+    "1 in 10,000": np.full(N, 10_000),
+    "whole, of the mean 100": CALIBRATED,
+    "whole, of the mean 1000": CALIBRATED * 10 + np.where(PART, 3, -1),
 }
 
 
@@ -68,7 +90,20 @@ ORDINARY = {
     "ignore::riskcore.assessment.cell_risk.PopulationBelowSample"
 )
 def test_ordinary_weights_are_taken(case):
-    assert assess(ORDINARY[case]).weights.records == N
+    for holder in (polars.DataFrame, polars.LazyFrame):
+        assert assess(ORDINARY[case], holder=holder).weights.records == N
+
+
+def test_a_mean_of_one_with_two_decimals_is_remarked():
+    for case in ("whole, of the mean 100", "whole, of the mean 1000"):
+        assert "a record stands for 1" in assess(ORDINARY[case]).summary()
+    assert "decimals" not in assess(ORDINARY["1 in 100"]).summary()
+
+
+def test_an_engine_names_negative_codes():
+    w = np.where(np.arange(300_000) % 3 == 0, -9.0, 100.0)
+    with pytest.raises(ValueError, match="-9: codes, not weights"):
+        riskcore.tabulate(polars.LazyFrame({"k": w, "w": w}), ["k"], "w")
 
 
 @pytest.mark.filterwarnings(

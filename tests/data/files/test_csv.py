@@ -1,6 +1,7 @@
 """Reading CSV: see also `tests/bad_inputs/test_csv.py`."""
 
 import gzip
+import re
 
 import pyarrow as pa
 import pytest
@@ -197,9 +198,46 @@ def test_a_decimal_comma_is_suspected(tmp_path):
     message = r"without marks between thousands, or if the comma .* decimal=','"
     with pytest.raises(ValueError, match=message):
         riskcore.assess(path, ["k"], "w")
-    path = written(tmp_path, "k;w\n1;1.234,5\n2;2\n")
-    with pytest.raises(ValueError, match=r"not a number in 1 record"):
-        riskcore.assess(path, ["k"], "w", reading=Reading(decimal=","))
+
+
+@pytest.mark.parametrize(
+    ("texts", "read"),
+    [
+        (["1.050", "1.050,5", "900", "-2,5"], [1050, 1050.5, 900, -2.5]),
+        (["1 050,5", "1\u00a0050", "+12\u202f345\u202f678"], [1050.5, 1050, 12345678]),
+        (["1.050", "1050"], "'1050'; others have '.' between thousands: write all"),
+        (["2.050,5", "2 050"], "'2 050'; others have '.' between thousands"),
+        (["1 050,5", "n a"], "'n a'; if it stands for a missing value"),
+        (["1.050", "0.950"], "'0.950'; the decimal mark may be a point"),
+        (["1.05", "2"], "'1.05'; the decimal mark may be a point"),
+    ],
+)
+def test_marks_of_thousands_beside_a_decimal_comma(tmp_path, texts, read):
+    path = written(tmp_path, "k;w\n" + "".join(f"1;{text}\n" for text in texts))
+    reading = Reading(decimal=",")
+    if isinstance(read, list):
+        table = formats.read(path, numeric=["w"], reading=reading)
+        assert table.column("w").to_pylist() == read
+        return
+    with pytest.raises(ValueError, match=re.escape(read)):
+        formats.read(path, numeric=["w"], reading=reading)
+
+
+def test_amounts_with_marks_of_thousands_are_described_and_treated(tmp_path):
+    pay = [1050 + 37 * i for i in range(60)]
+    marked = [f"{x:,}".replace(",", ".") for x in pay]
+    text = "".join(f"{i % 3};{x}\n" for i, x in enumerate(marked))
+    path = written(tmp_path, "k;pay\n" + text + "1;999.999\n" * 9)
+    reading = Reading(decimal=",")
+    (_, column) = riskcore.describe(path, reading=reading).columns
+    assert (column.profile.smallest, column.profile.largest) == (1050, 999999)
+    how = {"k": 2, "treat": {"pay": "top:5n"}, "reading": reading}
+    with pytest.raises(ValueError, match=r"999\.999"):
+        riskcore.protect(path, ["k"], **how)
+    codes = Reading(decimal=",", missing_codes={"pay": ["999.999"]})
+    safe = riskcore.protect(path, ["k"], **how | {"reading": codes})
+    top = [str(min(x, pay[-6])) for x in pay]
+    assert safe.data["pay"].to_pylist()[:60] == top
 
 
 def test_missing_codes_of_a_column_and_of_all(tmp_path):
@@ -223,6 +261,24 @@ def test_codes_that_do_not_occur_are_warned_of(tmp_path):
         formats.read(path, reading=Reading(missing_codes={"mar": ["9"]}))
     with pytest.raises(KeyError, match="no column 'MARR'"):
         formats.read(path, reading=Reading(missing_codes={"MARR": ["9"]}))
+
+
+@pytest.mark.parametrize(
+    ("code", "written_as"),
+    [
+        ("999998", "999998.0"),
+        ("999998.0", "999998"),
+        ("999998", "999,998"),
+        ("999998", "999.998,0"),
+        ("99.9", "99,9"),
+    ],
+)
+def test_a_code_that_is_written_otherwise_is_named(tmp_path, code, written_as):
+    path = written(tmp_path, f"a;w\n{written_as};1\n12;2\n")
+    reading = Reading(missing_codes={"a": [code]})
+    said = f"a has '{written_as}', but codes '{code}': name each code as it stands"
+    with pytest.warns(formats.DoubtfulCodes, match=re.escape(said)):
+        formats.read(path, reading=reading)
 
 
 @pytest.mark.parametrize("packed", ["", ".gz"])
@@ -254,3 +310,17 @@ def test_an_empty_list_of_columns_reads_none(tmp_path, name):
     path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})
     table, intake = formats.read_counted(path, [])
     assert (table.column_names, table.num_rows, intake.records) == ([], 2, 2)
+
+
+def test_lines_of_delimiters_alone_are_named(tmp_path):
+    path = written(tmp_path, "a,b,c\n,,\n1,,\n,,\n\n,,\n")
+    with pytest.warns(formats.LinesWithoutValues, match="with 2 lines without"):
+        riskcore.assess(path, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "text", ["a\n1\n\n2\n", "a,b\n1,\n,2\n", "a,b\n1,2\n,\n3,4\n\n"]
+)
+def test_records_with_a_value_are_not_doubted(tmp_path, recwarn, text):
+    riskcore.assess(written(tmp_path, text), ["a"])
+    assert formats.LinesWithoutValues not in [each.category for each in recwarn]

@@ -74,6 +74,7 @@ def test_only_what_needs_quotes_is_quoted(tmp_path):
     assert safe.read_bytes().decode() == text
 
 
+@pytest.mark.filterwarnings("ignore::riskcore.data.files.csv.LinesWithoutValues")
 def test_values_that_equal_a_missing_code_stay_values(tmp_path):
     # NA in quotes is Namibia.
     text = 'a,b\n"NA",x\n"-9","NA"\nNAM,y\n,z\n'

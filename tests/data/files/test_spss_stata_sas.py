@@ -157,6 +157,7 @@ def test_spss_is_read(spss):
     assert table.schema.field("sex").type == pa.int64()
     assert str(intake) == "12 records; 12 user-missing values, taken as missing"
     assert intake.to_dict() == {"user_missing_missing": 12, "records": 12}
+    assert formats.read(spss, ["w"], reading=Reading(encoding="latin-1")).num_rows == 12
     labels = formats.format_of(spss).labels
     assert labels.variables == {"sex": "Sex of respondent", "region": "Region"}
     assert labels.shown("sex", 2) == "2 (female)"

@@ -576,6 +576,35 @@ def test_two_columns_that_give_recoded_and_randomized_values_back():
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, "the number of records of a household gives them"),
+        ({"recodings": {"size": "top:3"}}, "of 'size' before recoding show in 'hh'"),
+        ({"treat": {"size": "pram:0.7"}}, "gives back the values of 'size'"),
+    ],
+)
+def test_the_number_of_members_gives_a_size_back(options, text):
+    rng = np.random.default_rng(1)
+    sizes = rng.choice([1, 2, 3, 4, 5, 6], 200, p=[0.3, 0.3, 0.2, 0.1, 0.06, 0.04])
+    hh = np.repeat(np.arange(200), sizes)
+    data = {"hh": hh, "size": sizes[hh], "sex": rng.integers(0, 2, len(hh))}
+    data["region"] = rng.integers(0, 9, 200)[hh]
+    given = {"household": "hh", "household_keys": ["size", "region"], **GOAL}
+    given["cost"] = {"size": 1.0, "region": 9.0, "sex": 9.0}
+    result = protect(data, ["size", "region", "sex"], **given, **options)
+    found = [
+        leak for leak in result.preview(renumber=["hh"]).leaks if text in leak.text
+    ]
+    assert [leak.column for leak in found] == ["hh"]
+    assert "--drop hh" in found[0].advice
+    if not options:
+        assert "blank other keys than 'size': --cost size=never" in found[0].advice
+    gone = [leak for leak in result.preview(drop=["hh"]).leaks if text in leak.text]
+    assert gone == []
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("blanked", "leaking"), [(3, 0), (4, 1)])
 def test_at_most_three_values_may_show(blanked, leaking):
     region = np.arange(1000) % 5

@@ -602,8 +602,8 @@ def test_members_that_lack(record):
         "versions", "file", "columns", "age", "metadata", "encoding", "rest",
         "delimiter", "decimal", "sheet", "", "rules", "others", "missing", "drop",
         "padded", "missing_codes", "codelist", "source", "bounds", "line",
-        "user_missing", "household_file", "born", "*", "words", "base", "tails",
-        "weight_scale", "dates", "order",
+        "user_missing", "household_file", "household_id", "born", "*", "words", "base",
+        "tails", "weight_scale", "dates", "order",
     }  # fmt: skip
 
 

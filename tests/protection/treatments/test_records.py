@@ -40,15 +40,35 @@ def once(frame, name):
     return column[first]
 
 
+@pytest.mark.parametrize("level", ["household", "record"])
 @pytest.mark.parametrize("rule", ["swap:50%", "swap:50%:within=REGION"])
-def test_values_of_households_are_exchanged_between_households(rule):
+def test_values_of_households_are_exchanged_between_households(rule, level):
     frame = survey()
-    safe = protected(frame, {"INCOME": rule})
+    safe = protected(frame, {"INCOME": rule}, level)
     before, after = once(frame, "INCOME"), once(safe, "INCOME")
     assert (before != after).mean() > 0.5
     assert (np.sort(before) == np.sort(after)).all()
-    with pytest.raises(AssertionError):
-        once(protected(frame, {"INCOME": rule}, "record"), "INCOME")
+
+
+@pytest.mark.parametrize("level", ["household", "record"])
+def test_tails_and_bands_count_households(level):
+    frame = survey()
+    households = len(once(frame, "INCOME"))
+    for rule in ("top:3n", f"top:{300 / households:.6f}%", "top:3n=mean"):
+        safe = protected(frame, {"INCOME": rule}, level)
+        changed = once(safe, "INCOME") != once(frame, "INCOME")
+        assert 2 <= changed.sum() <= 3
+    odd = {
+        **frame,
+        "INCOME": np.where(np.arange(len(frame["HH"])) == 0, 1, frame["INCOME"]),
+    }
+    top = once(frame, "INCOME").max()
+    for rule in (f"top:{top - 10}=mean", f"bands:0,{top}=mean"):
+        with pytest.raises(ValueError, match="fewer than 3 values"):
+            protected(frame, {"INCOME": rule}, level)
+        # One household does not agree: values are of persons, means of households.
+        with pytest.raises(ValueError, match="fewer than 3 households"):
+            protected(odd, {"INCOME": rule}, level)
 
 
 def test_groups_count_households_and_values_of_persons_are_treated_by_person():

@@ -97,6 +97,17 @@ def test_missing_persons_and_other_columns_are_refused():
         riskcore.protect(data, ["REGION"], treat={"AMOUNT": "shift:90"}, **OPEN)
 
 
+def test_dates_that_look_like_codes_can_be_shifted():
+    data = persons()
+    data[0, "BIRTH"] = dt.date(1901, 1, 1)
+    with pytest.warns(ShiftShows, match=r"1901-01-01 may be codes, .* add :numbers"):
+        new = riskcore.protect(data, ["REGION"], treat={"BIRTH": "shift:90"}, **OPEN)
+    assert new.data[0, "BIRTH"] == data[0, "BIRTH"]
+    rule = {"BIRTH": "shift:90:numbers"}
+    new = riskcore.protect(data, ["REGION"], treat=rule, **OPEN)
+    assert new.data[0, "BIRTH"] != data[0, "BIRTH"]
+
+
 def test_days_of_the_week_that_tell_the_shift_are_named():
     data = persons()
     monday = pl.Series([dt.date(2020, 1, 6) + dt.timedelta(7 * i) for i in range(N)])

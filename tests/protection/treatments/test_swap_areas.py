@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import riskcore
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.swap_areas import swap_areas
@@ -102,6 +103,18 @@ def test_the_risk_of_a_household_is_its_largest():
         )["area"]  # fmt: skip
         # The third household is first, and swaps with one of the others.
         assert new[4] == new[5] != 2
+
+
+@pytest.mark.parametrize("level", ["record", "household"])
+def test_the_risk_is_that_of_what_is_protected(level):
+    # The last household is the only one of its size.
+    data = {"H": [*"aabbccddee"], "AREA": [*"0011001100"], "SIZE": [*"1111111122"]}
+    data["W"] = [10.0] * 10
+    found = riskcore.protect(
+        data, ["SIZE"], "W", "H", level=level, threshold=0.9,
+        treat={"AREA": "swap-areas:40%"}, secret=secret_of(1),
+    ).data["AREA"]  # fmt: skip
+    assert found[8:] == ["1", "1"]
 
 
 def test_every_partner_is_equally_likely():
