@@ -31,12 +31,8 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.core.special.gamma.functions import (
-    digamma_deficit,
     exp,
     log,
-    log1p,
-    log1pmx,
-    log_rising_excess,
 )
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
@@ -52,6 +48,7 @@ MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
 # Above so many rows, those within so small a part of an octave are joined.
 _FEW_ROWS, _PER_OCTAVE = 2**11, 32.0
 _LIKE = 10  # parts of the records, by the probability of their cells
+SMALL = 3  # records of a cell
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 # Before the sample the exponent b has the chance e^(2b): rare cells are more uneven.
@@ -159,18 +156,24 @@ def _in_part(cells: int) -> NDArray[np.bool_]:
 
 
 class Seen(NamedTuple):
-    """What records see around them in their cells, or windows; of like ones one row."""
+    """What records see around them in their cells, or windows; of like ones one row.
+
+    Only records in small cells are heard, given that they are in such: few large cells
+    would drown what the small ones say, which matter for the risk.
+    """
 
     expected: Floats  # other records that pi lets expect
-    records: Floats  # found there, and the record itself
+    records: Ints  # found there, and the record itself
     weight: Floats  # how many records see this
+    most: int  # records of a small cell
 
     @classmethod
     def of(cls, expected: Floats, records: Ints, weight: Ints) -> Self:
         """Return what is seen, without records that cannot have others."""
         some = (expected > _NONE) & (weight > 0)
-        parts = (values[some].astype(np.float64) for values in (records, weight))
-        return cls(expected[some], *parts)
+        most = max(int(np.median(records[some])) if some.any() else 0, SMALL)
+        some &= records <= most
+        return cls(expected[some], records[some], weight[some].astype(np.float64), most)
 
     @classmethod
     def of_clusters(
@@ -203,27 +206,33 @@ class Seen(NamedTuple):
         )
         weight = np.add.reduceat(self.weight[order], first)
         expected = np.add.reduceat((self.weight * self.expected)[order], first)
-        return type(self)(expected / weight, both[1, first], weight)
+        records = both[1, first].astype(np.int64)
+        return type(self)(expected / weight, records, weight, self.most)
 
-    def poisson(self) -> float:
-        """Return the sum of log P + log (f-1)! without overdispersion."""
-        logs = (self.records - 1.0) * log(self.expected) - self.expected
-        return math.fsum((self.weight * logs).tolist())
-
-    def height(self, t: Floats) -> float:
-        """Return the sum of log P + log (f-1)! for shapes t."""
-        f = self.records
-        logs = log_rising_excess(t, f) + (f - 1.0) * log(self.expected)
-        logs -= (f + t) * log1p(self.expected / t)
-        return math.fsum((self.weight * logs).tolist())
+    def height(self, t: Floats | None = None) -> float:
+        """Return the sum of the log-chances for shapes t, by default Poisson."""
+        logs, total = self._logs(t)
+        own = logs[self.records - 1, np.arange(len(self.records))]
+        return math.fsum((self.weight * (own - total)).tolist())
 
     def slope(self, t: Floats) -> float:
         """Return the derivative of `height` by the logarithm of all shapes."""
-        f, x = self.records, self.expected / t
-        gain = f * (x / (1.0 + x)) - t * (log1pmx(x) + x * (x / (1.0 + x)))
-        more = f > 1.0  # of one record the other term is 0
-        gain[more] -= t[more] * digamma_deficit(t[more], f[more])
-        return math.fsum((self.weight * gain).tolist())
+        j, m = np.arange(1.0, self.most)[:, np.newaxis], self.expected
+        rise = np.zeros((self.most, len(m)))
+        np.cumsum(t * (m - j) / ((t + j) * (t + m)), axis=0, out=rise[1:])
+        logs, total = self._logs(t)
+        own = rise[self.records - 1, np.arange(len(m))]
+        mean = (exp(logs - total) * rise).sum(axis=0)
+        return math.fsum((self.weight * (own - mean)).tolist())
+
+    def _logs(self, t: Floats | None) -> tuple[Floats, Floats]:
+        """Return log-chances of 0, 1, ... others, and of all, up to a constant."""
+        j, m = np.arange(1.0, self.most)[:, np.newaxis], self.expected
+        ratio = m / j if t is None else (t + j) / j * (m / (t + m))
+        logs = np.zeros((self.most, len(m)))
+        np.cumsum(log(ratio), axis=0, out=logs[1:])
+        top = logs.max(axis=0)
+        return logs, top + log(exp(logs - top).sum(axis=0))
 
 
 def fit_overdispersion(
@@ -237,11 +246,11 @@ def fit_overdispersion(
     kind = kind_of(kind)
     if kind == "none":
         return Overdispersion()
-    if not (seen.records > 1.0).any():
+    if not (seen.records > 1).any():
         return Overdispersion(kind=kind, reason=ALONE)
     seen = seen.joined()
     exponents = exponents if kind == "power" else (1.0,)
-    (scale, exponent), highest = (math.inf, 1.0), seen.poisson() + _BEFORE
+    (scale, exponent), highest = (math.inf, 1.0), seen.height() + _BEFORE
     for b in exponents:
         powers = _power(seen.expected, b)
 
