@@ -165,6 +165,7 @@ BAD = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::riskcore.data.files.csv.LinesWithoutValues")
 @pytest.mark.filterwarnings("ignore::riskcore.data.files.reading.LastLineOpen")
 @pytest.mark.parametrize("case", GOOD)
 def test_every_record_and_value_arrives(case, folder, summary):

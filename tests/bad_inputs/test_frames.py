@@ -67,7 +67,7 @@ ARGUMENTS = {
     "household unknown": ({"household": "H"}, "did you mean 'h'?"),
     "household column": ({"household": FRAME.h}, "household"),
     "household array": ({"household": np.ones(4)}, "household"),
-    "household list": ({"household": ["h"]}, "household"),
+    "household list": ({"household": ["h", "no"]}, "'no'"),
     "household is a key": ({"household": "k"}, "both a key and the household"),
     "household is the weight": ({"weight": "w", "household": "w"}, "'w' is both"),
     "missing None": ({"missing": None}, "missing=None"),

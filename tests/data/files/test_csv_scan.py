@@ -259,6 +259,7 @@ def test_the_scan_agrees_with_a_strict_reader(seed):
     assert accepted > 200
 
 
+@pytest.mark.filterwarnings("ignore::riskcore.data.files.csv.LinesWithoutValues")
 @pytest.mark.filterwarnings("ignore::riskcore.data.files.formats.LineBreaksInFields")
 @pytest.mark.filterwarnings("ignore::riskcore.data.files.reading.LastLineOpen")
 @pytest.mark.parametrize("seed", range(3))

@@ -32,6 +32,7 @@ def test_a_single_column_is_read_back(tmp_path_factory, text, delimiter):
     assert formats.read(path).column(0).to_pylist() == text
 
 
+@pytest.mark.filterwarnings("ignore::riskcore.data.files.csv.LinesWithoutValues")
 @line_breaks
 @settings(deadline=None)
 @given(

@@ -56,6 +56,7 @@ numbers = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
 SUFFIXES = [".csv", ".tsv", ".csv.gz", ".parquet", ".feather", ".arrow"]
 
 
+@pytest.mark.filterwarnings("ignore::riskcore.data.files.csv.LinesWithoutValues")
 @pytest.mark.filterwarnings("ignore::riskcore.data.files.formats.LineBreaksInFields")
 @settings(deadline=None)
 @given(st.lists(st.tuples(texts, numbers), min_size=1), st.sampled_from(SUFFIXES))
