@@ -48,7 +48,7 @@ MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
 # Above so many rows, those within so small a part of an octave are joined.
 _FEW_ROWS, _PER_OCTAVE = 2**11, 32.0
 _LIKE = 10  # parts of the records, by the probability of their cells
-SMALL = 3  # records of a cell
+SMALL = 5  # records of a cell
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 # Before the sample the exponent b has the chance e^(2b): rare cells are more uneven.

