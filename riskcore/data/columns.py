@@ -50,7 +50,7 @@ class Records:
     n: int  # records
     data: Any = None  # what holds the columns
     coded: dict[Hashable, CodedColumn] = field(default_factory=dict)
-    # The records of which all columns are taken that are not ``changed``.
+    # Where all columns come from, except those in ``changed``.
     origin: Records | None = None
     changed: frozenset[Hashable] = frozenset()
 

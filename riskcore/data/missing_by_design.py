@@ -156,7 +156,7 @@ def _reason(key: CodedColumn, empty: Mask, others: int) -> str:
 
 
 def _nearly_all(some: NDArray[Any], records: NDArray[Any]) -> Mask:
-    """Return of which categories some records are nearly all."""
+    """Return whether nearly all records of each category are among some."""
     most: Mask = records - some <= _FEW * records + (records >= _ONE)
     return most & (records > 0)
 

@@ -111,7 +111,7 @@ class AgainstOriginal:
     def assessed(
         self, data: Any, coded: CodedRecords, names: Names
     ) -> tuple[ReleasedAssessment | None, int]:
-        """Return the risks of released records, and how many fit no original record."""
+        """Return released risks, None if no record fits, and how many fit none."""
         at = self.settings.keys.index(names)
         original = self.prepared.recoded[at]
         kept = [name for name in names if name in coded.columns]

@@ -99,7 +99,7 @@ ALONE_AT = {**ALONE, "ID": np.arange(N + 3), "WAVE": np.ones(N + 3, int)}
 
 
 def of_sets(data):
-    """Check two sets of keys, of which one has the age."""
+    """Check two sets of keys; one has the age."""
     return riskcore.check(data, [["REGION", "OCC"], ["REGION", "AGE"]], k=2)
 
 

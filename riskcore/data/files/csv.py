@@ -36,7 +36,7 @@ BAD_GZIP = (EOFError, gzip.BadGzipFile, zlib.error)
 # Characters of the line of names: enough for 20,000 columns of long names.
 _LONGEST_HEADER = 1 << 24
 _PART = 1 << 20
-_COLUMN_PART = 1 << 12  # bytes of a block by column, each of which is an array
+_COLUMN_PART = 1 << 12  # bytes of a block by column: each column is an array there
 _SAMPLE = 1 << 16  # bytes by which an encoding is recognized
 # Arrow's limit for a block, into which a record must fit.
 _LONGEST_RECORD = (1 << 31) - 2

@@ -105,7 +105,7 @@ class ArrowFile(ArrowFormat):
 
 
 def _without_hidden(column: Any) -> Any:
-    """Return a column of which no memory holds the values that were blanked."""
+    """Return a column whose memory holds no blanked values."""
     if not column.null_count:
         return column
     pyarrow = import_pyarrow()
