@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.population import risk_by
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
-from riskcore.models.cell_model import CellModel, CellPrior
+from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
@@ -160,11 +160,10 @@ def expected_claims(
     """Return claims about another sample: right ones, matching, variance of right."""
     once = claims.some(claims.known_in(law.sample))
     once = _with_records(once, np.ones(len(once), np.int64))
-    prior = law.prior(once)
-    expected = law.n * law.probability(once)
-    shape = np.full(len(once), math.inf)
-    if prior.shape is not None:
-        shape = prior.shape - 1.0
+    drawn, people, others = law.in_another_sample(once)
+    expected, shape = drawn.mean, np.full(len(once), math.inf)
+    if drawn.shape is not None:
+        shape = drawn.shape
     chance = np.exp(_log_nobody(expected, shape))
     left = 1.0 - chance
     matched = math.fsum(left.tolist())
@@ -173,7 +172,13 @@ def expected_claims(
     for f in range(1, _MOST + 1):
         chance = chance * _step(f, expected[rows], shape[rows])
         each = chance if f < _MOST else left
-        risk = _risks(f, prior, rows) if means is None else means[f]
+        if means is None:
+            records = np.full(len(rows), float(f))
+            if f == _MOST:  # or more
+                records = np.maximum(records, expected[rows])
+            risk = risk_by(people.of_cells(rows).given(records, others[rows]))
+        else:
+            risk = means[f]
         right.append(math.fsum((each * risk).tolist()))
         squares.append(math.fsum((each * risk * risk).tolist()))
         left = left - chance
@@ -254,18 +259,6 @@ def _step(f: int, expected: Floats, shape: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         dispersed = (shape + f - 1.0) / f * expected / (shape + expected)
     return np.where(np.isinf(shape), expected / f, dispersed)
-
-
-def _risks(f: int, prior: CellPrior, rows: Integers) -> Floats:
-    """Return E[1/F] of cells with f records each, by a model."""
-    records = np.full(len(rows), float(f))
-    if prior.shape is None:
-        assert prior.mu is not None
-        return risk_by(CellPrior(records, mu=prior.mu[rows]))
-    assert prior.p is not None
-    assert prior.q is not None
-    shape = prior.shape[rows] + (f - 1.0)
-    return risk_by(CellPrior(records, shape, prior.p[rows], prior.q[rows]))
 
 
 def mean_risks(cells: CellTable) -> Floats:

@@ -31,7 +31,7 @@ from riskcore.models.band_kernels import write_windows
 from riskcore.models.cell_table import CellTable, Rows
 from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
-from riskcore.models.shrinkage import category_errors
+from riskcore.models.shares import units_of
 from riskcore.models.window_margins import Margin, margin_of
 
 Floats = NDArray[np.float64]
@@ -139,7 +139,7 @@ class Bands:
         table = self.table
         if clusters is not None:
             table = replace(table, clusters=self.clusters(clusters))
-        variances = list(category_errors(table))
+        variances = [1.0 / np.maximum(units, 1.0) for units in units_of(table)]
         for key, (window, band) in enumerate(
             zip(self._windows, self.band, strict=True)
         ):

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import NormalDist
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,16 @@ from riskcore.models.cell_table import ANY, SAME, CellTable
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
+    ALONE,
     Overdispersion,
-    fit_between_clusters,
+    Seen,
     fit_overdispersion,
     kind_of,
-    likely_between_clusters,
     likely_laws,
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
+from riskcore.models.shares import Shares, over_keys
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
@@ -45,6 +46,7 @@ GROUPS = 20  # of records or clusters; each group is left out once
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
+_CERTAIN = 2.0**-30  # the relative variance of what is known
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -111,6 +113,49 @@ class CellPrior:
         return f"<CellPrior: {counted(len(self.records), 'cell')}, {kind}>"
 
 
+class CellLaw(NamedTuple):
+    """The law of cells before their records are seen, in records of a sample.
+
+    >>> law = CellLaw(np.array([0.5]), np.array([0.25])).of_another_sample()
+    >>> law.shape, law.given(np.ones(1), np.full(1, 9.0)).p.round(3)
+    (array([4.]), array([0.5]))
+    """
+
+    mean: Floats
+    error: Floats  # relative variance of the mean, by the shares
+    shape: Floats | None = None  # of the number G; None without overdispersion
+    evenness: Floats | None = None  # shape over mean
+
+    def of_another_sample(self) -> CellLaw:
+        """Return the law of cells whose records tell of the shares as well."""
+        if self.shape is None and not self.error.any():
+            return self
+        with np.errstate(divide="ignore"):
+            spread = self.error + (0.0 if self.shape is None else 1.0 / self.shape)
+            shape = 1.0 / np.maximum(spread, _CERTAIN)
+            shape[self.mean == 0.0] = 1.0
+            return CellLaw(self.mean, np.zeros(len(shape)), shape, shape / self.mean)
+
+    def of_cells(self, cells: Ints) -> CellLaw:
+        """Return the law of some cells."""
+        shape, evenness = (part if part is None else part[cells] for part in self[2:])
+        return CellLaw(self.mean[cells], self.error[cells], shape, evenness)
+
+    def given(self, f: Floats, others: Floats) -> CellPrior:
+        """Return the law of F of cells of f records, of so many others each."""
+        mean, error = self.mean, self.error
+        if self.shape is not None and self.evenness is not None:
+            # Given f records, the number G of the cell is gamma of shape f + t.
+            shape = f + self.shape
+            mean, error = shape / (1.0 + self.evenness), error + 1.0 / shape
+        if not error.any():
+            return CellPrior(f, mu=mean * others)
+        error = np.maximum(error, _CERTAIN)
+        odds = mean * others * error
+        p, q = 1.0 / (1.0 + odds), odds / (1.0 + odds)
+        return CellPrior(f, shape=1.0 / error, p=p, q=q)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class CellModel(ABC):
     """A model of the probability of each cell, fitted to a sample.
@@ -131,6 +176,8 @@ class CellModel(ABC):
         sum_k f_k log pi_k of the sample, comparable between models of the same cells.
     parameters : int
         Number of free parameters of pi.
+    shares : Shares or None
+        What the sizes of categories say of their shares; None without an estimate.
 
     Examples
     --------
@@ -140,15 +187,15 @@ class CellModel(ABC):
     >>> model.probability().round(3)
     array([0.24, 0.16, 0.24, 0.08])
     >>> prior = model.prior()
-    >>> prior.mu.round(2)
-    array([10.8,  6.4,  8.4,  1.6])
+    >>> prior.p.round(3)
+    array([0.997, 0.997, 0.997, 0.999])
     >>> model.unique_probability().round(4)
-    array([0.    , 0.0017, 0.    , 0.2019])
+    array([0.0011, 0.0023, 0.    , 0.0476])
     >>> round(model.tau(), 4), model.tau_interval(groups=0)
-    (0.2036, (0, 1))
-    >>> found = model.interval(None, lambda prior: np.exp(-prior.mu), groups=0)
+    (0.051, (0, 1))
+    >>> found = model.interval(None, CellPrior.unique_probability, groups=0)
     >>> [round(each, 4) for each in found]
-    [0.204, 0.204, 0.204]
+    [0.051, 0.051, 0.051]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
     >>> noisy = LogLinear.fit([[0, 0, 1, 1]], weight_sum=[5.0, 9.0, 12.0, 14.0])
@@ -173,6 +220,7 @@ class CellModel(ABC):
     reason: str = ""
     log_likelihood: float = math.nan
     parameters: int = 0
+    shares: Shares | None = None
 
     @property
     def n(self) -> int:
@@ -263,10 +311,26 @@ class CellModel(ABC):
         """Return the model with overdispersion and smoothing of other records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
-        overdispersion = self._fitted_overdispersion(records, old.kind, start, _ROUGH)
+        model = replace(self, shares=self._shares_of(records))
+        overdispersion = model._fitted_overdispersion(records, old.kind, start, _ROUGH)
         if smoothing is not None:
             smoothing = self._smoothed_without(smoothing, records)
-        return replace(self, overdispersion=overdispersion, smoothing=smoothing)
+        return replace(model, overdispersion=overdispersion, smoothing=smoothing)
+
+    def _shares_of(self, records: Ints) -> Shares:
+        """Return the laws of shares for other records of the sample."""
+        cells = replace(self._fitted_cells, clusters=self.sample.clusters)
+        whole = cells.clusters is None
+        return Shares.of(cells.with_records(records) if whole else cells)
+
+    @property
+    def _fitted_cells(self) -> CellTable:
+        """The cells of the sample as pi knows them."""
+        return self.sample
+
+    def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
+        """Return cells as the laws of shares know them, and the laws."""
+        return table, self.shares
 
     def _smoothed_without(
         self, smoothing: SmoothedWeights, records: Ints
@@ -285,20 +349,32 @@ class CellModel(ABC):
         self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
     ) -> Overdispersion:
         """Return the most likely law for records of the sample's cells."""
-        clusters = self.sample.clusters
-        if clusters is not None:
-            pi = self._prior_probability(self.sample)
-            seen = clusters.in_cells(len(self.sample))
-            return fit_between_clusters(pi, records, seen, kind, start, tolerance)
-        cells = part_of(records, kind)
-        return fit_overdispersion(
-            self._prior_probability_of(cells),
-            records[cells],
-            kind,
-            start=start,
-            tolerance=tolerance,
-            n=int(records.sum()),
-        )
+        seen, share = self._seen(records)
+        law = fit_overdispersion(seen, kind, start=start, tolerance=tolerance)
+        between = law.reason == ALONE and self.sample.clusters is not None
+        reason = law.reason + between * " of different clusters"
+        return replace(law.in_records(share), reason=reason)
+
+    def _seen(self, records: Ints) -> tuple[Seen, float]:
+        """Return what records of cells see of others, and what share of them counts."""
+        cells, clusters = part_of(records, "power"), self.sample.clusters
+        expected = self.n * self._probability_of_others(cells)
+        found = records[cells]
+        if clusters is None:
+            return Seen.of(expected, found, found), 1.0
+        counted = clusters.in_cells(len(records))[cells]
+        return Seen.of_clusters(expected, found, counted, counted)
+
+    def _probability_of_others(self, cells: Ints) -> Floats:
+        """Return pi of cells of the sample for the others of a record in each."""
+        pi, some = self._prior_probability_of(cells), self.sample.some(cells)
+        # What leaving out a half of the own record changes, twice.
+        whole = self._probability(some)
+        others = pi * np.divide(pi, whole, out=np.ones(len(pi)), where=whole > 0.0)
+        coded, shares = self._laws_of(self.sample)
+        if shares is not None:
+            others = others * over_keys(shares.others, coded.some(cells))
+        return others
 
     def probability(self, cells: Any = None) -> Floats:
         """Return pi_k of given cells.
@@ -334,26 +410,50 @@ class CellModel(ABC):
         Returns
         -------
         CellPrior
-            With shapes t of the cells, s = f + t and p = (n pi + t)/(n pi W/f + t); for
-            the Dirichlet-multinomial law p = (n + A)/(n W/f + A); without
-            overdispersion mu = n pi (W/f - 1). Unequal sampling rates enter by the
-            cell's own weights; where weights differ within cells, W/f is smoothed, see
-            `with_smoothed_weights`. Where W/f is below 1, the cell has no other people:
-            p = 1, mu = 0.
+            X has the mean m (W/f - 1), where m = n pi (f + t)/(n pi + t) with the shape
+            t of the cell, n pi without overdispersion; and the shape s of
+
+                1/s = 1/(f + t) + sum_j 1/(n_j - sigma_j),
+
+            with the errors of the shares of the cell's categories. Without any, X is
+            Poisson. Unequal sampling rates enter by the cell's own weights; where
+            weights differ within cells, W/f is smoothed, see `with_smoothed_weights`.
+            Where W/f is below 1, the cell has no other people: p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.frequency.astype(np.float64)
         if not self.converged:
             return CellPrior(f, mu=np.full(len(table), math.nan))
-        others = np.maximum(self._mean_weight(table) - 1.0, 0.0)
-        expected = self._shrunk(table, self._prior_probability(table), others)
+        law = self._law(table, self._prior_probability(table))
+        return law.given(f, self._people_per_record(table))
+
+    def in_another_sample(self, cells: CellTable) -> tuple[CellLaw, CellLaw, Floats]:
+        """Return the laws of cells' records, of their people, and people per record.
+
+        The sample is as large, and drawn from the same population. The people of cells
+        of the sample are known without a part of their own record.
+        """
+        table = self._table(cells)
+        drawn = self._law(table, self.probability(table))
+        people = self._law(table, self._prior_probability(table))
+        laws = drawn.of_another_sample(), people.of_another_sample()
+        return *laws, self._people_per_record(table)
+
+    def _people_per_record(self, table: CellTable) -> Floats:
+        """Return how many people of cells outside the sample a record stands for."""
+        return np.maximum(self._mean_weight(table) - 1.0, 0.0)
+
+    def _law(self, table: CellTable, pi: Floats) -> CellLaw:
+        """Return the law of cells of probability pi before their records are seen."""
+        mean, error = self.n * pi, np.zeros(len(table))
+        coded, shares = self._laws_of(table)
+        if shares is not None:
+            mean, error = mean * over_keys(shares.gain, coded), shares.error_of(coded)
         if self.overdispersion.poisson:
-            return CellPrior(f, mu=expected * others)
-        # X = 0 is (n pi + t)/(n pi W/f + t) to the power of the shape f + t.
+            return CellLaw(mean, error)
         cells = self._summed_cells(table)
-        shape = f + self.overdispersion.shape(expected) * cells
-        odds = others / (1.0 + self.overdispersion.evenness(expected) * cells)
-        return CellPrior(f, shape=shape, p=1.0 / (1.0 + odds), q=odds / (1.0 + odds))
+        shape, evenness = self.overdispersion.shape, self.overdispersion.evenness
+        return CellLaw(mean, error, shape(mean) * cells, evenness(mean) * cells)
 
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.
@@ -386,10 +486,6 @@ class CellModel(ABC):
         """Return the sum of pi^2 over the cells that combinations stand for."""
         pi = self._probability(table)
         return pi * pi
-
-    def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
-        """Return n pi of cells, less spread out where pi has an error."""
-        return self.n * pi
 
     def unique_probability(self, cells: Any = None) -> Floats:
         """Return P(F = 1 | f) of each cell: 0 unless it is a sample unique.
@@ -588,12 +684,9 @@ class CellModel(ABC):
 
     def _likely_laws(self) -> list[tuple[Overdispersion, float]]:
         """Return laws of the shape that the sample allows, and their chances."""
-        sample, kind = self.sample, self.overdispersion.kind
-        pi = self._prior_probability(sample)
-        if sample.clusters is None:
-            return likely_laws(pi, sample.records, kind, self.n)
-        seen = sample.clusters.in_cells(len(sample))
-        return likely_between_clusters(pi, sample.records, seen, kind)
+        seen, share = self._seen(self.sample.records)
+        laws = likely_laws(seen, self.overdispersion.kind)
+        return [(law.in_records(share), chance) for law, chance in laws]
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return a standard deviation for what no fit without a group shows."""

@@ -81,12 +81,12 @@ class Clusters:
 
     def in_cells(self, cells: int) -> Ints:
         """Return the number of clusters that have each of K cells, shape (K,)."""
-        return np.bincount(self.cell[self._pairs], minlength=cells)
+        return np.bincount(self.cell[self.pairs], minlength=cells)
 
     def records_in_cells(self, cells: int) -> Ints:
         """Return the clusters' records in each of K cells, shape (K,)."""
         counts = np.zeros(cells, np.int64)
-        np.add.at(counts, self.cell[self._pairs], self.records[self._pairs])
+        np.add.at(counts, self.cell[self.pairs], self.records[self.pairs])
         return counts
 
     @property
@@ -97,7 +97,8 @@ class Clusters:
         return f"from records of different clusters{named}, {many}"
 
     @property
-    def _pairs(self) -> NDArray[np.bool_]:
+    def pairs(self) -> NDArray[np.bool_]:
+        """Which pairs of a cluster and a cell are of clusters that are kept."""
         return np.repeat(self.kept, np.diff(self.starts))
 
     def __repr__(self) -> str:

@@ -40,18 +40,12 @@ from riskcore.models.mixture import (
     write_rows,
     write_without,
 )
-from riskcore.models.overdispersion import Overdispersion, kind_of, part_of
+from riskcore.models.overdispersion import Seen, kind_of
 from riskcore.models.own_cluster_kernels import write_without_cluster
-from riskcore.models.shrinkage import (
-    category_errors,
-    distance_from_one,
-    error_of,
-    pull,
-    true_spread,
-)
+from riskcore.models.shares import Shares, mean_in_cells, without_clusters
 from riskcore.models.smoothed_weights import SmoothedWeights
-from riskcore.models.solve import EXACT
-from riskcore.models.window_overdispersion import fit_in_windows
+from riskcore.models.tied_keys import NO_SUMS, CodedCells, TiedKeys
+from riskcore.models.window_overdispersion import seen_in_windows
 
 Floats = NDArray[np.float64]
 
@@ -119,10 +113,10 @@ class LatentClass(CellModel):
         The part of its own cluster that the prior of a cell leaves out.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
+    tied : TiedKeys or None
+        The keys that follow from others, which are taken as one key with them.
     bands : Bands or None
         The bands of keys whose numbers have an order, if the sample has a tolerance.
-    errors : tuple of float64 ndarray
-        By key and category the relative variance of its share.
 
     Notes
     -----
@@ -131,9 +125,9 @@ class LatentClass(CellModel):
     the same proportions. The pi of a cell is then that of its window.
 
     In `prior`, the pi of a cell comes from the fit without half of one of its own
-    records: a record makes its own cell look less rare than it is. So do the other
-    records of its cluster: of a sample of clusters half of the own cluster is left out.
-    And pi is pulled together by as much as its error spreads it.
+    records, as far as the classes adapt to it: a record makes its own cell look less
+    rare than it is. So do the other records of its cluster: of a sample of clusters
+    half of the own cluster is left out. The shares of categories have laws.
 
     Examples
     --------
@@ -159,7 +153,7 @@ class LatentClass(CellModel):
     own: float = OWN
     left_out: Ints | None = None
     bands: Bands | None = None
-    errors: tuple[Floats, ...] = ()
+    tied: TiedKeys | None = None
 
     @classmethod
     def fit(
@@ -251,8 +245,13 @@ class LatentClass(CellModel):
                 converged=False,
                 reason=ONE_CELL,
             )
-        bands = None if table.matching is None else Bands.of(table)
-        fitted = table if bands is None else bands.table
+        bands = tied = None
+        if table.matching is None:
+            tied = TiedKeys.of(table, some_records(table, selection))
+        else:
+            bands = Bands.of(table)
+        coarser = bands or tied
+        fitted = table if coarser is None else coarser.table
         path: tuple[Step, ...] = ()
         selected_on = 0
         if classes is None:
@@ -272,13 +271,14 @@ class LatentClass(CellModel):
             iterations=ascent.iterations,
             selected_on=selected_on,
             bands=bands,
+            tied=tied,
             log_likelihood=ascent.log_likelihood
             + (0.0 if bands is None else bands.log_margin),
             parameters=parameters(fitted, len(ascent.mixture.share)),
             converged=ascent.converged,
             reason="" if ascent.converged else _unfinished(ascent),
-            errors=category_errors(table) if bands is None else bands.errors,
         )
+        model = replace(model, shares=model._shares_of(table.records))
         return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     @property
@@ -289,8 +289,20 @@ class LatentClass(CellModel):
     @property
     def profiles(self) -> tuple[Floats, ...]:
         """Shares of categories, or bands, in the classes: for each key (levels, C)."""
-        starts = self._weighed.starts[1:-1]
+        starts = self._fitted_cells.starts[1:-1]
         return tuple(np.split(self.mixture.theta, starts))
+
+    @property
+    def _fitted_cells(self) -> CellTable:
+        """The cells of the sample as the mixture knows them."""
+        return self._weighed if self.tied is None else self.tied.table
+
+    def _coded(self, table: CellTable) -> CodedCells:
+        """Return cells as the mixture knows them."""
+        if self.tied is None or table is self.sample:
+            own = table if self.tied is None else self.tied.table
+            return CodedCells(own, [NO_SUMS] * len(own.levels))
+        return self.tied.coded(table)
 
     @property
     def _weighed(self) -> CellTable:
@@ -311,15 +323,19 @@ class LatentClass(CellModel):
         )
 
     def _probability(self, table: CellTable) -> Floats:
-        if self.bands is None:
-            return probability(table, self.mixture)
-        return probability(table, Mixture(*self.bands.window_mixture(self.mixture)))
+        share, theta = self.mixture
+        if self.bands is not None:
+            return probability(table, Mixture(*self.bands.window_mixture(self.mixture)))
+        cells = self._coded(table)
+        return probability(cells.table, Mixture(share, cells.rows(theta, OWN / self.n)))
 
     def _squares(self, table: CellTable) -> Floats:
         """Return the sum of pi^2 over cells: a mixture of the pairs of classes."""
         if self.bands is not None:
             return super()._squares(table)
         (share, theta), squares = self.mixture, np.zeros(len(table))
+        coded = self._coded(table)
+        table = coded.table
         first_class, other = np.triu_indices(len(share))
         both = (
             share[first_class] * share[other] * np.where(first_class == other, 1.0, 2.0)
@@ -327,7 +343,8 @@ class LatentClass(CellModel):
         for first in range(0, len(both), MOST_CLASSES):
             part = slice(first, first + MOST_CLASSES)
             of_pairs = theta[:, first_class[part]] * theta[:, other[part]]
-            of_keys = np.split(of_pairs, self.sample.starts[1:-1])
+            of_keys = np.split(of_pairs, self._fitted_cells.starts[1:-1])
+            of_pairs = coded.rows(of_pairs, 0.0)
             for keys, cells in table.patterns():
                 gone = [sums.sum(axis=0) for sums in of_keys]
                 weight = both[part].copy()
@@ -347,37 +364,29 @@ class LatentClass(CellModel):
         pi[sampled_cells] = self._prior_probability_of(place[sampled_cells])
         return pi
 
-    def _shrunk(self, table: CellTable, pi: Floats, others: Floats) -> Floats:
-        expected = self.n * pi
-        if not self.errors:
-            return expected
-        error = error_of(table, self.errors)
-        # The spread is that of cells: combinations of some keys are sums of these.
-        mu = expected * others / self._cells_alike(table)
-        shrunk: Floats = expected * pull(mu, error, self._spread)
-        return shrunk
-
-    @cached_property
-    def _spread(self) -> float:
-        """The spread of log pi of the sample about the pull, see `_shrunk`."""
-        sample = self.sample
-        cells = part_of(sample.records, "power")
-        pi, part = self._prior_probability_of(cells), sample.some(cells)
-        mu = self.n * pi * np.maximum(self._mean_weight(part) - 1.0, 0.0)
-        spread = true_spread(pi, error_of(part, self.errors), part.records)
-        return spread + distance_from_one(mu, part.records)
-
     def _prior_probability_of(self, cells: Ints) -> Floats:
         sample = self.sample
         if self.bands is not None:
             return self._window_prior_of(self.bands, cells)
+        fitted = self._fitted_cells
+        # The shares of categories have laws; so what is left is what classes adapt to.
         if sample.clusters is not None:
-            pi = self._without_cluster(sample.clusters)[cells]
+            pi = self._without_cluster(sample.clusters)
+            weight = self.own, PSEUDO * self.classes
+            left = without_clusters(fitted, sample.clusters, *weight)
+            pi = (pi / mean_in_cells(sample.clusters, left, len(sample)))[cells]
             lost = np.isnan(pi)
-            pi[lost] = probability(sample.some(cells[lost]), self.mixture)
+            pi[lost] = probability(fitted.some(cells[lost]), self.mixture)
             return pi
         gone, own = self._own_part(cells)
-        return self._without_own(sample, cells, own, sample.n - gone)
+        pi = self._without_own(fitted, cells, own, sample.n - gone)
+        out = 0 if self.left_out is None else self.left_out
+        counts = np.maximum(fitted.with_records(sample.records - out).counts, 1.0)
+        n, total = sample.n - gone, sample.n - gone + PSEUDO * self.classes
+        for start, code in zip(fitted.starts, fitted.codes, strict=False):
+            of_category = own * n / (total * counts[start + code[cells]])
+            pi *= (1.0 - own / total) / (1.0 - of_category)
+        return pi
 
     def _own_part(self, cells: Ints) -> tuple[int, Floats]:
         """Return the records that the fit lacks, and the part that cells leave out."""
@@ -419,13 +428,22 @@ class LatentClass(CellModel):
         others = self._without_cluster(bands.clusters(clusters))[place] / alone
         return pi * np.where(np.isnan(others), 1.0, others)
 
-    def _fitted_overdispersion(
-        self, records: Ints, kind: str, start: float = 1.0, tolerance: float = EXACT
-    ) -> Overdispersion:
+    def _seen(self, records: Ints) -> tuple[Seen, float]:
         near = self.sample.matching
         if near is None or not near.windows.wide:
-            return super()._fitted_overdispersion(records, kind, start, tolerance)
-        return fit_in_windows(self.sample, self._prior_probability_of, kind)
+            return super()._seen(records)
+        return seen_in_windows(self.sample, self._prior_probability_of)
+
+    def _shares_of(self, records: Ints) -> Shares:
+        if self.bands is not None:
+            return Shares.as_in_sample(self.bands.errors)
+        return super()._shares_of(records)
+
+    def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
+        if self.tied is None or self.shares is None:
+            return super()._laws_of(table)
+        coded = self._coded(table)
+        return coded.table, self.shares.of_sums(coded, self.tied.table.counts)
 
     def _without_cluster(self, clusters: Clusters) -> Floats:
         """Return pi of the sample's cells without a part of their own cluster.
@@ -434,7 +452,8 @@ class LatentClass(CellModel):
         look less rare. A cell of several clusters gets the mean over its records, one
         without records of a kept cluster nan.
         """
-        positions, prior = self._weighed.positions, _prior(self._weighed)
+        fitted = self._fitted_cells
+        positions, prior = fitted.positions, _prior(fitted)
         share, theta = (np.ascontiguousarray(part) for part in self.mixture)
         records = clusters.records.astype(np.float64)
         kept, cells = clusters.kept.astype(np.int32), len(positions)
@@ -451,13 +470,7 @@ class LatentClass(CellModel):
 
         half = int(np.searchsorted(clusters.starts, len(records) // 2))
         in_threads(usual_threads(), write, [(0, half), (half, len(clusters))])
-        there = np.repeat(clusters.kept, np.diff(clusters.starts))
-        cell, records = clusters.cell[there], records[there]
-        total = np.bincount(cell, records * without[there], cells)
-        size = np.bincount(cell, records, cells)
-        mean = np.full(cells, np.nan)
-        np.divide(total, size, out=mean, where=size > 0.0)
-        return mean
+        return mean_in_cells(clusters, without, cells)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
         """Return half of the difference that leaving out a part of clusters makes."""
@@ -480,7 +493,7 @@ class LatentClass(CellModel):
     @cached_property
     def _alone(self) -> Sample:
         """The sample, for fits that run on several threads at once."""
-        return Sample.of(self._weighed, 1)
+        return Sample.of(self._fitted_cells, 1)
 
     def _describe(self) -> str:
         classes = f"{self.classes} class{'es' if self.classes > 1 else ''}"

@@ -183,6 +183,7 @@ class LogLinear(CellModel):
             fitted_model,
             log_likelihood=math.fsum((table.records * logs).tolist()),
             parameters=_parameters(table, pairs),
+            shares=fitted_model._shares_of(table.records),
         )
         return fitted_model.with_overdispersion(kind).with_smoothed_weights(
             smooth_weights

@@ -3,17 +3,20 @@
 Given pi, the frequency of a cell is Poisson with mean n pi G, where G is gamma with
 mean 1 and a shape t_k of the cell. Two laws of the shape are fitted:
 
-- Dirichlet-multinomial: t_k = A pi_k. Its likelihood covers all cells, because unseen
-  cells cancel: with rising factorials (x)_m
+- power: t_k = a (n pi_k)^b with 0 <= b <= 1.
+- Dirichlet-multinomial: b = 1, so t_k = A pi_k, where rare cells are the most uneven.
 
-      l(A) = sum_k log (A pi_k)_{f_k} - log (A)_n.
+A cell is seen because a record is in it. Given that record, G has the shape t + 1 and
+the mean (t+1)/t, and the f - 1 other records of the cell are, with x = m/t,
 
-- power: t_k = a (n pi_k)^b with 0 <= b <= 1. Unseen cells would matter but are too many
-  to visit; so the likelihood is for the frequencies of the seen cells given that they
-  are seen, a zero-truncated negative binomial law.
+    P(f - 1) = (t+1)_{f-1}/(f-1)! (x/(1+x))^(f-1) (1+x)^-(t+1),
 
-b = 1 is the first law, where rare cells are the most uneven; b = 0 is one shape for all
-cells. The sample decides on b (notes/cell_models.md).
+where m is the number of other records that pi lets expect, by what the other records of
+the sample tell. Of a sample of clusters, each cluster counts as one record in a cell.
+The likeliest law maximizes the product over all records, a composite likelihood
+(Lindsay 1988): records of a cell are not independent, which costs precision and makes
+no bias. Unseen cells, too many to visit, do not matter. The sample decides on b
+(notes/cell_models.md).
 """
 
 from __future__ import annotations
@@ -21,22 +24,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.core.special.gamma.functions import (
-    digamma_deficit,
     exp,
-    expm1,
     log,
-    log_rising_excess,
 )
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
-from riskcore.models.overdispersion_kernels import MANY, add_heights, add_slopes
 from riskcore.models.solve import EXACT, positive_root
 
 Floats = NDArray[np.float64]
@@ -44,10 +43,12 @@ Floats = NDArray[np.float64]
 KINDS = ("power", "dirichlet-multinomial", "none")
 POISSON = "boundary A = infinity: no overdispersion"
 ALONE = f"{POISSON}: no cell has two records"
-NEXT_TO_NONE = "all records are in cells of practically no probability"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
+# Above so many rows, those within so small a part of an octave are joined.
+_FEW_ROWS, _PER_OCTAVE = 2**11, 32.0
 _LIKE = 10  # parts of the records, by the probability of their cells
+SMALL = 5  # records of a cell
 _LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 # Before the sample the exponent b has the chance e^(2b): rare cells are more uneven.
@@ -126,6 +127,11 @@ class Overdispersion:
         with np.errstate(divide="ignore"):
             return self.scale / _power(expected, 1.0 - self.exponent)
 
+    def in_records(self, share: float) -> Self:
+        """Return the law of what ``share`` of the records tell, for all of them."""
+        scale = self.scale * float(_power(np.array([share]), self.exponent)[0])
+        return replace(self, scale=scale)
+
     def __repr__(self) -> str:
         if math.isnan(self.scale):
             return f"<Overdispersion: no estimate, {self.reason}>"
@@ -149,113 +155,134 @@ def _in_part(cells: int) -> NDArray[np.bool_]:
     return place < MOST_CELLS
 
 
+class Seen(NamedTuple):
+    """What records see around them in their cells, or windows; of like ones one row.
+
+    Only records in small cells are heard, given that they are in such: few large cells
+    would drown what the small ones say, which matter for the risk.
+    """
+
+    expected: Floats  # other records that pi lets expect
+    records: Ints  # found there, and the record itself
+    weight: Floats  # how many records see this
+    most: int  # records of a small cell
+
+    @classmethod
+    def of(cls, expected: Floats, records: Ints, weight: Ints) -> Self:
+        """Return what is seen, without records that cannot have others."""
+        some = (expected > _NONE) & (weight > 0)
+        most = max(int(np.median(records[some])) if some.any() else 0, SMALL)
+        some &= records <= most
+        return cls(expected[some], records[some], weight[some].astype(np.float64), most)
+
+    @classmethod
+    def of_clusters(
+        cls, expected: Floats, records: Ints, clusters: Ints, weight: Ints
+    ) -> tuple[Self, float]:
+        """Return what is seen, each cluster as one record, and clusters per record.
+
+        As many are expected as the clusters per record in ten parts of the records, by
+        pi: common cells have several records of a cluster by chance, rare ones hardly.
+        """
+        order = np.argsort(expected, kind="stable")
+        many, few = weight * records, weight * clusters
+        part = np.empty(len(order), np.int64)
+        before = np.cumsum(many[order]) - many[order]
+        part[order] = np.minimum(_LIKE * before // many.sum(), _LIKE - 1)
+        of_few, of_many = (np.bincount(part, one, _LIKE) for one in (few, many))
+        ratio = np.divide(of_few, of_many, out=np.ones(_LIKE), where=of_many > 0.0)
+        share = float(few.sum() / many.sum())
+        return cls.of(expected * ratio[part], clusters, weight), share
+
+    def joined(self) -> Self:
+        """Return few rows: of as many records and nearly as many expected ones."""
+        if len(self.expected) <= _FEW_ROWS:
+            return self
+        octave = np.floor(_PER_OCTAVE / math.log(2.0) * log(self.expected))
+        order = np.lexsort((octave, self.records))
+        both = np.stack([octave, self.records])[:, order]
+        first = np.flatnonzero(
+            np.append(True, (both[:, 1:] != both[:, :-1]).any(axis=0))
+        )
+        weight = np.add.reduceat(self.weight[order], first)
+        expected = np.add.reduceat((self.weight * self.expected)[order], first)
+        records = both[1, first].astype(np.int64)
+        return type(self)(expected / weight, records, weight, self.most)
+
+    def height(self, t: Floats | None = None) -> float:
+        """Return the sum of the log-chances for shapes t, by default Poisson."""
+        logs, total = self._logs(t)
+        own = logs[self.records - 1, np.arange(len(self.records))]
+        return math.fsum((self.weight * (own - total)).tolist())
+
+    def slope(self, t: Floats) -> float:
+        """Return the derivative of `height` by the logarithm of all shapes."""
+        j, m = np.arange(1.0, self.most)[:, np.newaxis], self.expected
+        rise = np.zeros((self.most, len(m)))
+        np.cumsum(t * (m - j) / ((t + j) * (t + m)), axis=0, out=rise[1:])
+        logs, total = self._logs(t)
+        own = rise[self.records - 1, np.arange(len(m))]
+        mean = (exp(logs - total) * rise).sum(axis=0)
+        return math.fsum((self.weight * (own - mean)).tolist())
+
+    def _logs(self, t: Floats | None) -> tuple[Floats, Floats]:
+        """Return log-chances of 0, 1, ... others, and of all, up to a constant."""
+        j, m = np.arange(1.0, self.most)[:, np.newaxis], self.expected
+        ratio = m / j if t is None else (t + j) / j * (m / (t + m))
+        logs = np.zeros((self.most, len(m)))
+        np.cumsum(log(ratio), axis=0, out=logs[1:])
+        top = logs.max(axis=0)
+        return logs, top + log(exp(logs - top).sum(axis=0))
+
+
 def fit_overdispersion(
-    probability: Floats,
-    records: Ints,
+    seen: Seen,
     kind: str = "power",
     exponents: tuple[float, ...] = EXPONENTS,
     start: float = 1.0,
     tolerance: float = EXACT,
-    n: int | None = None,
 ) -> Overdispersion:
-    """Return the most likely law of the shape, from cells of a sample of n records."""
+    """Return the most likely law of the shape, from what records see."""
     kind = kind_of(kind)
-    n = int(records.sum()) if n is None else n
-    seen = records > 0
-    pi = np.maximum(probability[seen], _NONE)
-    f = records[seen].astype(np.float64)
     if kind == "none":
         return Overdispersion()
-    if not (f > 1.0).any():
+    if not (seen.records > 1).any():
         return Overdispersion(kind=kind, reason=ALONE)
-    if kind == "dirichlet-multinomial":
-        scale, exponent = _dirichlet_multinomial(pi, f, n, tolerance), 1.0
-    else:
-        m = n * pi
-        lowest = math.fsum(poisson_height(m, f).tolist())
-        scale, exponent = likeliest(Cells(m, f), m, exponents, lowest, start, tolerance)
-    reason = POISSON if math.isinf(scale) else NEXT_TO_NONE if math.isnan(scale) else ""
-    return Overdispersion(scale, exponent, kind, reason)
+    seen = seen.joined()
+    exponents = exponents if kind == "power" else (1.0,)
+    (scale, exponent), highest = (math.inf, 1.0), seen.height() + _BEFORE
+    for b in exponents:
+        powers = _power(seen.expected, b)
+
+        def score(a: float, powers: Floats = powers) -> float:
+            return seen.slope(a * powers)
+
+        if not score(_LARGEST) < 0.0:
+            continue  # it rises to the Poisson law
+        a = positive_root(score, start, tolerance)
+        if math.isnan(a):
+            continue
+        height = seen.height(a * powers) + _BEFORE * b
+        if height > highest:
+            scale, exponent, highest = a, b, height
+    return Overdispersion(scale, exponent, kind, POISSON if math.isinf(scale) else "")
 
 
-def fit_between_clusters(
-    probability: Floats,
-    records: Ints,
-    clusters: Ints,
-    kind: str = "power",
-    start: float = 1.0,
-    tolerance: float = EXACT,
-) -> Overdispersion:
-    """Return the most likely law of the shape, each cluster as one record of a cell."""
-    share, expected = _between(probability, records, clusters)
-    cells = part_of(clusters, kind)
-    law = fit_overdispersion(
-        expected[cells],
-        clusters[cells],
-        kind,
-        start=start,
-        tolerance=tolerance,
-        n=int(clusters.sum()),
-    )
-    between = " of different clusters" if law.reason == ALONE else ""
-    return replace(by_record(law, share), reason=law.reason + between)
-
-
-def likely_laws(
-    probability: Floats, records: Ints, kind: str, n: int
-) -> list[tuple[Overdispersion, float]]:
-    """Return laws that n records allow, with chances; 1/(1 + a) is uniform before."""
-    seen = records > 0
-    m, f = n * np.maximum(probability[seen], _NONE), records[seen].astype(np.float64)
-    cells = Cells(m, f)
-    laws, heights = [], []
+def likely_laws(seen: Seen, kind: str) -> list[tuple[Overdispersion, float]]:
+    """Return laws that records allow, with chances; 1/(1 + a) is uniform before."""
+    seen, laws, heights = seen.joined(), [], []
     before = log(_SCALES / (1.0 + _SCALES) ** 2)
     for exponent in (1.0,) if kind == "dirichlet-multinomial" else _COARSE:
-        powers = _power(m, exponent)
+        powers = _power(seen.expected, exponent)
         for a, prior in zip(_SCALES.tolist(), before.tolist(), strict=True):
             laws.append(Overdispersion(a, exponent, kind))
-            heights.append(cells.height(a, powers) + _BEFORE * exponent + prior)
+            heights.append(seen.height(a * powers) + _BEFORE * exponent + prior)
     chance = exp(np.array(heights) - max(heights))
     chance /= math.fsum(chance.tolist())
     kept = [(law, p) for law, p in zip(laws, chance.tolist(), strict=True)]
     kept = [(law, p) for law, p in kept if p > _UNLIKELY]
     total = math.fsum(p for _, p in kept)
     return [(law, p / total) for law, p in kept]
-
-
-def likely_between_clusters(
-    probability: Floats, records: Ints, clusters: Ints, kind: str
-) -> list[tuple[Overdispersion, float]]:
-    """Return the laws that records of different clusters allow, and their chances."""
-    share, expected = _between(probability, records, clusters)
-    laws = likely_laws(expected, clusters, kind, int(clusters.sum()))
-    return [(by_record(law, share), p) for law, p in laws]
-
-
-def _between(
-    probability: Floats, records: Ints, clusters: Ints
-) -> tuple[float, Floats]:
-    """Return the clusters per record, and pi of cells among those of clusters."""
-    expected = probability * clusters_per_record(probability, records, clusters)
-    share = float(clusters.sum() / records.sum())
-    return share, expected / share
-
-
-def by_record(law: Overdispersion, share: float) -> Overdispersion:
-    """Return a law of the cells of clusters in terms of records."""
-    scale = law.scale * float(_power(np.array([share]), law.exponent)[0])
-    return replace(law, scale=scale)
-
-
-def clusters_per_record(probability: Floats, records: Ints, clusters: Ints) -> Floats:
-    """Return clusters per record in cells of like probability: least in common ones."""
-    order = np.argsort(probability, kind="stable")
-    before = np.cumsum(records[order]) - records[order]
-    part = np.empty(len(order), np.int64)
-    part[order] = _LIKE * before // records.sum()
-    part = np.minimum(part, _LIKE - 1)
-    many, few = (np.bincount(part, counts, _LIKE) for counts in (records, clusters))
-    return np.divide(few, many, out=np.ones(_LIKE), where=many > 0.0)[part]
 
 
 def kind_of(overdispersion: str | bool) -> str:
@@ -266,84 +293,6 @@ def kind_of(overdispersion: str | bool) -> str:
     return overdispersion
 
 
-def _dirichlet_multinomial(pi: Floats, f: Floats, n: int, tolerance: float) -> float:
-    """Return the most likely a = A/n, from all cells; nan if it falls to 0."""
-    shared = f > 1.0
-    f, pi = f[shared], pi[shared]
-    if not math.fsum((f * (f - 1.0) / pi).tolist()) > n * (n - 1.0):
-        return math.inf
-
-    def score(A: float) -> float:
-        cells = pi * digamma_deficit(A * pi, f)
-        return A * (float(digamma_deficit(A, float(n))) - math.fsum(cells.tolist()))
-
-    return positive_root(score, float(n), tolerance) / n
-
-
-class Likelihood(Protocol):
-    """The log-likelihood of frequencies, for shapes a times ``powers``."""
-
-    def height(self, a: float, powers: Floats) -> float:
-        """Return it, up to a constant."""
-
-    def slope(self, a: float, powers: Floats) -> float:
-        """Return a times its derivative by a."""
-
-
-def likeliest(
-    cells: Likelihood,
-    m: Floats,
-    exponents: tuple[float, ...],
-    lowest: float,
-    start: float = 1.0,
-    tolerance: float = EXACT,
-) -> tuple[float, float]:
-    """Return the most likely a and b; a is infinite if nothing beats the Poisson law.
-
-    ``m`` are the means, ``lowest`` the height of the Poisson law. What is known before
-    the sample adds to the heights.
-    """
-    best, highest = (math.inf, 1.0), lowest + _BEFORE
-    for exponent in exponents:
-        powers = _power(m, exponent)
-
-        def score(a: float, powers: Floats = powers) -> float:
-            return cells.slope(a, powers)
-
-        if not score(_LARGEST) < 0.0:
-            continue  # it rises to the Poisson law
-        a = positive_root(score, start, tolerance)
-        if math.isnan(a):
-            continue
-        height = cells.height(a, powers) + _BEFORE * exponent
-        if height > highest:
-            best, highest = (a, exponent), height
-    return best
-
-
-class Cells:
-    """Likelihood of seen cells: negative binomial, mean m, shape a times ``powers``."""
-
-    def __init__(self, m: Floats, f: Floats) -> None:
-        self.m, self.f, self.log_m = m, f, log(m)
-        self.large = np.flatnonzero(f > MANY)
-
-    def height(self, a: float, each: Floats) -> float:
-        """Return the sum of log P(f | f > 0) + log f!."""
-        sums = np.zeros(2)
-        add_heights(self.m, self.log_m, self.f, each, a, len(self.m), sums)
-        more = log_rising_excess(a * each[self.large], self.f[self.large])
-        return math.fsum([*sums.tolist(), *more.tolist()])
-
-    def slope(self, a: float, each: Floats) -> float:
-        """Return a times the derivative of `height` by a; no term cancels."""
-        sums = np.zeros(2)
-        add_slopes(self.m, self.f, each, a, len(self.m), sums)
-        t = a * each[self.large]
-        more = -t * digamma_deficit(t, self.f[self.large])
-        return math.fsum([*sums.tolist(), *more.tolist()])
-
-
 def _power(x: Floats, exponent: float) -> Floats:
     """Return x^b for x >= 0, the same bits on every processor."""
     if exponent in (0.0, 1.0):
@@ -352,9 +301,3 @@ def _power(x: Floats, exponent: float) -> Floats:
     some = x > 0.0
     powers[some] = exp(exponent * log(x[some]))
     return powers
-
-
-def poisson_height(m: Floats, f: Floats) -> Floats:
-    """Return log P(f | f > 0) + log f! of a Poisson law."""
-    height: Floats = f * log(m) - m - log(-expm1(-m))
-    return height

@@ -18,6 +18,7 @@ from riskcore.disclosure.other_people import (
 )
 from riskcore.models import KnownPopulation, LatentClass, LogLinear
 from riskcore.models.cell_table import CellTable
+from riskcore.models.shares import over_keys
 
 WEIGHT = 25.0
 LEVELS = 5, 4, 3
@@ -42,13 +43,13 @@ def every_cell(table):
     return CellTable(tuple(codes), LEVELS, ones, ones * WEIGHT, table.keys)
 
 
-def sums_by_population(model, claims, n, shape):
+def sums_by_population(mean, shape):
     """Return the right and the matched claims by the law of the population.
 
     Of F people in a cell each is sampled with probability 1/WEIGHT; a claim is right
     with probability 1/F if anybody was.
     """
-    mean = model.probability(claims) * n * WEIGHT
+    mean = mean * WEIGHT
     right = matched = 0.0
     for mu, t in zip(mean, np.broadcast_to(shape, mean.shape), strict=True):
         law = stats.poisson(mu) if np.isinf(t) else stats.nbinom(t, t / (t + mu))
@@ -61,27 +62,31 @@ def sums_by_population(model, claims, n, shape):
 
 def test_a_poisson_law_against_sums_over_the_population():
     table = sample()
-    model = LogLinear.fit(table, overdispersion=False)
+    model = replace(LogLinear.fit(table, overdispersion=False), shares=None)
     claims = every_cell(table)
     assert model.prior(claims).shape is None
     found = by_model(claims, table, model)
-    right, matched = sums_by_population(model, claims, table.n, math.inf)
+    mean = model.probability(claims) * table.n
+    right, matched = sums_by_population(mean, math.inf)
     assert found.by == "model"
     assert found.right == pytest.approx(right, rel=2e-5)
     assert found.matched == pytest.approx(matched, rel=1e-9)
 
 
-def test_a_negative_binomial_law_against_sums_over_the_population():
+@pytest.mark.parametrize("overdispersion", [False, True])
+def test_a_negative_binomial_law_against_sums_over_the_population(overdispersion):
+    """The errors of shares are of the law of people, as overdispersion is."""
     table = sample(3, n=120, spread=0.5)
-    model = LogLinear.fit(table)
+    model = LogLinear.fit(table, overdispersion=overdispersion)
     claims = every_cell(table)
     # Without cells that can have so many records that they are not told apart.
     claims = claims.some(model.probability(claims) * table.n < 4.0)
-    prior = model.prior(claims)
-    shape = prior.shape - prior.records
+    law, shares = model.overdispersion, model.shares
+    mean = model.n * model.probability(claims) * over_keys(shares.gain, claims)
+    shape = 1.0 / (shares.error_of(claims) + 1.0 / law.shape(mean))
     assert 1e-3 < shape.min() < 20.0
     found = by_model(claims, table, model)
-    right, matched = sums_by_population(model, claims, table.n, shape)
+    right, matched = sums_by_population(mean, shape)
     assert found.right == pytest.approx(right, rel=2e-5)
     assert found.matched == pytest.approx(matched, rel=1e-9)
 
@@ -92,21 +97,15 @@ def test_by_latent_classes_against_sums_over_records_and_others(overdispersion):
     table = sample(3, n=120, spread=0.5)
     model = LatentClass.fit(table, overdispersion=overdispersion)
     claims = every_cell(table).some(np.arange(0, math.prod(LEVELS), 4))
-    prior = model.prior(claims)
-    expected = model.n * model.probability(claims)
+    drawn, people, others = model.in_another_sample(claims)
     right = squares = 0.0
     X = np.arange(3000)
-    for i, mean in enumerate(expected):
-        t = math.inf if prior.shape is None else prior.shape[i] - 1.0
-        law = stats.poisson(mean)
-        if not math.isinf(t):
-            law = stats.nbinom(t, t / (t + mean))
+    for i, (mean, t) in enumerate(zip(drawn.mean, drawn.shape, strict=True)):
+        law = stats.nbinom(t, t / (t + mean))
+        mu, t = people.mean[i], people.shape[i]
         for f in range(1, int(law.isf(1e-7)) + 1):
-            if math.isinf(t):
-                others = stats.poisson(prior.mu[i])
-            else:
-                others = stats.nbinom(t + f, prior.p[i])
-            risk = math.fsum(others.pmf(X) / (f + X))
+            p = (mu + t) / (mu * (others[i] + 1.0) + t)
+            risk = math.fsum(stats.nbinom(t + f, p).pmf(X) / (f + X))
             right += law.pmf(f) * risk
             squares += law.pmf(f) * risk * risk
     found = by_model(claims, table, model)
@@ -122,12 +121,10 @@ def test_against_samples_drawn_from_the_law(spread):
     table = sample(4, n=300, spread=spread)
     model = LogLinear.fit(table, overdispersion=spread is not None)
     claims = every_cell(table).some(np.arange(0, math.prod(LEVELS), 2))
-    mean = model.probability(claims) * table.n * WEIGHT
-    prior = model.prior(claims)
+    law = model.in_another_sample(claims)[0]
     draws = 20_000
-    if prior.shape is not None:
-        shape = prior.shape - prior.records
-        mean = mean * rng.gamma(shape, 1.0 / shape, (draws, len(mean)))
+    spread = rng.gamma(law.shape, 1.0 / law.shape, (draws, len(claims)))
+    mean = law.mean * WEIGHT * spread
     people = rng.poisson(mean, (draws, len(claims)))
     drawn = rng.binomial(people, 1.0 / WEIGHT)
     right = np.where(drawn > 0, 1.0 / np.maximum(people, 1), 0.0).sum(axis=1)
@@ -169,7 +166,8 @@ def test_by_weights_the_mean_risk_of_cells_with_as_many_records():
     )
     claims = CellTable.of(made, [*"abc"])
     claims = claims.some(claims.unique & claims.known_in(cells)).coded_as(cells)
-    expected = n * law.probability(claims)
+    people = law.in_another_sample(claims)[0]
+    t, expected = people.shape, people.mean
     right = squares = 0.0
     for f in range(1, 30):
         has = cells.records == f
@@ -178,7 +176,7 @@ def test_by_weights_the_mean_risk_of_cells_with_as_many_records():
             if has.any()
             else riskcore.individual_risk_from_frequencies(f, f * weight.mean())
         )
-        chance = stats.poisson(expected).pmf(f)
+        chance = stats.nbinom(t, t / (t + expected)).pmf(f)
         right += math.fsum(chance * risk)
         squares += math.fsum(chance * risk * risk)
     of_claims = expected_claims(law, claims, mean_risks(cells))
@@ -186,7 +184,9 @@ def test_by_weights_the_mean_risk_of_cells_with_as_many_records():
     others = found.identity.others
     assert others.right == pytest.approx(right, rel=1e-5)
     assert others.variance >= squares * (1.0 - 1e-5)
-    assert others.matched == pytest.approx(math.fsum(-np.expm1(-expected)), rel=1e-12)
+    assert others.matched == pytest.approx(
+        math.fsum(1.0 - (t / (t + expected)) ** t), rel=1e-9
+    )
 
 
 def test_a_category_that_the_original_lacks_is_nobody_elses_either():

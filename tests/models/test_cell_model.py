@@ -228,7 +228,7 @@ def test_criteria():
 
 
 def test_overdispersion_can_be_added():
-    one = model([9, 1, 1, 1, 1, 9], pi=np.full(6, 0.01))
+    one = model([4, 1, 1, 1, 1, 4], pi=np.full(6, 0.01))
     found = one.with_overdispersion()
     assert found.overdispersion.kind == "power"
     assert not found.overdispersion.poisson

@@ -32,8 +32,8 @@ def sample():
 
 def models(sample):
     classes = LatentClass.fit(sample, classes=2, levels=LEVELS)
-    yield replace(classes, errors=(), own=0.0)
-    yield LogLinear.fit(sample, levels=LEVELS)
+    yield replace(classes, shares=None, own=0.0)
+    yield replace(LogLinear.fit(sample, levels=LEVELS), shares=None)
 
 
 def combinations(kept, f=1):
@@ -109,4 +109,5 @@ def test_the_risk_never_rises_when_a_key_is_blanked(seed):
     risks = [margins.risk(kept, every) for kept in range(16)]
     for kept, key in itertools.product(range(16), range(4)):
         if kept >> key & 1:
-            assert (risks[kept ^ 1 << key] <= risks[kept] * (1 + 1e-9)).all()
+            # The sum of the cells' laws is a gamma law only nearly.
+            assert (risks[kept ^ 1 << key] <= risks[kept] * (1 + 1e-3)).all()

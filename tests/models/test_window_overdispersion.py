@@ -1,47 +1,16 @@
-"""The law of windows around records: its likelihood, and what it finds."""
+"""What records see in their windows, and the law of windows that they tell."""
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime
-from scipy.stats import nbinom
 
 from riskcore.models import CellTable, LatentClass
-from riskcore.models.window_overdispersion import (
-    Windows,
-    clusters_in,
-    fit_in_windows,
-)
+from riskcore.models.overdispersion import fit_overdispersion
+from riskcore.models.window_overdispersion import clusters_in, seen_in_windows
 
 
-def windows(seed=1, n=400):
-    rng = np.random.default_rng(seed)
-    f = rng.integers(1, 30, n).astype(float)
-    return Windows(rng.gamma(2.0, 3.0, n), f, rng.integers(1, 4, n).astype(float))
-
-
-def test_the_likelihood_is_that_of_a_record_drawn_from_the_population():
-    """P(f) of a record is f times that of a cell, a negative binomial law."""
-    some = windows()
-    each = some.m**0.5
-    f = np.arange(1, 60.0)
-    heights = []
-    for a in (0.3, 1.0, 8.0, 1e6):
-        t = a * each
-        law = some.f * nbinom.pmf(some.f, t, t / (t + some.m)) / some.m
-        # Without (f-1)!, which does not depend on the shape.
-        logs = np.log(law) + [np.log(f[: int(x) - 1]).sum() for x in some.f]
-        heights.append((some.r * logs).sum())
-        assert some.height(a, each) == pytest.approx(heights[-1], rel=1e-9)
-    assert some.height(1e12, each) == pytest.approx(some.poisson(), rel=1e-9)
-
-
-@pytest.mark.parametrize("a", [0.01, 0.7, 5.0, 300.0])
-@pytest.mark.parametrize("b", [0.0, 0.5, 1.0])
-def test_the_slope_is_the_derivative(a, b):
-    some = windows()
-    each = some.m**b
-    slope = approx_fprime([np.log(a)], lambda x: some.height(np.exp(x[0]), each), 1e-6)
-    assert some.slope(a, each) == pytest.approx(slope[0], rel=1e-4, abs=1e-3)
+def law_of(table, pi):
+    """Return the law of windows whose probabilities are known."""
+    return fit_overdispersion(seen_in_windows(table, lambda cells: pi[cells])[0])
 
 
 def ages(shape, seed, n=6000):
@@ -63,7 +32,7 @@ def test_a_known_shape_is_found(shape):
     for seed in range(4):
         table = CellTable.of(ages(shape, seed), ["group", "age"], tolerance={"age": 4})
         pi = share_of_windows(table)
-        law = fit_in_windows(table, lambda cells, pi=pi: pi[cells], "power")
+        law = law_of(table, pi)
         m = table.n * np.median(pi)
         found.append(law.shape(np.array([m]))[0])
     assert np.mean(found) == pytest.approx(shape, rel=0.25)
@@ -72,15 +41,14 @@ def test_a_known_shape_is_found(shape):
 def test_even_groups_show_no_overdispersion():
     table = CellTable.of(ages(np.inf, 3), ["group", "age"], tolerance={"age": 4})
     pi = share_of_windows(table)
-    law = fit_in_windows(table, lambda cells: pi[cells], "power")
+    law = law_of(table, pi)
     assert law.poisson or law.shape(np.array([1.0]))[0] > 20
-    assert fit_in_windows(table, lambda cells: pi[cells], "none").kind == "none"
 
 
 def test_windows_of_one_record_say_nothing():
     data = {"group": np.arange(30), "age": np.arange(30)}
     table = CellTable.of(data, ["group", "age"], tolerance={"age": 1})
-    law = fit_in_windows(table, lambda cells: np.full(len(cells), 0.01))
+    law = law_of(table, np.full(len(table), 0.01))
     assert law.poisson
     assert "no cell has two records" in law.reason
 
