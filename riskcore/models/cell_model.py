@@ -428,10 +428,28 @@ class CellModel(ABC):
         return law.given(f, self._people_per_record(table))
 
     def in_another_sample(self, cells: CellTable) -> tuple[CellLaw, CellLaw, Floats]:
-        """Return the laws of cells' records, of their people, and people per record.
+        """Return what another sample of the same size would hold of given cells.
 
-        The sample is as large, and drawn from the same population. The people of cells
-        of the sample are known without a part of their own record.
+        Parameters
+        ----------
+        cells : CellTable
+            As in `probability`, with the same errors.
+
+        Returns
+        -------
+        records, people : CellLaw
+            The laws of the cells' records in the other sample, and of their people. The
+            people of cells of the sample are known without a part of their own record.
+        others : ndarray of float64, shape (K,)
+            The people outside a sample for each of its records.
+
+        Examples
+        --------
+        >>> from riskcore.models import CellTable, LogLinear
+        >>> cells = CellTable.of([[0, 1, 1]], weight_sum=[9.0, 9.0, 9.0])
+        >>> records, people, others = LogLinear.fit(cells).in_another_sample(cells)
+        >>> records.mean.round(2), others
+        (array([1.5, 1.5]), array([8., 8.]))
         """
         table = self._table(cells)
         drawn = self._law(table, self.probability(table))

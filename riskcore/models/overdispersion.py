@@ -49,7 +49,8 @@ MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
 _FEW_ROWS, _PER_OCTAVE = 2**11, 32.0
 _LIKE = 10  # parts of the records, by the probability of their cells
 SMALL = 5  # records of a cell
-_LARGEST = 2.0**60  # a larger shape leaves the domain of the Gamma functions
+# Scales that are taken as 0 and as infinite.
+_SMALLEST, _LARGEST = 2.0**-20, 2.0**60
 _NONE = 2.0**-100  # practically no probability, for at most 2^53 records
 # Before the sample the exponent b has the chance e^(2b): rare cells are more uneven.
 _BEFORE = 2.0
@@ -82,6 +83,8 @@ class Overdispersion:
     <Overdispersion: shape 2 (n pi)^0.5>
     >>> uneven.evenness(np.array([1.0, 0.25]))
     array([2., 4.])
+    >>> uneven.in_records(0.25)
+    <Overdispersion: shape 1 (n pi)^0.5>
     """
 
     scale: float = math.inf
@@ -128,7 +131,17 @@ class Overdispersion:
             return self.scale / _power(expected, 1.0 - self.exponent)
 
     def in_records(self, share: float) -> Self:
-        """Return the law of what ``share`` of the records tell, for all of them."""
+        """Return the law for all records, of a law for a share of the records.
+
+        Parameters
+        ----------
+        share : float
+            Such as the clusters of a cell for each of its records.
+
+        Returns
+        -------
+        Overdispersion
+        """
         scale = self.scale * float(_power(np.array([share]), self.exponent)[0])
         return replace(self, scale=scale)
 
@@ -259,7 +272,9 @@ def fit_overdispersion(
 
         if not score(_LARGEST) < 0.0:
             continue  # it rises to the Poisson law
-        a = positive_root(score, start, tolerance)
+        a = _SMALLEST
+        if score(_SMALLEST) > 0.0:
+            a = positive_root(score, start, tolerance)
         if math.isnan(a):
             continue
         height = seen.height(a * powers) + _BEFORE * b
