@@ -47,8 +47,12 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     """Return the margin of rising numbers, each with ``n`` records, which may be 0."""
     step = float(np.diff(values).min(initial=np.inf))
     half = reach + (step / 2.0 if np.isfinite(step) else 0.5)
-    line = NumberLine(values, np.append(0, np.cumsum(n)).astype(np.float64), half)
+    before = np.append(0, np.cumsum(n)).astype(np.float64)
+    line = NumberLine(values, before, half)
     inside = np.maximum(line.records(values - half, values + half) - 1.0, 0.0)
+    # Rings are as wide on both sides in numbers of windows, not in the key's units.
+    steps = np.diff(values) * 2.0 / (half[1:] + half[:-1])
+    line = NumberLine(np.append(0.0, np.cumsum(steps)), before, np.ones(len(values)))
     some = _some(len(values))
     tried = []
     for ring, share in line.rings(_RINGS):
