@@ -367,10 +367,12 @@ class CellModel(ABC):
 
     def _probability_of_others(self, cells: Ints) -> Floats:
         """Return pi of cells of the sample for the others of a record in each."""
-        pi, some = self._prior_probability_of(cells), self.sample.some(cells)
-        # What leaving out a half of the own record changes, twice.
-        whole = self._probability(some)
-        others = pi * np.divide(pi, whole, out=np.ones(len(pi)), where=whole > 0.0)
+        others = self._prior_probability_of(cells)
+        if self.sample.clusters is None:  # a half of the own record is left out
+            whole = self._probability(self.sample.some(cells))
+            others *= np.divide(
+                others, whole, out=np.ones(len(others)), where=whole > 0.0
+            )
         coded, shares = self._laws_of(self.sample)
         if shares is not None:
             others = others * over_keys(shares.others, coded.some(cells))

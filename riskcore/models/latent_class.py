@@ -109,7 +109,7 @@ class LatentClass(CellModel):
         Passes over the cells of the last fit.
     selected_on : int
         Number of records on which the number of classes was chosen; 0 if it was given.
-    own : float
+    own_cluster : float
         The part of its own cluster that the prior of a cell leaves out.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
@@ -127,7 +127,7 @@ class LatentClass(CellModel):
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records, as far as the classes adapt to it: a record makes its own cell look less
     rare than it is. So do the other records of its cluster: of a sample of clusters
-    half of the own cluster is left out. The shares of categories have laws.
+    the whole own cluster is left out. The shares of categories have laws.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class LatentClass(CellModel):
     path: tuple[Step, ...] = ()
     iterations: int = 0
     selected_on: int = 0
-    own: float = OWN
+    own_cluster: float = 1.0
     left_out: Ints | None = None
     bands: Bands | None = None
     tied: TiedKeys | None = None
@@ -372,7 +372,7 @@ class LatentClass(CellModel):
         # The shares of categories have laws; so what is left is what classes adapt to.
         if sample.clusters is not None:
             pi = self._without_cluster(sample.clusters)
-            weight = self.own, PSEUDO * self.classes
+            weight = self.own_cluster, PSEUDO * self.classes
             left = without_clusters(fitted, sample.clusters, *weight)
             pi = (pi / mean_in_cells(sample.clusters, left, len(sample)))[cells]
             lost = np.isnan(pi)
@@ -419,7 +419,7 @@ class LatentClass(CellModel):
         gone, own = self._own_part(cells)
         n, clusters = self.sample.n - gone, self.sample.clusters
         if clusters is not None:
-            own[:] = self.own
+            own[:] = self.own_cluster
         pi = bands.probability_without_own(self.mixture, cells, own, n, PSEUDO)
         if clusters is None:
             return pi
@@ -464,7 +464,8 @@ class LatentClass(CellModel):
             sums = np.zeros((len(theta) + 1, len(share)))
             write_without_cluster(
                 positions, clusters.cell, records, clusters.starts, kept, start, stop,
-                positions.shape[1], len(share), len(theta), share, theta, n, self.own,
+                positions.shape[1], len(share), len(theta), share, theta, n,
+                self.own_cluster,
                 PSEUDO, prior, sums, without,
             )  # fmt: skip
 
@@ -476,7 +477,7 @@ class LatentClass(CellModel):
         """Return half of the difference that leaving out a part of clusters makes."""
         if self.sample.clusters is None:
             return 0.0
-        return abs(figure(self) - figure(replace(self, own=0.0))) / 2.0
+        return abs(figure(self) - figure(replace(self, own_cluster=0.0))) / 2.0
 
     def _refitted(self, records: Ints) -> Self:
         bands, left = self.bands, records
