@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments, html
 from riskcore.common.threads import in_threads, usual_threads
-from riskcore.common.words import counted
+from riskcore.common.words import counted, listed
 from riskcore.core.special.gamma.functions import exp, log, log1p
 from riskcore.models.cell_table import ANY, SAME, CellTable
 from riskcore.models.clusters import groups_of
@@ -36,7 +36,7 @@ from riskcore.models.overdispersion import (
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.models.shares import Shares, over_keys
+from riskcore.models.shares import FEW_CLUSTERS, LEAST, Shares, over_keys, telling_keys
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
@@ -317,11 +317,12 @@ class CellModel(ABC):
             smoothing = self._smoothed_without(smoothing, records)
         return replace(model, overdispersion=overdispersion, smoothing=smoothing)
 
-    def _shares_of(self, records: Ints) -> Shares:
+    def _shares_of(self, records: Ints, least: float = LEAST) -> Shares:
         """Return the laws of shares for other records of the sample."""
         cells = replace(self._fitted_cells, clusters=self.sample.clusters)
-        whole = cells.clusters is None
-        return Shares.of(cells.with_records(records) if whole else cells)
+        if cells.clusters is None:
+            cells = cells.with_records(records)
+        return Shares.of(cells, least)
 
     @property
     def _fitted_cells(self) -> CellTable:
@@ -367,12 +368,14 @@ class CellModel(ABC):
 
     def _probability_of_others(self, cells: Ints) -> Floats:
         """Return pi of cells of the sample for the others of a record in each."""
-        others = self._prior_probability_of(cells)
-        if self.sample.clusters is None:  # a half of the own record is left out
-            whole = self._probability(self.sample.some(cells))
-            others *= np.divide(
-                others, whole, out=np.ones(len(others)), where=whole > 0.0
-            )
+        others, clusters = self._prior_probability_of(cells), self.sample.clusters
+        # A part of the own records is left out; this is the change by all of them.
+        whole = self._probability(self.sample.some(cells))
+        change = np.divide(others, whole, out=np.ones(len(others)), where=whole > 0.0)
+        if clusters is not None:
+            part = float(clusters.own_parts[clusters.kept].mean())
+            change[change > 0.0] = exp(log(change[change > 0.0]) * (1.0 / part - 1.0))
+        others *= change
         coded, shares = self._laws_of(self.sample)
         if shares is not None:
             others = others * over_keys(shares.others, coded.some(cells))
@@ -789,6 +792,26 @@ class CellModel(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.fit_in_words}>"
+
+    @property
+    def caution(self) -> str:
+        """Why the risk may be far from the estimate; empty without a reason."""
+        clusters = self.sample.clusters
+        if clusters is None or not self.converged:
+            return ""
+        if len(clusters) < FEW_CLUSTERS:
+            return (
+                f"{counted(len(clusters), 'cluster')} cannot tell how much clusters "
+                f"differ ({FEW_CLUSTERS} or more can): the risk may be half or twice "
+                "the estimate"
+            )
+        if keys := telling_keys(self.sample):
+            return (
+                f"{listed(map(str, keys))} tells the cluster: if clusters were drawn "
+                "whole, nobody outside shares its values, and the risk is higher than "
+                "the estimate"
+            )
+        return ""
 
     @property
     def fit_in_words(self) -> str:

@@ -90,6 +90,14 @@ class Clusters:
         return counts
 
     @property
+    def own_parts(self) -> NDArray[np.float64]:
+        """What part of each cluster's m records its own cells leave out, 1 - 2^-m."""
+        parts: NDArray[np.float64] = 1.0 - 0.5 ** np.add.reduceat(
+            self.records, self.starts[:-1]
+        )
+        return parts
+
+    @property
     def in_words(self) -> str:
         """The clusters in a few words."""
         named = "" if self.name is None else f" ({self.name})"

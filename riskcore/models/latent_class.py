@@ -42,7 +42,13 @@ from riskcore.models.mixture import (
 )
 from riskcore.models.overdispersion import Seen, kind_of
 from riskcore.models.own_cluster_kernels import write_without_cluster
-from riskcore.models.shares import Shares, mean_in_cells, without_clusters
+from riskcore.models.shares import (
+    LEAST,
+    Shares,
+    mean_in_cells,
+    telling_keys,
+    without_clusters,
+)
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.tied_keys import NO_SUMS, CodedCells, TiedKeys
 from riskcore.models.window_overdispersion import seen_in_windows
@@ -110,7 +116,7 @@ class LatentClass(CellModel):
     selected_on : int
         Number of records on which the number of classes was chosen; 0 if it was given.
     own_cluster : float
-        The part of its own cluster that the prior of a cell leaves out.
+        1, or 0 if the prior of a cell has its own clusters in full.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
     tied : TiedKeys or None
@@ -127,7 +133,8 @@ class LatentClass(CellModel):
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records, as far as the classes adapt to it: a record makes its own cell look less
     rare than it is. So do the other records of its cluster: of a sample of clusters
-    the whole own cluster is left out. The shares of categories have laws.
+    1 - 2^-m of the own cluster's m records are left out. The shares of categories have
+    laws.
 
     Examples
     --------
@@ -372,8 +379,10 @@ class LatentClass(CellModel):
         # The shares of categories have laws; so what is left is what classes adapt to.
         if sample.clusters is not None:
             pi = self._without_cluster(sample.clusters)
-            weight = self.own_cluster, PSEUDO * self.classes
-            left = without_clusters(fitted, sample.clusters, *weight)
+            parts = self.own_cluster * sample.clusters.own_parts
+            left = without_clusters(
+                fitted, sample.clusters, parts, PSEUDO * self.classes
+            )
             pi = (pi / mean_in_cells(sample.clusters, left, len(sample)))[cells]
             lost = np.isnan(pi)
             pi[lost] = probability(fitted.some(cells[lost]), self.mixture)
@@ -419,7 +428,7 @@ class LatentClass(CellModel):
         gone, own = self._own_part(cells)
         n, clusters = self.sample.n - gone, self.sample.clusters
         if clusters is not None:
-            own[:] = self.own_cluster
+            own[:] = self.own_cluster * clusters.own_parts[clusters.kept].mean()
         pi = bands.probability_without_own(self.mixture, cells, own, n, PSEUDO)
         if clusters is None:
             return pi
@@ -434,10 +443,10 @@ class LatentClass(CellModel):
             return super()._seen(records)
         return seen_in_windows(self.sample, self._prior_probability_of)
 
-    def _shares_of(self, records: Ints) -> Shares:
+    def _shares_of(self, records: Ints, least: float = LEAST) -> Shares:
         if self.bands is not None:
             return Shares.as_in_sample(self.bands.errors)
-        return super()._shares_of(records)
+        return super()._shares_of(records, least)
 
     def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
         if self.tied is None or self.shares is None:
@@ -459,13 +468,13 @@ class LatentClass(CellModel):
         kept, cells = clusters.kept.astype(np.int32), len(positions)
         n = float(clusters.records_in_cells(cells).sum())
         without = np.zeros(len(records))
+        parts = self.own_cluster * clusters.own_parts
 
         def write(start: int, stop: int) -> None:
             sums = np.zeros((len(theta) + 1, len(share)))
             write_without_cluster(
                 positions, clusters.cell, records, clusters.starts, kept, start, stop,
-                positions.shape[1], len(share), len(theta), share, theta, n,
-                self.own_cluster,
+                positions.shape[1], len(share), len(theta), share, theta, n, parts,
                 PSEUDO, prior, sums, without,
             )  # fmt: skip
 
@@ -474,10 +483,15 @@ class LatentClass(CellModel):
         return mean_in_cells(clusters, without, cells)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
-        """Return half of the difference that leaving out a part of clusters makes."""
+        """Return half of the difference that other rules for clusters make."""
         if self.sample.clusters is None:
             return 0.0
-        return abs(figure(self) - figure(replace(self, own_cluster=0.0))) / 2.0
+        at = figure(self)
+        error = abs(at - figure(replace(self, own_cluster=0.0)))
+        if self.bands is None and telling_keys(self._fitted_cells):
+            whole = replace(self, shares=self._shares_of(self.sample.records, 0.0))
+            error = math.hypot(error, figure(whole) - at)
+        return error / 2.0
 
     def _refitted(self, records: Ints) -> Self:
         bands, left = self.bands, records

@@ -50,14 +50,14 @@ def _clear(
 
 @native(
     "int32*, int64*, float64*, int64*, int32*, int64, int64, int64, int64, int64, "
-    "float64*, float64*, float64, float64, float64, float64*, float64*, float64*"
+    "float64*, float64*, float64, float64*, float64, float64*, float64*, float64*"
 )
 def write_without_cluster(
     codes: Any, cells: Any, records: Any, starts: Any, kept: Any, first: int, last: int,
-    keys: int, classes: int, rows: int, share: Any, theta: Any, n: float, part: float,
+    keys: int, classes: int, rows: int, share: Any, theta: Any, n: float, parts: Any,
     pseudo: float, prior: Any, sums: Any, probability: Any,
 ) -> None:  # fmt: skip
-    """Write pi of each pair of a cluster and a cell, without a part of the cluster.
+    """Write pi of each pair of a cluster and a cell, without a part of each cluster.
 
     ``sums`` has the expected records of the cluster in each category and class, and in
     the last row in each class; it is 0 before and after.
@@ -77,7 +77,7 @@ def write_without_cluster(
             rows,
             share,
             theta,
-            part,
+            parts[m],
             joint,
             sums,
         )
@@ -86,7 +86,7 @@ def write_without_cluster(
             for c in range(classes):
                 left = n * share[c] - sums[rows * classes + c]
                 left = left if left > 0.0 else 0.0
-                term = left / (n - part * size)
+                term = left / (n - parts[m] * size)
                 for j in range(keys):
                     at = codes[cells[i] * keys + j]
                     seen = theta[at * classes + c] * (n * share[c] + pseudo)

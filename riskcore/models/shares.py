@@ -17,7 +17,7 @@ share of a category is kept: its other people may live in the cluster that was d
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -41,7 +41,8 @@ _SIGMAS = (
     *(-0.7, -1.2, -2.0, -4.0, -8.0, -16.0, -64.0, -256.0, -4096.0),
 )
 _NEAR, _TOLERANCE = 2.0**-6, 2.0**-20
-_LEAST = 0.5  # a category of one cluster keeps at least half of its share
+LEAST = 0.5  # a category of one cluster keeps at least half of its share
+FEW_CLUSTERS = 30
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
@@ -122,12 +123,12 @@ class Shares:
     error: Floats  # relative variance of the share
 
     @classmethod
-    def of(cls, table: CellTable) -> Self:
-        """Return the shares of the categories of a sample."""
+    def of(cls, table: CellTable, least: float = LEAST) -> Self:
+        """Return the shares of the categories of a sample, of clusters ``least``."""
         rows = [_of_key(units) for units in units_of(table)]
         gain, others, error = map(np.concatenate, zip(*rows, strict=True))
         if table.clusters is not None:  # others may be in the cluster that was drawn
-            gain = np.maximum(gain, _LEAST)
+            gain = np.maximum(gain, least)
         return cls(np.append(gain, 1.0), np.append(others, 1.0), np.append(error, 0.0))
 
     @classmethod
@@ -180,6 +181,17 @@ def units_of(table: CellTable) -> Sequence[Floats]:
     return units
 
 
+def telling_keys(table: CellTable) -> list[Hashable]:
+    """Return the keys whose categories are mostly those of a single cluster."""
+    told = []
+    if table.clusters is not None:
+        records = np.split(table.counts, table.starts[1:-1])
+        for key, size, units in zip(table.keys, records, units_of(table), strict=True):
+            if size[(size > 1.0) & (units == 1.0)].sum() > 0.5 * size.sum():
+                told.append(key)
+    return told
+
+
 def over_keys(row: Floats, table: CellTable) -> Floats:
     """Return the product over the keys of the numbers of cells' categories."""
     product: Floats = row[table.positions].prod(axis=1)
@@ -187,7 +199,7 @@ def over_keys(row: Floats, table: CellTable) -> Floats:
 
 
 def without_clusters(
-    table: CellTable, clusters: Clusters, part: float, prior: float
+    table: CellTable, clusters: Clusters, parts: Floats, prior: float
 ) -> Floats:
     """Return what is left of the shares of each pair without a part of its cluster.
 
@@ -196,15 +208,15 @@ def without_clusters(
     of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
     records, left = clusters.records.astype(np.float64), np.ones(len(of))
     n = float(records[clusters.pairs].sum())
-    part *= n / (n + prior)
     all_own = np.bincount(of, records)[of]
+    parts = parts[of] * n / (n + prior)
     for column, size in zip(table.codes, table.levels, strict=True):
         code = column[clusters.cell]
         _, place = np.unique(of * size + code, return_inverse=True)
         counts = np.bincount(code, records * clusters.pairs, size)
         own = np.bincount(place, records)[place]
-        left *= 1.0 - part * np.minimum(own / np.maximum(counts[code], 1.0), 1.0)
-        left /= 1.0 - part * np.minimum(all_own / n, 1.0)
+        left *= 1.0 - parts * np.minimum(own / np.maximum(counts[code], 1.0), 1.0)
+        left /= 1.0 - parts * np.minimum(all_own / n, 1.0)
     return left
 
 

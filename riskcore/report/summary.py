@@ -60,10 +60,15 @@ def remarks_on(
 
 
 def remarks_of(assessment: Assessment) -> list[str]:
-    """Return what is doubtful in the weights, if the risk depends on them."""
+    """Return what is doubtful in the model, and in the weights if they matter."""
+    model = assessment.model
+    if model is None and assessment.by_model is not None:
+        model = assessment.by_model.model
+    remarks = [] if model is None or not model.caution else [f"{model.caution}."]
     if assessment.weights is None and assessment.model is not None:
-        return []
-    return weight_remarks(assessment.weights, assessment.sampling_fraction)
+        return remarks
+    weights = weight_remarks(assessment.weights, assessment.sampling_fraction)
+    return [*remarks, *weights]
 
 
 def _household_goals(

@@ -511,3 +511,50 @@ def test_a_model_of_other_keys(sample):
     model = LatentClass.fit(sample, ["region", "age"], 1, weight="w")
     with pytest.raises(ValueError, match="the model has the keys region, age"):
         riskcore.assess(sample, KEYS, "w", population=model)
+
+
+# --- cautions ---
+
+
+def villages(many):
+    """Return people of villages, drawn whole, and their villages."""
+    rng = np.random.default_rng(many)
+    village = np.repeat(np.arange(many), 20)
+    data = {
+        "VILLAGE": village,
+        "AGE": rng.integers(0, 40, len(village)),
+        "JOB": rng.integers(0, 8, len(village)),
+        "WEIGHT": np.full(len(village), 10.0),
+        "PSU": village,
+    }
+    return data
+
+
+@pytest.mark.parametrize(
+    ("many", "keys", "words"),
+    [
+        (7, ["AGE", "JOB"], "7 clusters cannot tell"),
+        (7, ["VILLAGE", "AGE"], "7 clusters cannot tell"),
+        (40, ["VILLAGE", "AGE"], "VILLAGE tells the cluster"),
+        (40, ["AGE", "JOB"], None),
+    ],
+)
+def test_what_few_or_told_clusters_leave_open_is_said(many, keys, words):
+    data = villages(many)
+    found = riskcore.assess(data, keys, "WEIGHT", cluster="PSU")
+    remarks = " ".join(summary(found)["weight_remarks"])
+    assert words is None or words in remarks
+    assert ("cluster" in remarks) is (words is not None)
+    assert "cluster" not in " ".join(
+        summary(riskcore.assess(data, keys, "WEIGHT"))["weight_remarks"]
+    )
+
+
+def test_an_interval_reaches_whole_villages_that_are_a_key():
+    found = riskcore.assess(villages(40), ["VILLAGE", "AGE"], "WEIGHT", cluster="PSU")
+    records = int(found.cells.records.sum())
+    cells = len(found.cells)  # if villages are whole, F = f and each cell adds 1
+    estimate = found.by_model.expected_reidentifications
+    assert estimate < 0.8 * cells
+    low, high = found.by_model.expected_reidentifications_interval()
+    assert low < estimate < 0.95 * cells < high < records
