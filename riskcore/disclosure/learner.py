@@ -45,14 +45,14 @@ def learned_guesses(
 ) -> tuple[AttributeGuesses, ...]:
     """Return the guesses of targets by keys and numbers; note what was left out."""
     names = sorted([*files.keys, *numbers], key=str)
-    known = [_ordered(files.columns(name)) for name in names]
+    keys = [_ordered(files.columns(name)) for name in names]
     learned = []
     for name in targets:
         if find_spec("sklearn") is None:
             notes.append("no learner guessed the targets: pip install riskcore[learn]")
             break
         say(f"learning {name}")
-        learned.append(_of_target(files.columns(name), known, notes))
+        learned.append(_of_target(files.columns(name), keys, notes))
     return tuple(learned)
 
 
@@ -63,7 +63,7 @@ def _ordered(columns: Sequence[CodedColumn]) -> Values:
 
 
 def _of_target(
-    target: Sequence[CodedColumn], known: Sequence[Values], notes: list[str]
+    target: Sequence[CodedColumn], keys: Sequence[Values], notes: list[str]
 ) -> AttributeGuesses:
     """Return the guesses of a target from the columns that are known of people."""
     name, by = target[0].name, HOLDOUT if target[2:] else ""
@@ -79,7 +79,7 @@ def _of_target(
     if not n or not m:
         return AttributeGuesses(name, 0, 0.0, by, 0, 0.0, learner=True)
     at = [0, *range(2, len(rows)), 1]  # the released records are the last m
-    *ranks, y = (np.concatenate([v[i][rows[i]] for i in at]) for v in (*known, values))
+    *ranks, y = (np.concatenate([v[i][rows[i]] for i in at]) for v in (*keys, values))
     x = np.column_stack([np.unique(column, return_inverse=True)[1] for column in ranks])
     order = np.lexsort([y[-m:], *x[-m:].T]) - m  # whatever that of the file is
     asked, truth, x, y = x[:-m], y[:-m], x[order], y[order]
