@@ -94,7 +94,7 @@ SECTIONS = (
     # They have rows of files that are not part of the project.
     *(
         Section(script, f"bench/results/{script}.md", measured=True)
-        for script in ("attackers", "after_truth")
+        for script in ("attackers", "after_truth", "rapid")
     ),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_wide", PAGE, "wide", measured=True),

@@ -42,7 +42,7 @@ class AttributeGuesses:
         People of the original whose keys are released, and whose target is known.
     right : float
         Right guesses expected among them; a tie of m values counts 1/m.
-    by : {"holdout", "model"}
+    by : {"holdout", "model", ""}
         With what they are compared.
     guessed_there : int
         People of the comparison about whom there is a guess.
@@ -53,6 +53,8 @@ class AttributeGuesses:
     model_error : float
         By how much the model has the share of right guesses about others too small, as
         guesses between parts of the original tell; 0 for a holdout.
+    learner : bool
+        Whether a random forest guesses, and only guesses of which it is sure count.
     """
 
     target: Hashable
@@ -61,8 +63,14 @@ class AttributeGuesses:
     by: str
     guessed_there: int
     right_there: float
-    commonest: float
+    commonest: float = math.nan
     model_error: float = 0.0
+    learner: bool = False
+
+    @property
+    def label(self) -> str:
+        """What is guessed, in words."""
+        return printable(str(self.target)) + " by a learner" * self.learner
 
     @property
     def share(self) -> float:
@@ -116,7 +124,7 @@ class AttributeGuesses:
             "target": str(self.target),
             "guessed": self.guessed,
             "right": plain(self.share),
-            "compared_with": self.by,
+            "compared_with": self.by or None,
             "guessed_there": self.guessed_there,
             "right_there": plain(self.share_there),
             "excess": plain(self.excess),

@@ -14,7 +14,7 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
-from riskcore.data.columns import Records, code_column, key_names
+from riskcore.data.columns import key_names
 from riskcore.data.files.reading import Reading
 from riskcore.data.frame_types import DataT
 from riskcore.data.missing_by_design import with_designs
@@ -35,6 +35,7 @@ from riskcore.disclosure.audit_settings import AuditSettings
 from riskcore.disclosure.claims import IdentityClaims, identity_claims
 from riskcore.disclosure.copies import copies
 from riskcore.disclosure.known_measures import known_measures
+from riskcore.disclosure.learner import learned_guesses
 from riskcore.disclosure.membership import membership
 from riskcore.disclosure.number_links import KnownNumbers, number_links
 from riskcore.disclosure.shared_columns import (
@@ -204,7 +205,7 @@ def audit(
             targets[name], note = files.target(name)
             notes += [] if note is None else [note]
         numbers = {name: files.numbers(name) for name in single["numeric"]}
-        more = _of_records(files, targets, numbers, own, missing, say)
+        more = _of_records(files, targets, numbers, own, missing, say, notes)
         more["repeated_numbers"] = files.repeated_numbers(numbers)
         more["data"] = files.data[RELEASED]
         if asked["measures"]:
@@ -262,6 +263,7 @@ def _of_records(
     own: Integers | None,
     missing: str,
     say: Lines,
+    notes: list[str],
 ) -> dict[str, Any]:
     """Return what needs single records: guesses, links, closest records and copies."""
     keys, results = files.shared_keys(), dict[str, Any]()
@@ -271,6 +273,7 @@ def _of_records(
         guesses.append(attribute_guesses(name, keys, column))
     results["attributes"] = tuple(guesses)
     values = [*numbers.values()]
+    results["learned"] = learned_guesses(files, targets, numbers, say, notes)
     if values:
         say("linking people by keys and numbers")
         known_numbers = _known(files, targets, numbers, own, missing)
@@ -305,10 +308,7 @@ def _known(
         row[own[there]] = there
     others = {}
     for name in targets:
-        first, second, *_ = (
-            coded_numbers(code_column(Records.of(entry), name))
-            for entry in files.data.values()
-        )
+        first, second, *_ = map(coded_numbers, files.columns(name))
         if first is not None and second is not None:
             others[name] = first, second
     return KnownNumbers(

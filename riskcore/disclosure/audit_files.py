@@ -102,9 +102,13 @@ class AuditFiles:
         files = [records.keys(self.keys) for records in self.coded.values()]
         return [SharedColumn.of(columns) for columns in zip(*files, strict=True)]
 
+    def columns(self, name: Hashable) -> list[CodedColumn]:
+        """Return a column of each file."""
+        return [code_column(Records.of(data), name) for data in self.data.values()]
+
     def target(self, name: Hashable) -> tuple[SharedColumn, str | None]:
         """Return a target coded alike, and what was done to guess it, in words."""
-        columns = [code_column(Records.of(data), name) for data in self.data.values()]
+        columns = self.columns(name)
         refuse_other_kinds(columns)
         bands = in_bands(columns)
         if bands is None:

@@ -56,6 +56,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         The claims that a released record is a person, one for each that is unique.
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
+    learned : tuple of AttributeGuesses
+        With scikit-learn, those of which a random forest is sure (RAPID).
     number_links : tuple of NumberLink
         With numbers, what the released records that fit a person's keys and numbers
         best tell of the person.
@@ -89,6 +91,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     records: tuple[int, ...]
     identity: IdentityClaims
     attributes: tuple[AttributeGuesses, ...] = ()
+    learned: tuple[AttributeGuesses, ...] = ()
     number_links: tuple[NumberLink, ...] = ()
     membership: Membership | None = None
     copies: Copies | None = None
@@ -149,9 +152,9 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         compared: list[tuple[str, Interval, float]] = [
             ("claims", self.identity.excess_interval, 0.0)
         ]
-        for guesses in self.attributes:
-            name = f"guesses of {printable(str(guesses.target))}"
-            compared.append((name, guesses.excess_interval, 0.0))
+        for x in (*self.attributes, *self.learned):
+            if x.by:
+                compared.append((f"guesses of {x.label}", x.excess_interval, 0.0))
         if self.membership is not None:
             compared.append(("membership", self.membership.interval, _SEEN))
         if self.copies is not None and not math.isnan(self.copies.excess):
@@ -227,8 +230,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             The same beyond chance: without the claims that would be right about other
             people.
         max_guess_excess : float, optional
-            For each target, by how much the share of right guesses may be larger for
-            the original's people than for others, in [0, 1].
+            For each target, by how much the share of right guesses, by keys or by a
+            learner, may be larger for the original's people than for others, in [0, 1].
         max_copy_excess : float, optional
             Largest share of released records that look like copies, beyond those that
             look like copies of people of the holdout, in [0, 1].
@@ -266,13 +269,13 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         copied = math.nan if copies is None else copies.share
         if self.records[2:] and copies is not None:
             copied = copies.excess
+        guesses = {x.target: x.excess if x.guessed else 0.0 for x in self.attributes}
+        for x in self.learned:  # what is unknown is not larger
+            guesses[x.target] = max(guesses[x.target], x.excess)
         shares: dict[str, list[tuple[Hashable | None, float]]] = {
             "max_right_claims": [(None, self.expected_right_claims / claims)],
             "max_claim_excess": [(None, self.identity.excess / claims)],
-            "max_guess_excess": [
-                (guesses.target, guesses.excess if guesses.guessed else 0.0)
-                for guesses in self.attributes
-            ],
+            "max_guess_excess": [*guesses.items()],
             "max_copy_excess": [(None, copied)],
         }
         rules = []
@@ -388,6 +391,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             "model_error": None if there is None else plain(there.error),
             "claims_excess_interval": [*map(plain, identity.excess_interval())],
             "attributes": [scenario.to_dict() for scenario in self.attributes],
+            "learned": [scenario.to_dict() for scenario in self.learned],
             "number_links": [scenario.to_dict() for scenario in self.number_links],
             "membership": None
             if self.membership is None
@@ -410,13 +414,16 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     def _parts(self) -> Iterator[Part]:
         """Yield the scenarios."""
         yield self._identity_part()
+        head = ["target", "people", "right", "others", "excess", "95 % interval"]
         if self.attributes:
-            head = ["target", "people", "right", "others", "excess", "95 % interval"]
             rows = [head, *(guesses.row() for guesses in self.attributes)]
             by = _OTHERS[self.attributes[0].by]
             yield Part(
                 f"Guesses of a target by the keys, beside {by}", rows=rows, sides="<>"
             )
+        if self.learned:
+            rows = [head, *(guesses.row() for guesses in self.learned)]
+            yield Part("Sure guesses by a learner (RAPID)", rows=rows, sides="<>")
         if self.number_links:
             yield part_of_links(self.number_links)
         for scenario in (self.membership, self.copies, self.together, self.measures):

@@ -70,14 +70,14 @@ def public_audit_page(
     claims = "claim that a record is a person"
     beside = _beside(found.identity, "claims" in more)
     rows.append([claims, _right(found), beside if _many(found) else "not said"])
-    for attribute in found.attributes:
-        name = printable(str(attribute.target))
+    for attribute in (*found.attributes, *found.learned):
         if attribute.guessed < _FEWEST_GUESSES:
             told = f"fewer than {_FEWEST_GUESSES:,} guesses", "not said"
         else:
-            right = f"{round(100 * attribute.share)} % right"
-            told = right, _beside(attribute, f"guesses of {name}" in more)
-        rows.append([f"guess {name}", *told])
+            right = "surely right" if attribute.learner else "right"
+            share = f"{round(100 * attribute.share)} % {right}"
+            told = share, _beside(attribute, f"guesses of {attribute.label}" in more)
+        rows.append([f"guess {attribute.label}", *told])
     if found.copies is not None and found.records[1] >= _FEWEST:
         low, high = found.copies.interval()
         extent = "unknown" if math.isnan(high) else f"at most {_class(high)} %"
@@ -111,8 +111,8 @@ def _right(audit: Audit) -> str:
 def _verdict(audit: Audit) -> str:
     """Return the answer in a sentence or two; nothing of what few people tell."""
     few = {
-        f"guesses of {printable(str(guess.target))}"
-        for guess in audit.attributes
+        f"guesses of {guess.label}"
+        for guess in (*audit.attributes, *audit.learned)
         if guess.guessed < _FEWEST_GUESSES
     }
     if not _many(audit):

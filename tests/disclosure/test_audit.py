@@ -278,7 +278,7 @@ def test_without_an_estimate_nothing_is_compared(monkeypatch):
         monkeypatch.setattr(f"riskcore.report.audit_page.{name}", 0)
     page = public_audit_page(found, title="T")
     assert "as often" not in page
-    assert page.count("not compared") == 3  # claims, guesses, copies
+    assert page.count("not compared") == 4  # claims, both guesses, copies
 
 
 def test_no_claim_is_said_in_words():

@@ -121,11 +121,13 @@ def test_the_verdict_tells_what_is_more_than_about_others():
     )
     options = {"sampling_fraction": 0.5, "target": ["t"], "population": "weights"}
     copied = audit(data, data, ["a", "b"], holdout=other, **options)
-    assert copied.more_than_others == ("claims", "guesses of t", "membership", "copies")
+    assert copied.more_than_others == (
+        "claims", "guesses of t", "guesses of t by a learner", "membership", "copies"
+    )  # fmt: skip
     assert copied.verdict.endswith(
         " The release tells more of the original's people than of others, by claims, "
-        "guesses of t, membership and copies. As if 100 % (99.3 % to 100 %) of its "
-        "records were copied."
+        "guesses of t, guesses of t by a learner, membership and copies. As if 100 % "
+        "(99.3 % to 100 %) of its records were copied."
     )
     new = audit(data, fresh, ["a", "b"], holdout=other, **options)
     assert new.more_than_others == ()
