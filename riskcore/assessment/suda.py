@@ -105,7 +105,8 @@ def suda(
     records in cells of two and the sampling fraction p
     (Skinner and Elliot 2002). DIS-SUDA scores (Elliot and Manning 2003) are the scores,
     scaled so that their mean over the sample uniques is DIS. They serve to compare
-    records, and may exceed 1.
+    records, and may exceed 1. With weights, P (1-p)/p is the sum of w - 1 over the P
+    records (Skinner and Carter 2003).
 
     Examples
     --------
@@ -165,6 +166,12 @@ def suda(
         ),
     )
     return SpecialUniques(data, cells, uniques, min(M, m), fraction)
+
+
+def match_probability(uniques: int, pairs: int, people: float) -> float:
+    """Return DIS, given the records in cells of two and whom they stand for."""
+    others = max(people - pairs, 0.0)  # of the cells of the sample uniques, on average
+    return uniques / (uniques + others) if uniques or others else math.nan
 
 
 def score_of_sizes(m: int, M: int) -> list[float]:
@@ -241,9 +248,11 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
     @property
     def dis(self) -> float:
         """DIS; nan without a sampling fraction, or without uniques and pairs."""
-        p = math.nan if self.fraction is None else self.fraction
-        right, wrong = self.uniques * p, self.pairs * (1 - p)
-        return right / (right + wrong) if self.uniques or self.pairs else math.nan
+        if self.fraction is None:
+            return math.nan
+        people = float(self.cells.weight_sum[self.cells.records == 2].sum())
+        people /= 1.0 if self.cells.weighted else self.fraction
+        return match_probability(self.uniques, self.pairs, people)
 
     @cached_property
     def dis_score(self) -> Reals:

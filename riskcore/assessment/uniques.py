@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.assessment.suda import match_probability
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, WithReport, reports
@@ -120,6 +121,8 @@ class UniquesEstimates(WithReport):
     truth : int or None
         For a simulation, the number of sample uniques that are unique in the
         population.
+    pair_weight : float or None
+        The sum of the weights in cells of two; None: all weights are N/n.
 
     Examples
     --------
@@ -140,14 +143,26 @@ class UniquesEstimates(WithReport):
     level: float
     estimates: tuple[Estimate, ...]
     truth: int | None = None
+    pair_weight: float | None = None
+
+    @property
+    def dis(self) -> float:
+        """DIS, see `riskcore.suda`; nan without cells of two, which tell of others."""
+        pairs, people = 2 * self.sizes[2], self.pair_weight
+        if people is None:
+            people = pairs * (self.population / self.sizes.n)
+        return match_probability(self.sizes[1], pairs, people) if pairs else math.nan
+
+    @property
+    def right_matches(self) -> float:
+        """A lower bound for the sum of 1/F over the sample uniques: DIS times these."""
+        return self.sizes[1] * self.dis
 
     @property
     def best(self) -> str | None:
         """The model with the smallest AIC, among the models with a likelihood."""
-        fitted = [
-            estimate for estimate in self.estimates if math.isfinite(estimate.aic)
-        ]
-        return min(fitted, key=lambda estimate: estimate.aic).model if fitted else None
+        fitted = [x for x in self.estimates if math.isfinite(x.aic)]
+        return min(fitted, key=lambda x: x.aic).model if fitted else None
 
     @property
     def advice(self) -> str:
@@ -219,9 +234,7 @@ class UniquesEstimates(WithReport):
     @property
     def range(self) -> tuple[float, float] | None:
         """The smallest and the largest tau; None with fewer than two estimates."""
-        taus = [
-            estimate.tau for estimate in self.estimates if math.isfinite(estimate.tau)
-        ]
+        taus = [x.tau for x in self.estimates if math.isfinite(x.tau)]
         return (min(taus), max(taus)) if len(taus) > 1 else None
 
     def summary(self) -> Summary:
@@ -247,20 +260,15 @@ class UniquesEstimates(WithReport):
     def _repr_html_(self) -> str:
         rows = [
             (
-                estimate.model,
-                "no estimate"
-                if math.isnan(estimate.tau)
-                else html.readable(estimate.tau),
-                _ends(estimate.low, estimate.high),
-                _ends(estimate.wide_low, estimate.wide_high),
-                html.known(estimate.aic, ",.1f"),
+                x.model,
+                "no estimate" if math.isnan(x.tau) else html.readable(x.tau),
+                _ends(x.low, x.high),
+                _ends(x.wide_low, x.wide_high),
+                html.known(x.aic, ",.1f"),
             )
-            for estimate in self.estimates
+            for x in self.estimates
         ]
-        marks = [
-            (estimate.model, estimate.tau, estimate.low, estimate.high)
-            for estimate in self.estimates
-        ]
+        marks = [(x.model, x.tau, x.low, x.high) for x in self.estimates]
         note = (
             f"{counted(self.sizes[1], 'sample unique')} of "
             f"{counted(self.sizes.n, 'record')}, "
@@ -292,6 +300,8 @@ class UniquesEstimates(WithReport):
             "population": self.population,
             "level": self.level,
             **({} if self.truth is None else {"truth": self.truth}),
+            "dis": _plain(self.dis),
+            "right_matches": _plain(self.right_matches),
             "best": self.best,
             "advice": self.advice,
             "disagreement": _plain(self.disagreement),
@@ -468,6 +478,7 @@ def estimate_uniques(
     table = CellTable.of(tabulated)
     if population is not None:
         table = table.scaled(N / math.fsum(table.weight_sum.tolist()))
+    pairs = math.fsum(table.weight_sum[table.records == 2].tolist())
     if design is not None:
         table = table.clustered(tabulated.inverse, design)
     for name in cell_models:
@@ -475,7 +486,7 @@ def estimate_uniques(
         model = _CELL_FITS[name](table)
         report(f"interval of the {name} model, by {GROUPS} fits without some records")
         estimates.append(_of_cells(name, model, level))
-    return UniquesEstimates(sizes, N, K, level, tuple(estimates))
+    return UniquesEstimates(sizes, N, K, level, tuple(estimates), pair_weight=pairs)
 
 
 def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:

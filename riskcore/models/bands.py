@@ -28,7 +28,7 @@ from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.data.count import count
 from riskcore.models.band_kernels import write_windows
-from riskcore.models.cell_table import CellTable, Rows
+from riskcore.models.cell_table import CellTable
 from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
 from riskcore.models.shares import units_of
@@ -317,8 +317,7 @@ def in_bands(sample: CellTable, band: Sequence[Ints | None]) -> tuple[CellTable,
     place = found.inverse.astype(np.int64)
     records = np.bincount(place, sample.records, len(found.frequency))
     rows = sample.rows
-    if rows is not None:
-        rows = Rows(place[rows.cell], rows.weight_sum, rows.records)
+    rows = rows and rows._replace(cell=np.append(place, -1)[rows.cell])
     table = CellTable(
         tuple(np.asarray(code).astype(np.int64) for code in found.codes),
         tuple(levels),

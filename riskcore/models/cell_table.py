@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
 from riskcore.data.columns import BY_DESIGN, comparable
 from riskcore.data.count import count
+from riskcore.data.engines.sums import Squares
 from riskcore.data.sample_design import SampleDesign
 from riskcore.data.wildcard import WILDCARDS
 from riskcore.data.windows import Windows
@@ -28,15 +29,23 @@ Positions = NDArray[np.int32]
 
 # The codes of any value, and of an unknown value.
 ANY, _UNKNOWN = -1, -2
-SAME = 2.0**-40  # relative differences of weights that are rounding errors
+SAME = 2.0**-40  # relative differences of mean weights that are rounding errors
 
 
 class Rows(NamedTuple):
-    """The rows that were counted: cell, weights, and records of equal weight or one."""
+    """The rows that were counted: their cells, and weights or squares, if known."""
 
-    cell: NDArray[Any]
-    weight_sum: Floats
-    records: Ints | None = None
+    cell: NDArray[Any]  # -1 of those that are in none
+    weight: Floats | None  # of a record
+    records: Ints | int = 1
+    squares: Squares | None = None
+    scale: float = 1.0  # what the weights were multiplied by
+
+    @classmethod
+    def of(cls, cells: Cells, cell: NDArray[Any]) -> Self:
+        """Return the rows of a tabulation."""
+        squares = None if cells.counted is None else cells.counted.squares
+        return cls(cell, cells.record_weights, squares=squares)
 
 
 class Matching(NamedTuple):
@@ -76,7 +85,7 @@ class CellTable:
         The clusters of the sample; None if records were drawn one by one, and for a
         part of the cells.
     rows : Rows or None
-        The weights of the records, where they are known one by one.
+        The rows that were counted, with the weights of their records or the squares.
     matching : Matching or None
         The records that match each cell, where numbers match within a tolerance.
 
@@ -259,10 +268,8 @@ class CellTable:
             table = cls.of_margins(
                 cells, codes, cells.sample_frequency, cells.population_frequency
             )
-        rows = None
         single = cells.windows is not None or not cells.shared
-        if cells.record_weights is not None and single:
-            rows = Rows(cells.inverse, cells.record_weights)
+        rows = Rows.of(cells, cells.rows) if single else None
         matching = None
         if cells.windows is not None:
             f, F = cells.sample_frequency, cells.population_frequency
@@ -301,16 +308,11 @@ class CellTable:
             raise ValueError("no record has all keys")
         place = np.full(len(cells), -1)
         place[whole] = np.arange(np.count_nonzero(whole))
-        complete_cells = table.some(whole)
-        if cells.counted is not None:
-            return complete_cells
-        of = place[cells.inverse]
-        complete = np.flatnonzero(of >= 0)
-        if cells.record_weights is not None:
-            rows = Rows(of[complete], cells.record_weights[complete])
-            complete_cells = replace(complete_cells, rows=rows)
+        of = place[cells.rows]
+        complete_cells = replace(table.some(whole), rows=Rows.of(cells, of))
         if design is None:
             return complete_cells
+        complete = np.flatnonzero(of >= 0)
         return complete_cells.clustered(of[complete], design.some(complete))
 
     @classmethod
@@ -408,7 +410,7 @@ class CellTable:
             frequencies,
             counts.weight_sum,
             tuple(range(len(columns))),
-            rows=Rows(counts.inverse, weights, records),
+            rows=Rows(counts.inverse, weights / records, records),
         )
         if design is None:
             return table
@@ -466,22 +468,16 @@ class CellTable:
     def weight_spread(self) -> Floats | None:
         """The sum of (w f/W - 1)^2 over the records of each cell, in any order.
 
-        None if the weights w of records are not known.
+        None if neither the weights w of records nor their squares are known.
         """
         if self.rows is None:
             return None
-        cell, weight, records = self.rows
-        many = np.flatnonzero(self.records[cell] > 1)
-        cell, frequency = cell[many], np.ones(len(many))
-        if records is not None:
-            frequency = records[many].astype(np.float64)
-        mean = (self.weight_sum / self.records)[cell]
-        with np.errstate(invalid="ignore"):  # 0/0 in a cell without any weight
-            off = np.nan_to_num(weight[many] / frequency / mean - 1.0)
-        off[np.abs(off) <= SAME] = 0.0
-        order = np.lexsort((frequency, off, cell))
-        squares = (frequency * off * off)[order]
-        return np.asarray(np.bincount(cell[order], squares, len(self)), np.float64)
+        cell, weight, records, squares, scale = self.rows
+        if weight is not None:
+            squares = Squares.of_rows(weight, records)
+        if squares is None:
+            return None
+        return squares.spread(cell, self.records, self.weight_sum / scale)
 
     def scaled(self, factor: float) -> CellTable:
         """Return the same cells with all weights multiplied.
@@ -494,13 +490,11 @@ class CellTable:
         -------
         CellTable
         """
-        rows = self.rows
-        if rows is not None:
-            rows = rows._replace(weight_sum=rows.weight_sum * factor)
-        table = replace(self, weight_sum=self.weight_sum * factor, rows=rows)
-        if (near := self.matching) is not None:
-            near = near._replace(weight_sum=near.weight_sum * factor)
-        return replace(table, matching=near)
+        rows, near = self.rows, self.matching
+        rows = rows and rows._replace(scale=rows.scale * factor)
+        near = near and near._replace(weight_sum=near.weight_sum * factor)
+        weight_sum = self.weight_sum * factor
+        return replace(self, weight_sum=weight_sum, rows=rows, matching=near)
 
     def with_records(self, records: Ints) -> CellTable:
         """Return the same cells with other numbers of records, which may be 0.

@@ -302,13 +302,13 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     facts = [(name, f"{figures[key]:,}") for key, name in names.items()]
     if "truth" in figures:
         facts.append(("truth", f"{figures['truth']:,} unique in both"))
+    if (dis := figures["dis"]) is not None:
+        most = f"without a model, {figures['right_matches']:,.6g} right matches or more"
+        facts.append(("DIS", f"{dis:.6g}; {most}"))
     unique = "Sample uniques that are unique in the population"
     parts = [Part(unique, rows=_estimates(figures), sides="<>")]
-    reasons = [
-        f"{estimate['model']}: {estimate['reason']}"
-        for estimate in figures["estimates"]
-        if estimate["reason"]
-    ]
+    estimates = figures["estimates"]
+    reasons = [f"{x['model']}: {x['reason']}" for x in estimates if x["reason"]]
     if reasons:
         missing = "Estimates at a bound, and models that could not be fitted"
         parts.append(Part(missing, sentences=reasons))

@@ -130,6 +130,8 @@ def test_the_fraction_follows_from_weights():
     data = {**SURVEY, "w": [2.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 6.0]}
     found = suda(data, KEYS, weight="w")
     assert found.fraction == 0.25
+    # 4 sample uniques; the weights of the pairs are 4, each for 3 others.
+    assert found.dis == 4 / (4 + 4 * 3)
     with pytest.raises(ValueError, match="not both"):
         suda(data, KEYS, weight="w", fraction=0.1)
     with pytest.raises(ValueError, match="8 records add to 8"):

@@ -1,8 +1,10 @@
 """Population uniques by all models: the models' numbers, and failures by name."""
 
+import itertools
 import json
 import math
 import re
+from collections import Counter
 from dataclasses import replace
 from functools import partial
 from math import nan
@@ -11,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from riskcore import estimate_simulated, estimate_uniques, simulate
+from riskcore import estimate_simulated, estimate_uniques, simulate, suda
 from riskcore.assessment.uniques import AGREE, Estimate, UniquesEstimates, fit_all
 from riskcore.data.files import formats
 from riskcore.models import Ewens, Lancaster, LatentClass, Pitman, SizeIndices
@@ -345,3 +347,101 @@ def test_more_combinations_than_can_be_counted():
     assert found.estimates[0].tau == most[0].tau > 0
     less = fit_all(found.sizes, 4000, 2**45, 0.95, lambda _: None)
     assert most[0].tau == pytest.approx(less[0].tau, rel=1e-9)
+
+
+# Without a model: DIS, and a bound for the sum of 1/F
+
+
+def bare(sizes, N, pair_weight=None):
+    sizes = SizeIndices(sizes)
+    return UniquesEstimates(sizes, N, N, 0.95, (), pair_weight=pair_weight)
+
+
+def test_dis_counts_the_others_of_sample_uniques_right_on_average():
+    """Over all samples of eight people, each drawn with a chance of its own."""
+    cell = np.array([0, 1, 1, 2, 2, 2, 3, 3])
+    chance = np.array([1.0, 0.2, 0.9, 0.5, 0.3, 0.7, 0.4, 0.4])
+    F, weight = np.bincount(cell), 1.0 / chance
+    true = estimated = 0.0
+    for drawn in itertools.product([False, True], repeat=8):
+        mask = np.array(drawn)
+        probability = np.where(mask, chance, 1.0 - chance).prod()
+        if not probability:
+            continue
+        f = np.bincount(cell[mask], minlength=4)
+        true += probability * (F - 1)[f == 1].sum()
+        pairs = weight[mask & (f[cell] == 2)].sum()
+        found = bare(dict(Counter(f[f > 0].tolist())), 8, pairs)
+        if not math.isnan(found.dis):
+            estimated += probability * (found.sizes[1] / found.dis - found.sizes[1])
+    assert estimated == pytest.approx(true, rel=1e-12)
+
+
+POPULATIONS = {
+    "zipf": lambda rng: simulate.zipf_population(100_000, 20_000, 0.9, rng),
+    "even": lambda rng: simulate.dirichlet_multinomial_population(
+        100_000, 50_000, 0.5, rng
+    ),
+    "uneven": lambda rng: simulate.dirichlet_multinomial_population(
+        100_000, 50_000, 0.05, rng
+    ),
+    "long tail": lambda rng: simulate.pitman_population(100_000, 1000.0, 0.7, rng),
+    "threes": lambda rng: np.full(33_000, 3),
+}
+
+
+@pytest.mark.parametrize("fraction", [0.05, 0.3])
+@pytest.mark.parametrize("kind", POPULATIONS)
+def test_dis_and_the_bound_hold_in_populations_of_any_kind(kind, fraction):
+    rng = np.random.default_rng(6)
+    F = POPULATIONS[kind](rng)
+    f = simulate.sample(F, round(fraction * F.sum()), rng)
+    found = bare(dict(Counter(f[f > 0].tolist())), int(F.sum()))
+    alone, error = F[f == 1], 1.0 / math.sqrt(found.sizes[2])
+    assert found.dis == pytest.approx(len(alone) / alone.sum(), rel=4 * error)
+    assert found.right_matches < (1.0 + 4 * error) * (1.0 / alone).sum()
+    assert found.right_matches > 0.2 * (1.0 / alone).sum()
+
+
+def test_dis_of_unequal_weights():
+    rng = np.random.default_rng(7)
+    F = simulate.dirichlet_multinomial_population(100_000, 30_000, 0.3, rng)
+    person = np.repeat(np.arange(len(F)), F)
+    # In a third of the cells people are drawn eight times as often.
+    chance = np.where(person % 3 == 0, 0.4, 0.05)
+    drawn = rng.random(len(person)) < chance
+    data = {"a": person[drawn] // 200, "b": person[drawn] % 200}
+    data["w"] = 1.0 / chance[drawn]
+    found = estimate_uniques(data, ["a", "b"], "w", cell_models=[], shrinkages=[])
+    alone = F[np.bincount(person[drawn], minlength=len(F)) == 1]
+    true = len(alone) / alone.sum()
+    assert found.dis == pytest.approx(true, rel=0.1)
+    assert found.dis == pytest.approx(suda(data, ["a", "b"], weight="w").dis, rel=1e-12)
+    # By one fraction for all it is too high.
+    assert replace(found, pair_weight=None).dis > 1.3 * true
+    # A population that is given counts, not the sum of the weights.
+    twice = estimate_uniques(
+        {**data, "w": 2 * data["w"]}, ["a", "b"], "w", population=found.population,
+        cell_models=[], shrinkages=[],
+    )  # fmt: skip
+    assert twice.dis == pytest.approx(found.dis, rel=1e-3)
+
+
+def test_the_line_of_dis(run):
+    sizes = ["--sizes", "1=30", "2=10", "--population", 500, "--cells", 200]
+    _, out, _ = run(*sizes)
+    # 30/(30 + 20 * 9) = 1/7
+    assert re.search(
+        r"^  DIS +0\.142857; without a model, 4\.28571 right matches or more$",
+        out,
+        re.M,
+    )
+    _, out, _ = run(*sizes, "--report", "u.html")
+    assert "4.28571 or more matches are right" in Path("u.html").read_text()
+    figures = json.loads(run(*sizes, "--json")[1])
+    assert (figures["dis"], figures["right_matches"]) == (1 / 7, 30 / 7)
+    # Without cells of two nothing tells how many others there are.
+    sizes[2] = "3=10"
+    _, out, _ = run(*sizes)
+    assert "DIS" not in out
+    assert json.loads(run(*sizes, "--json")[1])["dis"] is None

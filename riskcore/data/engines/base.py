@@ -25,6 +25,7 @@ from riskcore.data.engines.counting import (
 )
 from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.protecting import Blank, Changes, Lookup
+from riskcore.data.engines.sums import Squares
 from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.intake import Intake
 
@@ -256,7 +257,10 @@ class Engine(ABC):
             return Counted(self, question, weighed)
         column = nw.from_native(self.select([weight]))
         refuse_doubtful(weighed, lambda: decades_on_engine(column), weight, scale)
-        return Counted(self, replace(question, sums=weighed.whole_sums), weighed)
+        if (sums := weighed.whole_sums) is not None:
+            facts = weighed.n, weighed.low, weighed.high, not weighed.broken
+            question = replace(question, sums=sums, squares=Squares.of(*facts))
+        return Counted(self, question, weighed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +296,11 @@ class Counted:
     def weight_sum(self) -> NDArray[np.float64]:
         """Sum of the weights of each cell, shape (K,); without weights, its records."""
         return self._numbers[1]
+
+    @cached_property
+    def squares(self) -> Squares | None:
+        """The squares of the weights of each cell, shape (K,); None if not known."""
+        return self.question.squares_in(self.cells)
 
     @property
     def keys(self) -> dict[Hashable, Any]:

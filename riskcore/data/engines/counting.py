@@ -6,13 +6,13 @@ They are expressions of narwhals on a lazy frame, which the engine evaluates.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.engines.sums import WholeSums
+from riskcore.data.engines.sums import Squares, WholeSums
 
 # Squares of larger weights, or their sum, may not be doubles.
 LARGEST_SQUARED = 1e140
@@ -124,6 +124,7 @@ class Question:
     keys: Sequence[Hashable]
     weight: Hashable | None = None
     sums: WholeSums | None = None  # how weights are cut; None to add them as doubles
+    squares: Squares | None = None  # how their squares are cut; None not to add them
     scale: float | None = None  # what weights are multiplied by
 
     @property
@@ -138,6 +139,17 @@ class Question:
             return []
         pieces = 1 if self.sums is None else self.sums.pieces
         return [sum_column(i) for i in range(pieces)]
+
+    @property
+    def square_columns(self) -> list[str]:
+        """Names of the sums of squares of weights in a table of cells."""
+        pieces = 0 if self.squares is None else self.squares.whole.pieces
+        return [f"riskcore_square_{i}" for i in range(pieces)]
+
+    def squares_in(self, cells: Any) -> Squares | None:
+        """Return the squares of the weights of cells; None if they are not added."""
+        parts = [_numbers(cells, name, np.int64) for name in self.square_columns]
+        return self.squares and replace(self.squares, parts=parts)
 
     @property
     def key_columns(self) -> list[str]:
@@ -192,24 +204,25 @@ def count_cells(frame: Any, question: Question) -> Any:
     """Return, lazily, the keys, the records and the weight sums of a frame's cells."""
     import narwhals.stable.v2 as nw
 
-    columns = _keys_of(frame, question.keys)
+    selected = _keys_of(frame, question.keys)
     if question.weight is not None:
-        columns.append(_double(question).alias("riskcore_weight"))
-    rows = frame.select(*columns)
+        selected.append(_double(question).alias("riskcore_weight"))
+    rows = frame.select(*selected)
+    # Where the squares are not read, engines do not add them.
+    columns = [*question.sum_columns, *question.square_columns]
     if question.weight is not None:
         w = nw.col("riskcore_weight")
         pieces = [w]
         if question.sums is not None:
             pieces = [piece.cast(nw.Int64) for piece in question.sums.cut(w)]
-        named = zip(pieces, question.sum_columns, strict=True)
+        if question.squares is not None:
+            pieces += [piece.cast(nw.Int64) for piece in question.squares.cut(w)]
+        named = zip(pieces, columns, strict=True)
         rows = rows.with_columns(*(piece.alias(name) for piece, name in named))
-    whole = [RECORDS] if question.sums is None else [RECORDS, *question.sum_columns]
+    whole = [RECORDS] if question.sums is None else [RECORDS, *columns]
     return (
         rows.group_by(*question.key_columns)
-        .agg(
-            nw.len().alias(RECORDS),
-            *(nw.col(name).sum() for name in question.sum_columns),
-        )
+        .agg(nw.len().alias(RECORDS), *(nw.col(name).sum() for name in columns))
         # polars counts in 32 bits, and duckdb adds integers to sums of 128.
         .with_columns(nw.col(*whole).cast(nw.Int64))
     )

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.data.engines.base import Engine
-from riskcore.data.engines.sums import WholeSums
+from riskcore.data.engines.sums import Squares, WholeSums, added
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,6 +27,7 @@ class Groups:
     whole: WholeSums | None  # how the weights were cut; None if the sums are doubles
     # The sums of the pieces, each of shape (R,): one if doubles, none without weights.
     sums: Sequence[NDArray[Any]]
+    squares: Squares | None = None  # those of the weights of each row
 
     @property
     def n(self) -> int:
@@ -36,12 +37,7 @@ class Groups:
     def weight_sum(self, group: NDArray[Any], groups: int) -> NDArray[np.float64]:
         """Return the sums of the weights over groups, given the group of each row."""
         parts = self.sums or [self.records]
-        totals = []
-        for part in parts:
-            total = np.zeros(groups, part.dtype)
-            with np.errstate(over="ignore"):  # refused where the sum is looked at
-                np.add.at(total, group, part)
-            totals.append(total)
+        totals = [added(part, group, groups) for part in parts]
         if self.whole is None:
             return totals[0].astype(np.float64, copy=False)
         return self.whole.join(totals)

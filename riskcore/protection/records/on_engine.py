@@ -66,7 +66,8 @@ class OnEngine:
         rows = {key: x.to_native() for key, x in counted.keys_in(cells).items()}
         coded = coded_cells(engine, counted.question, cells)
         coded = coded.sampled(settings.sampling_fraction)
-        return cls(engine, settings, counted.question, coded, rows)
+        question = replace(counted.question, squares=None)
+        return cls(engine, settings, question, coded, rows)
 
     @property
     def records(self) -> NDArray[np.int64]:
@@ -252,7 +253,8 @@ def coded_cells(
         sums = [one.astype(np.int64, copy=False) for one in sums]
     names = zip(question.keys, question.key_columns, strict=True)
     keys = {key: cells.get_column(name) for key, name in names}
-    groups = Groups(engine, records, question.sums, sums)
+    squares = question.squares_in(cells)
+    groups = Groups(engine, records, question.sums, sums, squares)
     columns = code_cells(keys, records, ticks)
     return CodedRecords(groups.n, columns, question.weight, counted=groups)
 

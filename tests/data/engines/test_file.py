@@ -103,10 +103,7 @@ RULES = ["--k", "3", "--max-risk", "0.05", "--max-rate", "0.01"]
 AREAS = ["--min-population", "20000", "--area", "region", "age"]
 
 
-# In batches the weights of single records are not known to a model.
-WEIGHTS = ["--population", "weights"]
-ASSESS = ["assess", "--json", *WEIGHTS]
-COMMANDS = [ASSESS, ["check", *WEIGHTS, *RULES], ["check", *AREAS]]
+COMMANDS = [["assess", "--json"], ["check", *RULES], ["check", *AREAS]]
 
 
 @pytest.mark.parametrize("missing", ["category", "wildcard", "argus"])
