@@ -14,6 +14,7 @@ import numpy as np
 from bench import _populations
 from bench._designs import (
     adjusted_by_region,
+    by_education,
     by_income,
     equal_numbers,
     exact,
@@ -23,12 +24,14 @@ from bench._designs import (
     one_by_one,
     one_of_household,
     pairs,
+    quota,
     raked,
     response,
     strata,
     trimmed,
     unadjusted,
     unequal_response,
+    with_copies,
 )
 from bench._populations import MUNICIPALITIES, PROVINCES
 from riskcore.simulate import zipf_population
@@ -140,6 +143,197 @@ def scattered(rng):
     return of_frequencies(codes, people[people > 0])
 
 
+# --- fine keys -----------------------------------------------------------------------
+
+
+def drawn(law, many, rng):
+    """Return so many categories by a law, which need not add up to 1."""
+    return rng.choice(len(law), many, p=law / law.sum())
+
+
+def by_row(laws, row, rng):
+    """Return a category for each row of a table of laws."""
+    upto = np.cumsum(laws / laws.sum(axis=1, keepdims=True), axis=1)[:, :-1]
+    return (rng.random(len(row))[:, None] > upto[row]).sum(axis=1)
+
+
+def zipf(categories, exponent):
+    return np.arange(1.0, categories + 1.0) ** -exponent
+
+
+def sizes_of(law, categories, rng):
+    """Return the sizes of areas: equal, lognormal, or by an exponent of Zipf."""
+    if law == "lognormal":
+        return rng.lognormal(0.0, 1.0, categories)
+    return zipf(categories, law)
+
+
+def nearby(law, rows, nearness, rng):
+    """Return a law for each row near a common one."""
+    return rng.gamma(nearness * law / law.sum(), size=(rows, len(law))) + 1e-9
+
+
+def small_areas(law, categories, experience, rng):
+    """Areas by education, and perhaps by years of experience."""
+    area = drawn(sizes_of(law, categories, rng), N, rng)
+    education = by_row(nearby(zipf(8, 0.5), categories, 15.0, rng), area, rng)
+    columns = [area, education]
+    if experience:
+        years = rng.gamma(2.5, 9.0 - education / 2, N)
+        columns.append(np.minimum(years, 50.0).astype(int))
+    return counted(columns)
+
+
+def schools(rng):
+    """Schools of three levels by age; and other columns, for samples of schools."""
+    many = 700
+    school = drawn(rng.lognormal(0.0, 0.7, many), N, rng)
+    level, region = rng.integers(0, 3, many), rng.integers(0, 12, many)
+    age = np.array([6, 11, 15])[level[school]] + drawn(
+        np.array([5, 5, 5, 4, 1]), N, rng
+    )
+    program = by_row(nearby(zipf(15, 0.8), many, 4.0, rng), school, rng)
+    sex = rng.integers(0, 2, N)
+    return {"SCHOOL": school, "AGE": age, "PROGRAM": program, "SEX": sex} | {
+        "REGION": region[school],
+        "PARENTS": by_row(nearby(zipf(20, 0.7), many, 6.0, rng), school, rng),
+    }
+
+
+def of_schools(keys, rng):
+    """Schools of unequal size, by columns that tell schools apart more or less."""
+    people = schools(rng)
+    return counted([people[key] for key in keys], people)
+
+
+def occupations(rng):
+    """Detailed occupation by sex and marital status, which it tells a lot of."""
+    job = drawn(zipf(480, 0.9), N, rng)
+    sex = (rng.random(N) < rng.beta(0.6, 0.6, 480)[job]).astype(int)
+    marital = by_row(
+        nearby(np.array([5, 4, 1, 0.5, 0.2]), 960, 8.0, rng), 2 * job + sex, rng
+    )
+    return counted([job, sex, marital])
+
+
+def zipf_key(exponent, rng):
+    """A key by Zipf's law, such as the place of birth, by sex and region."""
+    return counted(
+        [
+            drawn(zipf(20_000, exponent), N, rng),
+            rng.integers(0, 2, N),
+            rng.integers(0, 10, N),
+        ]
+    )
+
+
+# --- keys that follow from others --------------------------------------------------
+
+
+def determined(more, rng):
+    """The census with keys that follow from others, or nearly."""
+    people = _populations.census_of(N, rng)
+    age, region = people["AGE"], people["REGION"]
+    regions = np.unique(region)
+    people |= {
+        "BAND": age // 5,
+        "GROUP": age // 15,
+        "BIRTH": 2000 - age - (rng.random(len(age)) < 0.5),
+        "WORK": np.where(rng.random(len(age)) < 0.97, region, rng.permutation(region)),
+        "DISTRICT": np.searchsorted(regions, region) // 6,
+    }
+    return counted([people[key] for key in more], people)
+
+
+def industries(keys, rng):
+    """Industry tells the sector, occupation its group; both tell of each other."""
+    sectors = rng.integers(0, 10, 88)
+    industry = drawn(rng.permutation(zipf(88, 0.8)), N, rng)
+    sector = sectors[industry]
+    job = by_row(nearby(zipf(120, 0.7), 10, 12.0, rng), sector, rng)
+    group = rng.integers(0, 9, 120)[job]
+    people = {
+        "INDUSTRY": industry,
+        "SECTOR": sector,
+        "JOB": job,
+        "GROUP": group,
+        "SEX": by_row(nearby(np.ones(2), 9, 4.0, rng), group, rng),
+        "EDUCATION": by_row(nearby(np.ones(6), 9, 5.0, rng), group, rng),
+        "AGE": drawn(np.array([3, 5, 6, 6, 5, 3, 1.0]), N, rng),
+    }
+    return counted([people[key] for key in keys], people)
+
+
+# --- few who differ, long tails, copies --------------------------------------------
+
+
+def minority(part, rng):
+    """A few diverse people among many who are alike."""
+    diverse = rng.random(N) < part
+    columns = [
+        np.where(
+            diverse,
+            drawn(zipf(size, 0.3), N, rng),
+            drawn(np.array([20, 3, 1.0]), N, rng),
+        )
+        for size in CLASS_SIZES
+    ]
+    return counted(columns)
+
+
+def amounts(band, many, rng):
+    """Amounts with long tails, in bands of a share of the amount, by region."""
+    common = rng.normal(size=N)
+    normal = [0.6 * common + 0.8 * rng.normal(size=N) for _ in range(2)]
+    income, spending = 1.0 * normal[0], 0.7 * normal[1]
+    land = np.log(rng.pareto(1.2, N) + 1.0) * (rng.random(N) < 0.6)
+    columns = [np.floor(each / band) for each in (income, spending, land)[:many]]
+    return counted([*columns, rng.integers(0, 12, N)])
+
+
+def copied(keys, rng):
+    """The census, in which a quarter of the people have the keys of a neighbor."""
+    people = _populations.census_of(N, rng)
+    order = np.argsort(people["PROVINCE"], kind="stable")
+    donor = np.empty(len(order), int)
+    donor[order] = np.roll(order, 1000)
+    source = np.where(rng.random(len(donor)) < 0.25, donor, np.arange(len(donor)))
+    return counted([people[key][source] for key in keys], people)
+
+
+# --- clusters whose people are alike -------------------------------------------------
+
+
+def villages(spread, keys, rng):
+    """Villages of founders: half of the people have the keys of one of a few."""
+    many = 400
+    village = np.sort(drawn(rng.lognormal(0.0, spread, many), N, rng))
+    people = {
+        name: by_row(nearby(zipf(size, slope), many, nearness, rng), village, rng)
+        for name, size, slope, nearness in (
+            ("NAME", 60, 0.8, 4.0), ("JOB", 20, 1.0, 6.0), ("EDUCATION", 8, 0.5, 8.0),
+            ("AGE", 9, 0.2, 40.0), ("SEX", 2, 0.0, 1e3),
+        )
+    }  # fmt: skip
+    size = np.bincount(village, minlength=many)[village]
+    first = np.cumsum(np.bincount(village, minlength=many))[village] - size
+    founder = first + (rng.random(N) * np.ceil(size / 6.0)).astype(int)
+    source = np.where(rng.random(N) < 0.5, founder, np.arange(N))
+    people = {name: column[source] for name, column in people.items()}
+    people |= {"VILLAGE": village, "REGION": rng.integers(0, 10, many)[village]}
+    return counted([people[key] for key in keys], people | {"PERSON": np.arange(N)})
+
+
+def states(rng):
+    """States, which are a key, and whose people differ a little in the others."""
+    state = drawn(zipf(50, 0.7), N, rng)
+    columns = [state] + [
+        by_row(nearby(zipf(size, 0.6), 50, 30.0, rng), state, rng)
+        for size in (2, 70, 5, 16, 4)
+    ]
+    return counted(columns, {"STATE": state})
+
+
 # --- populations of files ------------------------------------------------------------
 
 
@@ -156,7 +350,10 @@ FILES = {
             "sex", "age", "race", "marital-status", "education", "workclass",
             "occupation",
         ),
-        {"INCOME": "salary-class"},
+        {
+            "INCOME": "salary-class", "AGE": "age", "SEX": "sex",
+            "EDUCATION": "education",
+        },
     ),
     "eusilcP.csv": File(
         ("region", "hsize", "age", "gender", "ecoStat", "citizenship"),
@@ -212,6 +409,7 @@ class Kind(NamedTuple):
 
     population: Callable
     sample: Callable = one_by_one
+    few: bool = False  # whether few clusters are drawn, too: sizes below 100
 
 
 def weighted(rate, weigh):
@@ -220,6 +418,10 @@ def weighted(rate, weigh):
 
 CENSUS = partial(census, PROVINCES)
 HOUSEHOLDS = partial(in_clusters, name="HOUSEHOLD")
+SOME = PROVINCES[1:]  # without the province
+VILLAGE_KEYS = ["NAME", "JOB", "EDUCATION", "AGE", "SEX"]
+SCHOOL_KEYS = ["AGE", "SEX", "PROGRAM", "PARENTS"]
+ALL_JOBS = ["INDUSTRY", "SECTOR", "JOB", "GROUP", "SEX", "EDUCATION", "AGE"]
 TWO_STAGES = partial(in_clusters, name="AREA", part=PART, unit="HOUSEHOLD")
 
 KINDS = {
@@ -269,6 +471,75 @@ KINDS = {
     "employees, whole employers": Kind(
         EMPLOYEES, partial(in_clusters, name="EMPLOYER")
     ),
+    # New in November 2026.
+    "equal areas": Kind(partial(small_areas, 0.0, 2000, False)),
+    "areas, Zipf 0.9": Kind(partial(small_areas, 0.9, 4000, False)),
+    "areas, Zipf 1.35": Kind(partial(small_areas, 1.35, 20_000, False)),
+    "areas, lognormal": Kind(partial(small_areas, "lognormal", 3000, False)),
+    "areas, Zipf 0.9, experience": Kind(partial(small_areas, 0.9, 4000, True)),
+    "equal areas, experience": Kind(partial(small_areas, 0.0, 2000, True)),
+    "equal communes": Kind(partial(small_areas, 0.0, 400, False)),
+    "schools x age": Kind(partial(of_schools, ["SCHOOL", "AGE"])),
+    "occupations": Kind(occupations),
+    "Zipf key 1.35": Kind(partial(zipf_key, 1.35)),
+    "Zipf key 0.9": Kind(partial(zipf_key, 0.9)),
+    "commune and province": Kind(partial(determined, ["REGION", *PROVINCES])),
+    "commune, district, province": Kind(
+        partial(determined, ["REGION", "DISTRICT", *PROVINCES])
+    ),
+    "age and band": Kind(partial(determined, ["BAND", *PROVINCES])),
+    "age, two bands, commune, province": Kind(
+        partial(determined, ["BAND", "GROUP", "REGION", *PROVINCES])
+    ),
+    "industry, sector, occupation, group": Kind(partial(industries, ALL_JOBS)),
+    "industry and sector": Kind(
+        partial(industries, ["INDUSTRY", "SECTOR", "SEX", "EDUCATION", "AGE"])
+    ),
+    "birth year and age": Kind(partial(determined, ["BIRTH", *PROVINCES])),
+    "region of work": Kind(partial(determined, ["REGION", "WORK", *SOME])),
+    "minority of 3 %": Kind(partial(minority, 0.03)),
+    "minority of 5 %": Kind(partial(minority, 0.05)),
+    "amounts in bands of 5 %": Kind(partial(amounts, 0.05, 2)),
+    "three amounts in bands of 20 %": Kind(partial(amounts, 0.2, 3)),
+    "copies in the population": Kind(partial(copied, PROVINCES)),
+    "copies in the sample": Kind(CENSUS, with_copies),
+    "persons of 1994, copies in the sample": Kind(ADULT, with_copies),
+    "quota": Kind(CENSUS, quota),
+    "persons of 1994, quota": Kind(ADULT, quota),
+    "non-response by education": Kind(CENSUS, weighted(by_education, unadjusted)),
+    "villages": Kind(
+        partial(villages, 0.4, VILLAGE_KEYS), partial(in_clusters, name="VILLAGE"), True
+    ),
+    "villages, unequal": Kind(
+        partial(villages, 1.2, VILLAGE_KEYS), partial(in_clusters, name="VILLAGE"), True
+    ),
+    "villages, their region a key": Kind(
+        partial(villages, 0.8, ["REGION", *VILLAGE_KEYS]),
+        partial(in_clusters, name="VILLAGE"),
+        True,
+    ),
+    "villages, themselves a key": Kind(
+        partial(villages, 0.8, ["VILLAGE", *VILLAGE_KEYS[1:]]),
+        partial(in_clusters, name="VILLAGE"),
+        True,
+    ),
+    "villages, a quarter of the people": Kind(
+        partial(villages, 0.8, VILLAGE_KEYS),
+        partial(in_clusters, name="VILLAGE", part=PART, unit="PERSON"),
+        True,
+    ),
+    "schools drawn": Kind(
+        partial(of_schools, SCHOOL_KEYS), partial(in_clusters, name="SCHOOL"), True
+    ),
+    "schools drawn, their region a key": Kind(
+        partial(of_schools, ["REGION", *SCHOOL_KEYS]),
+        partial(in_clusters, name="SCHOOL"),
+        True,
+    ),
+    "states drawn, the state a key": Kind(
+        states, partial(in_clusters, name="STATE"), True
+    ),
+    "alike, whole households": Kind(partial(census, ALIKE), HOUSEHOLDS),
 }
 
 

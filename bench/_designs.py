@@ -7,6 +7,8 @@ import numpy as np
 NOISE = 0.5  # standard deviation of the logarithm
 TRIM = 0.9  # larger weights than this quantile are cut to it
 CYCLES = 20  # of raking
+COPIED = 0.25  # of the records of a sample with copies
+CLUSTERS = 100  # a smaller size of a sample is its number of clusters
 
 
 class Drawn(NamedTuple):
@@ -52,9 +54,10 @@ def unequal_response(people, rng):
     return strata(people, rng) * response(people, rng)
 
 
-def other_column(people, rng):
-    """Three of ten people are sampled five times as often; no key tells them apart."""
-    return np.where(rng.random(len(people["SEX"])) < 0.3, 3.0, 0.6)
+def by_education(people, rng):
+    """The highest class by education answers four times as often as the lowest."""
+    place = people["EDUCATION"] / people["EDUCATION"].max()
+    return 0.25 + 0.75 * place
 
 
 # --- weights of a sample -----------------------------------------------------------
@@ -74,18 +77,9 @@ def noisy_by_household(people, rates, rows, rng):
     return np.exp(noise[people["HOUSEHOLD"][rows]]) / rates[rows]
 
 
-def rounded(people, rates, rows, rng):
-    return np.round(noisy(people, rates, rows, rng))
-
-
 def unadjusted(people, rates, rows, rng):
     """The office takes those who answered for a simple sample."""
     return np.full(len(rows), len(rates) / len(rows))
-
-
-def adjusted(people, rates, rows, rng):
-    """The office knows the age and sex of all, and not that provinces differ."""
-    return _expanded(people["AGE"] // 15 * 2 + people["SEX"] % 2, rows)
 
 
 def adjusted_by_region(people, rates, rows, rng):
@@ -134,12 +128,11 @@ def one_by_one(people, n, rng, rate=simple, weigh=exact):
 
 
 def in_clusters(people, n, rng, name, part=1.0, unit="", weigh=exact):
-    """Return about n people of clusters: all, or of a part of the units."""
+    """Return about n people of clusters, or n clusters: all, or a part of the units."""
     _, cluster = np.unique(people[name], return_inverse=True)
     clusters, fraction = int(cluster.max()) + 1, n / len(cluster)
-    some = np.isin(
-        cluster, rng.permutation(clusters)[: round(fraction / part * clusters)]
-    )
+    many = n if n < CLUSTERS else max(round(fraction / part * clusters), 2)
+    some = np.isin(cluster, rng.permutation(clusters)[:many])
     if part < 1.0:
         _, units = np.unique(people[unit], return_inverse=True)
         some &= (rng.random(units.max() + 1) < part)[units]
@@ -159,3 +152,26 @@ def one_of_household(people, n, rng):
     some = rng.permutation(len(households))[:n]
     rows = np.sort(order[first[some]])
     return Drawn(rows, size[household[rows]] * (len(size) / n))
+
+
+def with_copies(people, n, rng):
+    """Return n people, of whom a quarter have their keys copied from others."""
+    rows, weights, _ = one_by_one(people, n, rng)
+    some = rng.random(n) < COPIED
+    rows[some] = rows[rng.integers(0, n, int(some.sum()))]
+    return Drawn(rows, weights)
+
+
+def quota(people, n, rng, easy="EDUCATION"):
+    """Return n people by quotas of sex and age, of whom some are easier to reach."""
+    _, group = np.unique(
+        people["AGE"] // 15 * 2 + people["SEX"] % 2, return_inverse=True
+    )
+    reach = 1.0 + 2.0 * (people[easy] % 3)
+    late = rng.exponential(size=len(group)) / reach
+    order = np.lexsort((late, group))
+    many = np.bincount(group)
+    rank = np.empty(len(group), int)
+    rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(many) - many, many)
+    rows = np.flatnonzero(rank < np.round(n / len(group) * many)[group])
+    return Drawn(rows, np.full(len(rows), len(group) / len(rows)))

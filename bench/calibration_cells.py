@@ -1,96 +1,79 @@
-"""Compare the models of cells with the truth: bench/results/calibration_of_cells.md.
+"""Compare the model of cells with the truth: bench/results/calibration_of_cells.md.
 
-    python -m bench.calibration_cells [replicates] [--outcomes FILE] [--processes 1]
+    python -m bench.calibration_cells --samples 4 --jobs 2
+    python -m bench.calibration_cells --kinds 'areas|villages' --sizes 0.05 --page x.md
 
-Populations of known law are drawn again for every replicate, and samples of them by
-many designs; each model says of each sample unique how likely it is unique in the
-population, and of each record E[1/F], which the simulation knows. All chance comes from
-fixed seeds: the same versions give the same page, except rows of data that are not part
-of the project. With a file of outcomes a later run continues where it stopped.
+Populations of known law are drawn again for every sample, and samples of them by many
+designs. `assess` says of each sample how large the sum of E[1/F] over its sample
+uniques is, and how many of them are unique in the population, which is known here. All
+chance comes from fixed seeds: the same versions give the same page, but for times.
+With a file of outcomes a later run continues where it stopped.
+
+Sizes are shares of the population, numbers of records from 100 on, or, for kinds in
+which few clusters are drawn, numbers of clusters.
 
 Data that are not part of the project are CSV files in the folder that the environment
 variable RISKCORE_POPULATIONS names: adult.csv (UCI Adult, 30,162 complete records, ';'
 between columns), eusilcP.csv (the synthetic population of the R package simFrame) and
-ses.csv (the data ses of the R package laeken). RISKCORE_RISKUTILITY names a copy of the
-R package riskutility, whose estimates of tau are then a column.
+ses.csv (the data ses of the R package laeken). Kinds without their file are left out.
 """
 
 import argparse
 import json
 import math
 import multiprocessing
-import os
+import re
 import sys
 import tempfile
 import time
-from itertools import product
+import warnings
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 import riskcore
-from bench import _cell_kinds, _cells_page, _riskutility
+from bench import _cell_kinds, _cells_page
 from bench._cell_kinds import KINDS
-from bench._cells_page import BEST, NO_CLUSTERS, OWN_WEIGHTS, PEERS
-from bench._common import RESULTS, origin, replace
+from bench._common import RESULTS, timed
+from bench._designs import CLUSTERS
+from riskcore.assessment.beside import apart
 from riskcore.assessment.population import deviation_by, risk_by
-from riskcore.models import CellTable, LatentClass, LogLinear, Pitman, SizeIndices
-from riskcore.models.poisson_binomial import PoissonBinomial
 
-# Records, or their share of the population.
-SIZES = (500, 1000, 0.05, 0.2)
-REPLICATES = 20
+SIZES = (500, 0.01, 0.05, 0.2, 5, 15, 40)
+SAMPLES = 8
 LEVEL = 0.95
-TABLE = 400_000  # cells of a table that is held for the models of pairs
-
-
-# --- one sample --------------------------------------------------------------------
-
-
-class Score(NamedTuple):
-    """What a model says of one sample, and how right it is; nan where it says nothing.
-
-    tau and the sum of risks over the records, each with the ends of its interval.
-    """
-
-    tau: float
-    low: float = math.nan
-    high: float = math.nan
-    auc: float = math.nan
-    brier: float = math.nan
-    risks: float = math.nan
-    risks_low: float = math.nan
-    risks_high: float = math.nan
+NAN = math.nan
+# What a warning that the estimate is doubtful says, in the fit, its reason or aloud.
+DOUBT = re.compile(r"few clusters|unstable|doubt|careful|not reliable|rough")
 
 
 class Outcome(NamedTuple):
-    """One sample."""
+    """What is said of one sample, and the truth; sums are over its sample uniques."""
 
-    truth: int
-    risks: float  # sum of 1/F over the records
-    sizes: dict[int, int]  # cells by number of records
-    people: int
-    scores: dict[str, Score]
-    classes: int
-    exponent: float  # of the shapes; nan without overdispersion
-    tenths: np.ndarray  # predicted and true risk and number by tenth of the records
+    records: int
+    uniques: int
+    true_risks: float  # sum of 1/F
+    true_tau: int
+    all_true_risks: float  # over all records
+    by_weights: float = NAN  # sum of risks by the weights
+    risks: float = NAN  # by the model, as all that follow
+    risks_low: float = NAN
+    risks_high: float = NAN
+    tau: float = NAN
+    tau_low: float = NAN
+    tau_high: float = NAN
+    all_risks: float = NAN
+    seconds: float = NAN  # of the fit
+    believed: str = ""  # the figure to believe: "weights", "model", "neither"
+    differ: bool = False  # whether the assessment shows both
+    warning: str = ""
+    fit: str = ""
+    tenths: tuple = ()  # predicted and true risk and number by tenth of the records
 
-    @property
-    def uniques(self):
-        return self.sizes.get(1, 0)
 
-
-def score(chance, hit):
-    """Return how right chances are for events that did or did not happen."""
-    hits, misses = int(hit.sum()), int((~hit).sum())
-    auc = math.nan
-    if hits and misses:
-        above = rankdata(chance)[hit].sum() - hits * (hits + 1) / 2
-        auc = above / (hits * misses)
-    brier = float(((chance - hit) ** 2).mean()) if len(hit) else math.nan
-    return Score(math.fsum(chance), auc=auc, brier=brier)
+# --- one sample --------------------------------------------------------------------
 
 
 def by_tenth_of_records(risk, truth, records):
@@ -98,191 +81,191 @@ def by_tenth_of_records(risk, truth, records):
     order = np.argsort(risk, kind="stable")
     before = np.cumsum(records[order]) - records[order]
     tenth = np.minimum(10 * before // records.sum(), 9).astype(int)
-    rows = [
-        np.bincount(tenth, (each * records)[order], 10)
+    return [
+        np.bincount(tenth, (each * records)[order], 10).tolist()
         for each in (risk, truth, np.ones(len(risk)))
     ]
-    return np.array(rows)
 
 
-def outcome(population, drawn):
-    """Return what the models say of a sample, beside the truth."""
-    rows, weights, cluster = drawn
-    codes = [code[population.cell[rows]] for code in population.codes]
-    levels = [int(code.max()) + 1 for code in population.codes]
-    given = {"levels": levels, "weight_sum": weights}
-    cells = CellTable.of(codes, cluster=cluster, **given)
-    F = population.frequencies[np.unique(population.cell[rows])]
-    hit = F[cells.unique] == 1
-    fitted = LatentClass.fit(cells, threads=1)
-    models = {BEST: fitted}
-    if fitted.smoothing is not None:
-        models[OWN_WEIGHTS] = fitted.with_smoothed_weights(False)
-    alone = cells if cluster is None else CellTable.of(codes, **given)
-    if cluster is not None:
-        models[NO_CLUSTERS] = LatentClass.fit(alone, threads=1)
-    sizes = dict(enumerate(np.bincount(cells.records).tolist()))
-    sizes = {records: many for records, many in sizes.items() if records and many}
-    people = int(population.frequencies.sum())
-    scores = {
-        "weights": by_weights(cells, hit),
-        "Pitman-Yor": by_pitman(sizes, people, hit),
-        **{name: by_model(model, hit) for name, model in models.items()},
-    }
-    if math.prod(levels) <= TABLE:
-        pairs = LogLinear.fit(alone, terms="all two-way")
-        scores["pairs"] = by_model(pairs, hit, intervals=False)
-    law = fitted.overdispersion
-    return Outcome(
-        int(hit.sum()),
-        math.fsum(cells.records / F),
-        sizes,
-        people,
-        scores,
-        fitted.classes,
-        math.nan if law.poisson else law.exponent,
-        by_tenth_of_records(risk_by(fitted.prior()), 1.0 / F, cells.records),
+def of_uniques(figure):
+    """Return a function of priors that is a figure of sample uniques, and else 0."""
+    return lambda prior: np.where(prior.records == 1.0, figure(prior), 0.0)
+
+
+def fitted(data, keys, options):
+    """Return the assessment by the weights, that by the model, and a failure."""
+    both = riskcore.assess(data, keys, "WEIGHT", **options)
+    try:
+        if both.beside.needed:
+            return both, both.by_model, both.beside.failure
+        always = riskcore.assess(
+            data, keys, "WEIGHT", population="latent-class", **options
+        )
+        return both, always, ""
+    except ValueError as error:
+        return both, None, str(error)
+
+
+def outcome(population, drawn, intervals):
+    """Return what is said of a sample, beside the truth."""
+    cell = population.cell[drawn.rows]
+    keys = [f"KEY{number}" for number in range(len(population.codes))]
+    data = dict(zip(keys, (code[cell] for code in population.codes), strict=True))
+    data["WEIGHT"] = drawn.weights
+    options = {}
+    if drawn.cluster is not None:
+        data["CLUSTER"] = drawn.cluster
+        options["cluster"] = "CLUSTER"
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        (both, by_model, failure), seconds = timed(
+            lambda: fitted(data, keys, options), time.perf_counter
+        )
+        cells = both.cells
+        F = np.empty(len(cells))
+        F[cells.inverse] = population.frequencies[cell]
+        unique, records = cells.sample_frequency == 1, cells.records
+        found = Outcome(
+            len(cell),
+            int(unique.sum()),
+            math.fsum(1.0 / F[unique]),
+            int((F[unique] == 1).sum()),
+            math.fsum(records / F),
+            by_weights=math.fsum(both.cell_risk[unique]),
+            seconds=seconds,
+            believed="weights",
+        )
+        if failure or by_model is None:
+            return found._replace(believed="neither", fit=failure, warning=failure)
+        found = by_the_model(found, by_model, 1.0 / F, unique, intervals)
+        if both.beside.needed:
+            pair = (found.all_risks, both.expected_reidentifications)
+            found = found._replace(believed="model", differ=apart(*pair))
+    doubts = [str(one.message) for one in told] + [by_model.model.fit_in_words]
+    doubts = [one for one in doubts if DOUBT.search(one)]
+    return found._replace(warning="; ".join(doubts)[:300])
+
+
+def by_the_model(found, by_model, truth, unique, intervals):
+    """Return an outcome with the figures of the model, and perhaps their intervals."""
+    model, records = by_model.model, by_model.cells.records
+    found = found._replace(
+        risks=math.fsum(by_model.cell_risk[unique]),
+        tau=by_model.expected_population_uniques,
+        all_risks=by_model.expected_reidentifications,
+        fit=model.fit_in_words,
+        tenths=by_tenth_of_records(by_model.cell_risk, truth, records),
     )
-
-
-def by_weights(cells, hit):
-    """Return what the individual risk says, by the weights alone."""
-    f = cells.records.astype(float)
-    risk = riskcore.individual_risk_from_frequencies(f, np.maximum(cells.weight_sum, f))
-    p = 1.0 / cells.weight_sum[cells.unique]
-    low, high = PoissonBinomial.of(p).interval(LEVEL)
-    return score(p, hit)._replace(low=low, high=high, risks=math.fsum(f * risk))
-
-
-def by_pitman(sizes, people, hit):
-    """Return what Pitman's law of cell sizes says: of every sample unique the same."""
-    indices = SizeIndices(sizes)
-    model = Pitman.fit(indices)
-    low, high = model.wide_tau_interval(indices, people, LEVEL)
-    found = score(np.full(len(hit), model.uniqueness(indices.n, people)), hit)
-    risks = indices.n * model.correctness(people)
-    return found._replace(low=low, high=high, risks=risks)
-
-
-def by_model(model, hit, intervals=True):
-    """Return what a model of cells says, with its intervals by the jackknife."""
-    sample = model.sample
-    found = score(model.unique_probability()[sample.unique], hit)
-    risks = math.fsum(sample.records * risk_by(model.prior()))
     if not intervals:
-        return found._replace(risks=risks)
+        return found
     low, high = model.tau_interval(level=LEVEL)
-    _, least, most = model.interval(None, risk_by, LEVEL, deviation=deviation_by)
-    return found._replace(
-        low=low, high=high, risks=risks, risks_low=least, risks_high=most
+    _, least, most = model.interval(
+        None, of_uniques(risk_by), LEVEL, deviation=of_uniques(deviation_by)
     )
+    return found._replace(tau_low=low, tau_high=high, risks_low=least, risks_high=most)
 
 
-def study(name, size, replicate):
-    """Return the outcome of one replicate of one kind and size."""
-    kind = KINDS[name]
-    rng = np.random.default_rng([3, *name.encode(), replicate])
-    population = kind.population(rng)
+@lru_cache(maxsize=1)
+def population_of(name, sample):
+    """Return the population of a kind that a sample is drawn from."""
+    rng = np.random.default_rng([3, *name.encode(), sample])
+    return KINDS[name].population(rng)
+
+
+def study(task, intervals):
+    """Return the outcome of one sample of one kind and size."""
+    name, size, sample = task
+    population = population_of(name, sample)
     n = size if size >= 1 else round(size * len(population.cell))
-    rng = np.random.default_rng([4, *name.encode(), replicate, round(1e3 * size)])
-    return outcome(population, kind.sample(population.people, n, rng))
+    rng = np.random.default_rng([4, *name.encode(), sample, round(1e3 * size)])
+    return outcome(population, KINDS[name].sample(population.people, n, rng), intervals)
 
 
-# --- outcomes in a file --------------------------------------------------------------
-
-Task = tuple[str, float, int]  # kind, size, replicate
+# --- all samples -------------------------------------------------------------------
 
 
-def line_of(task, found):
-    """Return an outcome as a line of JSON."""
-    plain = found._asdict() | {
-        "scores": {name: list(one) for name, one in found.scores.items()},
-        "sizes": list(found.sizes.items()),
-        "tenths": found.tenths.tolist(),
-    }
-    return json.dumps([task, plain])
+def study_one(task_and_intervals):
+    """Return a task with its outcome."""
+    return task_and_intervals[0], study(*task_and_intervals)
 
 
-def of_line(line):
-    """Return the task and outcome of a line."""
-    task, plain = json.loads(line)
-    plain |= {
-        "scores": {name: Score(*one) for name, one in plain["scores"].items()},
-        "sizes": dict(plain["sizes"]),
-        "tenths": np.array(plain["tenths"]),
-    }
-    return tuple(task), Outcome(**plain)
-
-
-def read_outcomes(path):
-    """Return the outcomes of a file, and cut off a last line that was not finished."""
+def read_outcomes(path, intervals):
+    """Return the outcomes of a file; without intervals they do if none are wanted."""
     if not path.exists():
         return {}
-    whole, end, unfinished = path.read_text().rpartition("\n")
-    if unfinished:
-        path.write_text(whole + end)
-    return dict(of_line(line) for line in whole.splitlines())
+    found = {}
+    for line in path.read_text().splitlines():
+        try:
+            task, values = json.loads(line)
+        except ValueError:
+            continue  # a line that was not finished
+        one = Outcome(*values)
+        if not intervals or one.believed == "neither" or not math.isnan(one.tau_low):
+            found[tuple(task)] = one
+    return found
 
 
-def task_done(task):
-    return task, study(*task)
-
-
-def run(tasks, path, processes):
+def run(tasks, path, jobs, intervals):
     """Do the tasks without an outcome in the file; return all outcomes."""
-    found = read_outcomes(path)
-    left = [task for task in tasks if task not in found]
+    found = read_outcomes(path, intervals)
+    left = [(task, intervals) for task in tasks if task not in found]
     started = time.monotonic()
     with (
         path.open("a") as lines,
-        multiprocessing.get_context("spawn").Pool(processes) as pool,
+        multiprocessing.get_context("spawn").Pool(jobs) as pool,
     ):
-        for done, (task, one) in enumerate(pool.imap_unordered(task_done, left), 1):
-            lines.write(line_of(task, one) + "\n")
+        for done, (task, one) in enumerate(pool.imap_unordered(study_one, left), 1):
+            lines.write(json.dumps([task, one]) + "\n")
             lines.flush()
             found[task] = one
             minutes = (time.monotonic() - started) / 60
             print(f"{done} of {len(left)}, {minutes:.1f} minutes", file=sys.stderr)
-    return {task: found[task] for task in tasks}
+    return {task: found[task] for task in tasks if task in found}
 
 
-def add_riskutility(results):
-    """Add the estimates of riskutility to the scores of all samples, if it is there."""
-    if lacking := _riskutility.lacking():
-        print(f"riskutility is left out: {lacking}", file=sys.stderr)
-        return
-    samples = [one for found in results.values() for one in found]
-    n = [sum(size * cells for size, cells in one.sizes.items()) for one in samples]
-    told = _riskutility.population_uniques(
-        [(one.sizes, each / one.people) for one, each in zip(samples, n, strict=True)]
-    )
-    for one, taus in zip(samples, told, strict=True):
-        one.scores.update(zip(PEERS, map(Score, taus), strict=True))
+def number(word):
+    """Return a size: a share with a point, otherwise a whole number."""
+    return float(word) if "." in word else int(word)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("replicates", nargs="?", type=int, default=REPLICATES)
+    parser.add_argument("--kinds", default="", help="a pattern of names of kinds")
+    parser.add_argument("--samples", type=int, default=SAMPLES, help="of kind and size")
+    parser.add_argument("--sizes", default=",".join(map(str, SIZES)))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--no-intervals", action="store_true")
     parser.add_argument("--outcomes", type=Path, help="file that a run goes on with")
-    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--list", action="store_true", help="list the kinds")
+    parser.add_argument(
+        "--page", type=Path, default=RESULTS / "calibration_of_cells.md"
+    )
     options = parser.parse_args()
     missing = _cell_kinds.missing()
     if missing:
         print(f"left out, no file: {', '.join(missing)}", file=sys.stderr)
-    kinds = list(product([n for n in KINDS if n not in missing], SIZES))
-    # Replicate by replicate, so that a run that ends early has some of each kind.
-    tasks = [(*kind, one) for one in range(options.replicates) for kind in kinds]
+    names = [n for n in KINDS if n not in missing and re.search(options.kinds, n)]
+    if options.list:
+        print("\n".join(names))
+        return
+    sizes = [number(word) for word in options.sizes.split(",")]
+    # Sample by sample, so that a run that ends early has some of each kind.
+    tasks = [
+        (name, size, sample)
+        for sample in range(options.samples)
+        for name in names
+        for size in sizes
+        if KINDS[name].few or not 1 <= size < CLUSTERS
+    ]
     with tempfile.TemporaryDirectory() as folder:
         path = options.outcomes or Path(folder) / "outcomes"
-        found = run(tasks, path, options.processes)
-    results = {
-        kind: [found[*kind, one] for one in range(options.replicates)] for kind in kinds
-    }
-    add_riskutility(results)
-    page = _cells_page.text(results, options.replicates)
-    (RESULTS / "calibration_of_cells.md").write_text(page)
-    by_design = f"{origin('numpy')}.\n\n{_cells_page.design_table(results)}"
-    replace(RESULTS / "cell_models.md", "calibration_cells", by_design)
+        found = run(tasks, path, options.jobs, not options.no_intervals)
+    results = {}
+    for (name, size, _), one in found.items():
+        results.setdefault((name, size), []).append(one)
+    page = _cells_page.text(results, options.samples)
+    options.page.write_text(page)
+    print(_cells_page.goals(results))
 
 
 if __name__ == "__main__":
