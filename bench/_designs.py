@@ -56,8 +56,7 @@ def unequal_response(people, rng):
 
 def by_education(people, rng):
     """The highest class by education answers four times as often as the lowest."""
-    place = people["EDUCATION"] / people["EDUCATION"].max()
-    return 0.25 + 0.75 * place
+    return 0.25 + 0.75 * people["EDUCATION"] / people["EDUCATION"].max()
 
 
 # --- weights of a sample -----------------------------------------------------------
@@ -72,7 +71,7 @@ def noisy(people, rates, rows, rng):
     return np.exp(noise) / rates[rows]
 
 
-def noisy_by_household(people, rates, rows, rng):
+def household_noise(people, rates, rows, rng):
     noise = NOISE * rng.standard_normal(people["HOUSEHOLD"].max() + 1) - NOISE**2 / 2
     return np.exp(noise[people["HOUSEHOLD"][rows]]) / rates[rows]
 
@@ -84,15 +83,11 @@ def unadjusted(people, rates, rows, rng):
 
 def adjusted_by_region(people, rates, rows, rng):
     """The office knows the age and province of all; its total is the population's."""
-    weights = _expanded(people["AGE"] // 15 * 100 + people["PROVINCE"], rows)
-    return weights * (len(rates) / weights.sum())
-
-
-def _expanded(group, rows):
-    """Return the people over the records of each row's group."""
+    group = people["AGE"] // 15 * 100 + people["PROVINCE"]
     many = np.bincount(group)
     found = np.maximum(np.bincount(group[rows], minlength=len(many)), 1)
-    return (many / found)[group[rows]]
+    weights = (many / found)[group[rows]]
+    return weights * (len(rates) / weights.sum())
 
 
 def trimmed(people, rates, rows, rng):
