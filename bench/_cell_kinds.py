@@ -361,7 +361,7 @@ def in_villages(spread, keys, **options):
 
 
 CENSUS, ALIKE_PEOPLE = partial(census, PROVINCES), partial(census, ALIKE)
-COMMUNE = ["REGION", *PROVINCES]
+COMMUNE = ["REGION", "PROVINCE", "SEX", "BAND", "MARSTAT"]
 HOME, PEOPLE = "HOUSEHOLD", {"part": PART, "unit": "PERSON"}
 TWO_STAGES = {"name": "AREA", "part": PART, "unit": HOME}
 IN_VILLAGE = ["JOB", "EDUCATION", "AGE", "SEX"]
@@ -423,11 +423,11 @@ KINDS = {
     "commune and province": simple(census, COMMUNE),
     "commune, district, province": simple(census, ["DISTRICT", *COMMUNE]),
     "age and band": simple(census, ["BAND", *PROVINCES]),
-    "age, two bands, commune, province": simple(census, ["BAND", "GROUP", *COMMUNE]),
+    "age, two bands, commune, province": simple(census, ["AGE", "GROUP", *COMMUNE]),
     "industry, sector, occupation, group": simple(industries, ["JOB", "GROUP", *WORK]),
     "industry and sector": simple(industries, WORK),
     "birth year and age": simple(census, ["BIRTH", *PROVINCES]),
-    "region of work": simple(census, ["REGION", "WORK", *PROVINCES[1:]]),
+    "region of work": simple(census, ["WORK", *COMMUNE]),
     "minority of 3 %": simple(minority, 0.03),
     "minority of 5 %": simple(minority, 0.05),
     "amounts in bands of 5 %": simple(amounts, 0.05, 2),

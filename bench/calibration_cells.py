@@ -43,7 +43,7 @@ SAMPLES = 8
 LEVEL = 0.95
 NAN = math.nan
 # What a warning that the estimate is doubtful says, in the words of the fit or aloud.
-DOUBT = re.compile(r"few clusters|unstable|doubt|careful|not reliable|rough")
+DOUBT = re.compile(r"\b(few clusters|unstable|doubtful|careful|unreliable|rough)\b")
 
 
 class Outcome(NamedTuple):
@@ -121,11 +121,11 @@ def outcome(population, drawn, intervals):
     if by_model is None:
         return found._replace(warning=failure, fit=failure)
     fit = by_model.model.fit_in_words
-    said = [words for words in (fit, *map(str, told)) if DOUBT.search(words)]
+    said = [fit, *(str(one.message) for one in told)]
     risk = by_model.cell_risk
     return found._replace(
         believed="model" if both.beside.needed else "weights",
-        warning="; ".join(said),
+        warning="; ".join(filter(DOUBT.search, said)),
         fit=fit,
         risks=math.fsum(risk[unique]),
         tau=by_model.expected_population_uniques,
