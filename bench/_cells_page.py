@@ -34,6 +34,7 @@ class Figure(NamedTuple):
 
 RISKS = Figure("sum of risks", "risks", 0.1, 0.25)
 TAU = Figure("tau", "tau", 0.2, 0.35)
+ALL = Figure("sum over all records", "all_risks", 0.1, 0.25)
 
 
 def sums(found, what):
@@ -153,6 +154,7 @@ def worst_first(results):
 
 COLUMNS = (
     ("risks", lambda found: decimal(sums(found, RISKS)[2])),
+    ("all records", lambda found: decimal(sums(found, ALL)[2])),
     ("tau", lambda found: decimal(sums(found, TAU)[2])),
     ("true tau", lambda found: f"{sums(found, TAU)[1]:.3g}"),
     ("inside, risks", lambda found: percent(covered(found, RISKS))),
@@ -230,12 +232,12 @@ Populations of mostly {N:,} people are drawn, and samples of them by the designs
 surveys, {{samples}} for each kind and size, {{many:,}} in all. The truth is known: the
 sum of 1/F over the sample uniques, and tau, the number of sample uniques that are
 population uniques. A ratio is the sum of the estimates over the sum of the truth of the
-samples. Where the truth is below {FEW:g} people, a goal is judged as if it were
-{FEW:g}. The estimates are those of the latent-class model as `assess` fits it, with
-`cluster=` where clusters were sampled. "Inside" is the share of samples whose 95 %
-interval holds the truth, in %. The lowest tenth is the predicted over the true risk of
-the tenth of the records with the lowest predicted risk. "Believe" is the figure to
-believe by the assessment. Several figures in a row are for the sizes."""
+samples, of risks over sample uniques and over all records. Where the truth is below
+{FEW:g} people, a goal is judged as if it were {FEW:g}. The estimates are those of the
+latent-class model as `assess` fits it, with `cluster=` where clusters were sampled.
+"Inside" is the share of samples whose 95 % interval holds the truth, in %. The lowest
+tenth is the predicted over the true risk of the tenth of the records with the lowest
+predicted risk. "Believe" is the figure that the assessment says to believe."""
 
 DESIGNS = f"""\
 Designs, if none is named a simple sample: equal provinces (equally many records from

@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
     uniques: int
     true_risks: float  # sum of 1/F
     true_tau: int
-    all_true_risks: float  # over all records
+    true_all_risks: float  # over all records
     by_weights: float  # sum of risks by the weights
     seconds: float  # of the fit
     believed: str = "neither"  # or "weights", "model": the figure to believe
