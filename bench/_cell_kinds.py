@@ -294,7 +294,6 @@ FILES = {
         {"EMPLOYER": "IDunit", "PROVINCE": "size", "INCOME": "earningsMonth"},
     ),
 }  # fmt: skip
-NUMBERS = ("AGE", "INCOME")
 
 
 @cache
@@ -316,7 +315,7 @@ def from_file(name):
 def column(rows, name, meaning):
     """Return a column as numbers, or as codes of its values."""
     values = np.array([row[name] for row in rows])
-    if meaning in NUMBERS and set("".join(values[:9])) <= set("0123456789."):
+    if meaning in ("AGE", "INCOME") and set("".join(values[:9])) <= set("0123456789."):
         return np.maximum(values.astype(float).astype(int), 0)  # -1: under a year
     return np.unique(values, return_inverse=True)[1]
 

@@ -98,7 +98,7 @@ def goals(results):
     name = f"the figure to believe within a factor of {WRONG}, or a warning"
     rows.append(share_row(name, [one <= WRONG for one in factors], 1.0, factors))
     header = ["goal", "wanted, %", "reached, %", "reached in", "range", ""]
-    return table(header, [row for row in rows if row])
+    return table(header, list(filter(None, rows)))
 
 
 def share_row(name, good, wanted, figures):
@@ -107,9 +107,8 @@ def share_row(name, good, wanted, figures):
     if not good or not figures:
         return []
     shares = (f"{100 * share:.0f}" for share in (wanted, np.mean(good)))
-    many, ends = f"{sum(good)} of {len(good)}", (min(figures), max(figures))
-    ends = f"{ends[0]:.2f} to {ends[1]:.2f}"
-    return [name, *shares, many, ends, reached(np.mean(good) >= wanted)]
+    ends = f"{sum(good)} of {len(good)}", f"{min(figures):.2f} to {max(figures):.2f}"
+    return [name, *shares, *ends, reached(np.mean(good) >= wanted)]
 
 
 def missed(found, size):
@@ -136,7 +135,7 @@ def decimal(value, digits=2):
 
 
 def percent(inside):
-    return f"{100 * np.mean(inside):.0f}" if inside else "-"
+    return decimal(100 * np.mean(inside), 0) if inside else "-"
 
 
 def worst_first(results):
@@ -162,6 +161,7 @@ COLUMNS = (
     ("lowest tenth", lambda found: decimal(lowest_tenth(found))),
     ("believe", lambda found: "/".join(sorted({one.believed for one in found}))),
     ("warned", lambda found: f"{sum(bool(one.warning) for one in found)}"),
+    ("Poisson, %", lambda found: percent(["Poisson" in one.fit for one in found])),
     ("seconds", lambda found: decimal(np.median([one.seconds for one in found]), 1)),
 )
 
@@ -196,8 +196,7 @@ def laws_in_words(results):
 def text(results, samples):
     """Return the page."""
     seconds = np.array([one.seconds for found in results.values() for one in found])
-    usual, long = np.quantile(seconds, [0.5, 0.95])
-    times = f"median {usual:.1f}, 95 % below {long:.1f}, longest {seconds.max():.1f}"
+    times = [f"{time:.1f}" for time in np.quantile(seconds, [0.5, 0.95, 1.0])]
     origin = f"riskcore {riskcore.__version__}, numpy {version('numpy')}"
     about = paragraph(ABOUT.format(samples=samples, many=len(seconds)))
     return f"""\
@@ -213,7 +212,9 @@ Generated, nothing here is edited by hand.
 
 {goals(results)}
 
-Seconds of an assessment: {times}.
+## Fits
+
+Median of an assessment {times[0]} s, 95 % below {times[1]} s, longest {times[2]} s.
 
 ## Kinds, worst first
 
@@ -237,7 +238,7 @@ samples, of risks over sample uniques and over all records. Where the truth is b
 latent-class model as `assess` fits it, with `cluster=` where clusters were sampled.
 "Inside" is the share of samples whose 95 % interval holds the truth, in %. The lowest
 tenth is the predicted over the true risk of the tenth of the records with the lowest
-predicted risk. "Believe" is the figure that the assessment says to believe."""
+predicted risk. "Poisson": how often no overdispersion was found."""
 
 DESIGNS = f"""\
 Designs, if none is named a simple sample: equal provinces (equally many records from
