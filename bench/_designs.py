@@ -6,7 +6,6 @@ import numpy as np
 
 NOISE = 0.5  # standard deviation of the logarithm
 TRIM = 0.9  # larger weights than this quantile are cut to it
-CYCLES = 20  # of raking
 COPIED = 0.25  # of the records of a sample with copies
 CLUSTERS = 100  # a smaller size of a sample is its number of clusters
 
@@ -99,7 +98,7 @@ def trimmed(people, rates, rows, rng):
 def raked(people, rates, rows, rng):
     weights = noisy(people, rates, rows, rng)
     margins = [people["PROVINCE"], people["AGE"] // 10, people["SEX"]]
-    for _ in range(CYCLES):
+    for _ in range(20):
         for margin in margins:
             many = np.bincount(margin)
             found = np.bincount(margin[rows], weights, len(many))

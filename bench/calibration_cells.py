@@ -37,9 +37,6 @@ from bench._common import RESULTS, timed
 from bench._designs import CLUSTERS
 from riskcore.assessment.population import deviation_by, risk_by
 
-PAGE = RESULTS / "calibration_of_cells.md"
-SIZES = "500,0.01,0.05,0.2,5,15,40"
-SAMPLES = 8
 LEVEL = 0.95
 NAN = math.nan
 # What a warning that the estimate is doubtful says, in the words of the fit or aloud.
@@ -187,12 +184,13 @@ def run(tasks, path, jobs, intervals):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kinds", default="", help="a pattern of names of kinds")
-    parser.add_argument("--samples", type=int, default=SAMPLES, help="of kind and size")
-    parser.add_argument("--sizes", default=SIZES)
+    parser.add_argument("--samples", type=int, default=8, help="of each")
+    parser.add_argument("--sizes", default="500,0.01,0.05,0.2,5,15,40")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--no-intervals", action="store_true")
     parser.add_argument("--outcomes", type=Path, help="file that a run goes on with")
-    parser.add_argument("--page", type=Path, default=PAGE)
+    page = RESULTS / "calibration_of_cells.md"
+    parser.add_argument("--page", type=Path, default=page)
     options = parser.parse_args()
     missing = _cell_kinds.missing()
     if missing:
