@@ -96,6 +96,9 @@ SECTIONS = (
         Section(script, f"bench/results/{script}.md", measured=True)
         for script in ("attackers", "after_truth", "rapid")
     ),
+    Section(
+        "calibration_cells", "bench/results/calibration_of_cells.md", measured=True
+    ),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_wide", PAGE, "wide", measured=True),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
