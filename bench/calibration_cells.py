@@ -23,7 +23,6 @@ import re
 import sys
 import tempfile
 import time
-import warnings
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -39,8 +38,6 @@ from riskcore.assessment.population import deviation_by, risk_by
 
 LEVEL = 0.95
 NAN = math.nan
-# What a warning that the estimate is doubtful says, in the words of the fit or aloud.
-DOUBT = re.compile(r"\b(few clusters|unstable|doubtful|careful|unreliable|rough)\b")
 
 
 class Outcome(NamedTuple):
@@ -100,9 +97,7 @@ def outcome(population, drawn, intervals):
     data, options = {**data, "WEIGHT": drawn.weights}, {}
     if drawn.cluster is not None:
         data, options = {**data, "CLUSTER": drawn.cluster}, {"cluster": "CLUSTER"}
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        (both, by_model, failure), seconds = timed(lambda: assessed(data, options))
+    (both, by_model, failure), seconds = timed(lambda: assessed(data, options))
     F = np.empty(len(both.cells))
     F[both.cells.inverse] = population.frequencies[cell]
     unique = both.cells.sample_frequency == 1
@@ -117,13 +112,11 @@ def outcome(population, drawn, intervals):
     )
     if by_model is None:
         return found._replace(warning=failure, fit=failure)
-    fit = by_model.model.fit_in_words
-    said = [fit, *(str(one.message) for one in told)]
     risk = by_model.cell_risk
     return found._replace(
         believed="model" if both.beside.needed else "weights",
-        warning="; ".join(filter(DOUBT.search, said)),
-        fit=fit,
+        warning=by_model.model.caution,
+        fit=by_model.model.fit_in_words,
         risks=math.fsum(risk[unique]),
         tau=by_model.expected_population_uniques,
         all_risks=by_model.expected_reidentifications,
