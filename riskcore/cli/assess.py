@@ -18,7 +18,7 @@ from riskcore.cli.options import (
     provenance,
     source_of,
 )
-from riskcore.cli.paths import inputs, refuse_inputs
+from riskcore.cli.paths import inputs, refuse_inputs, sources_of
 from riskcore.cli.results import print_files, print_json, report_text, write_files
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress, tell
@@ -159,8 +159,10 @@ def run(options: argparse.Namespace) -> None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    columns = source.names if options.tolerance else ()
-    asked = arguments_of(options, AssessSettings, columns=columns)
+    asked = arguments_of(
+        options, AssessSettings, columns=source.names if options.tolerance else ()
+    )
+    asked["reference"] = options.reference and sources_of(options, source)[1]
     refuse_inputs(options, source)
     if options.report_top and options.report is None:
         lacking = ""
@@ -274,7 +276,7 @@ def _in_batches(
     from riskcore.data.files import formats
 
     single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))
-    if options.household or any(single):
+    if options.household or options.reference or any(single):
         return None
     if asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
@@ -299,7 +301,7 @@ def _not_examined(
         description = describe(
             source,
             options.keys,
-            weight,
+            None if options.reference else weight,
             options.household,
             roles=dict.fromkeys(options.numeric, "numeric"),
             progress=progress,

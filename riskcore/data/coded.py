@@ -66,6 +66,7 @@ class CodedRecords:
     # What is missing by design, by key; None if nobody has looked.
     designs: Mapping[Hashable, Any] | None = None
     scale: float | None = None  # what the weights were multiplied by
+    remarks: tuple[str, ...] = ()  # what is said of weights that were estimated
 
     @classmethod
     def of(

@@ -1,0 +1,141 @@
+"""Weights for people who were not drawn but took part, from a reference sample.
+
+The probability to take part is logit pi = a + b_1(x_1) + ... + b_J(x_J) by the keys x.
+Of the people of a cell A are records of the data and B, as if its weights d were equal,
+of the reference, which has a share s = sum d/sum d^2 of all people. Of the A + B, A is
+binomial with pi/(pi + s) (Elliott and Valliant 2017, Statistical Science 32, 249-264).
+The b_j of a key are normal, with a variance that the data tell (MacKay 1992, Neural
+Computation 4, 415-447), so rare values are like the others. The weight is 1/E[pi] over
+the errors of the fit, because a risk is nearly linear in pi.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from riskcore.data.coded import CodedRecords
+from riskcore.data.columns import Records, comparable, with_columns
+from riskcore.data.count import count
+from riskcore.data.source import Source
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+_MOST = 1000  # effects, whose matrix is dense
+_STEPS, _LONGEST, _CLOSE = 500, 2.0, 1e-3
+_LEAST = 1e-4  # a variance of effects that is as good as none
+_ASSUMED = (
+    "The weights come from a reference: they assume that, among people with equal "
+    "keys, nothing else decides who takes part, and that everybody might."
+)
+_ABSENT = "Of the people {:.2g} % are not covered, as no record has {}."
+_LACKING = (
+    "Of the records {:.2g} % have {}, which the reference lacks; code keys alike."
+)
+
+
+class Reference(NamedTuple):
+    """What gives records weights: a sample of the population, or a fraction."""
+
+    fraction: float | None
+    source: Source | None = None
+    weight: Any = None
+
+    @classmethod
+    def of(cls, fraction: Any, sources: Any, weight: Any, data: Source) -> Any:
+        """Return the reference of data, and the column of weights that data have."""
+        if not sources:
+            return cls(fraction), weight
+        if weight in data.names:
+            raise ValueError(f"reference: the data have weights, {weight!r}; drop one")
+        weight = sources[0].weight if weight is None else weight
+        if weight is None and fraction is None:
+            raise ValueError(
+                "reference: how many are the people? Give its column of weights, or "
+                "sampling_fraction, the share of them who took part"
+            )
+        return cls(fraction, sources[0], weight), None
+
+    def weigh(self, coded: CodedRecords, data: Any) -> CodedRecords:
+        """Return records of data, each with the number of people it stands for."""
+        if self.source is None:
+            return coded.sampled(self.fraction)
+        keys, n = [*coded.columns], coded.n
+        frame = self.source.read([*keys, self.weight], self.weight)[0]
+        numbers = self.source.numbers_beside(Records.of(data).columns, frame)
+        frame = Records.of(with_columns(frame, numbers))
+        other = CodedRecords.of(frame, keys, self.weight, scale=self.source.scale)
+        d = np.asarray(other.sampled(other.n / n * (self.fraction or 1.0)).weights)
+        # The effects: none, that of all people, and those of the values of each key.
+        place, kind, codes = {"": 0, "all": 1}, [0, 1], []
+        for key in keys:
+            both = []
+            for column in (coded.columns[key], other.columns[key]):
+                values: list[Any] = [(key, comparable(x)) for x in column.labels]
+                own = [place.setdefault(value, len(place)) for value in values]
+                both.append(np.array([*own, 0], np.uint32)[column.codes])
+            codes.append(np.concatenate(both))
+            kind += [kind[-1] + 1] * (len(place) - len(kind))
+        cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
+        cell, B = cells.inverse[:n], cells.weight_sum
+        A = np.bincount(cell, minlength=len(B)).astype(np.float64)
+        at = np.stack([np.ones(len(B), np.int64), *cells.codes])
+        remarks, s = _remarks(at, [*place], A, B), float(d.sum() / (d * d).sum())
+        pi = participation(at, np.array(kind), A, s * B, s)[cell]
+        return replace(coded, weight="reference", weights=1 / pi, remarks=remarks)
+
+
+def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...]:
+    """Return what the weights assume; refuse a reference with other values."""
+    remarks = [_ASSUMED]
+    for said, here, there in ((_ABSENT, B, A), (_LACKING, A, B)):
+        only, others = (_sums(at, cells, len(names)) for cells in (here, there))
+        only[others > 0], only[0] = 0, 0
+        largest = [names[i] for i in np.argsort(-only)[:3] if only[i]]
+        if largest:
+            values = " or ".join(f"{key} {value}" for key, value in largest)
+            share = here[(only > 0)[at].any(axis=0)].sum() / here.sum()
+            remarks.append(said.format(100 * share, values))
+            if said == _LACKING and share > 0.5:
+                raise ValueError(f"reference: {remarks[-1]}")
+    return tuple(remarks)
+
+
+def _sums(at: Ints, values: Floats, size: int) -> Floats:
+    """Return the sum over cells by effect."""
+    return np.bincount(at.ravel(), np.tile(values, len(at)), size).astype(np.float64)
+
+
+def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Floats:
+    """Return E[pi] of cells, given their effects, and the key of each effect."""
+    size, sizes = len(kind), np.bincount(kind)
+    if size > _MOST:
+        raise ValueError(f"reference: {size:,} values of keys; recode to {_MOST:,}")
+    effects, variance = np.zeros(size), np.ones(len(sizes))
+    variance[:2] = 1e-15, np.inf
+    effects[1] = np.log(A.sum() * s / B.sum())
+    for _ in range(_STEPS):
+        pi = 1 / (1 + np.exp(-effects[at].sum(axis=0)))
+        p, slope = pi / (pi + s), 1 - pi
+        score = _sums(at, (A - (A + B) * p) * slope, size) - effects / variance[kind]
+        told = (A + B) * p * (1 - p) * slope * slope
+        pairs = sum(_sums(size * i + at, told, size * size) for i in at)
+        pairs = np.reshape(pairs, (size, size))
+        error = np.linalg.inv(pairs + np.diag(1 / variance[kind]))
+        step = error @ score
+        effects = effects + step * min(1.0, _LONGEST / np.abs(step).max())
+        free = sizes - np.bincount(kind, error.diagonal()) / variance
+        new = np.bincount(kind, effects * effects) / np.maximum(free, _LEAST)
+        growth = np.maximum(new, _LEAST)[2:] / variance[2:]
+        variance[2:] *= growth
+        if np.abs(step).max() <= _CLOSE and np.abs(growth - 1).max() <= 0.05:
+            break
+    else:
+        raise ValueError("reference: the fit did not settle; recode rare values")
+    logit = effects[at].sum(axis=0)
+    spread = np.sqrt(3 * sum(error[i, at].sum(axis=0) for i in at))
+    low, mid, high = (1 / (1 + np.exp(-logit - x * spread)) for x in (-1, 0, 1))
+    return np.asarray((low + 4 * mid + high) / 6)
