@@ -244,7 +244,7 @@ def assess(
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     check_roles(keys, weight, household)
-    reference, weight = Reference.of(fraction, others, weight, source)
+    reference, weight = Reference.of(asked, others, weight, source)
     waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)

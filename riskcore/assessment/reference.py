@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, comparable, with_columns
 from riskcore.data.count import count
+from riskcore.data.missing_by_design import with_designs
 from riskcore.data.source import Source
 
 Floats = NDArray[np.float64]
@@ -31,9 +32,9 @@ _ASSUMED = (
     "The weights come from a reference: they assume that, among people with equal "
     "keys, nothing else decides who takes part, and that everybody might."
 )
-_ABSENT = "Of the people {:.2g} % are not covered, as no record has {}."
+_ABSENT = "Of the people {:.3g} % are not covered, as no record has {}."
 _LACKING = (
-    "Of the records {:.2g} % have {}, which the reference lacks; code keys alike."
+    "Of the records {:.3g} % have {}, which the reference lacks; code keys alike."
 )
 
 
@@ -43,10 +44,12 @@ class Reference(NamedTuple):
     fraction: float | None
     source: Source | None = None
     weight: Any = None
+    missing: str = ""
 
     @classmethod
-    def of(cls, fraction: Any, sources: Any, weight: Any, data: Source) -> Any:
+    def of(cls, asked: Any, sources: Any, weight: Any, data: Source) -> Any:
         """Return the reference of data, and the column of weights that data have."""
+        fraction = asked["sampling_fraction"]
         if not sources:
             return cls(fraction), weight
         if weight in data.names:
@@ -57,7 +60,7 @@ class Reference(NamedTuple):
                 "reference: how many are the people? Give its column of weights, or "
                 "sampling_fraction, the share of them who took part"
             )
-        return cls(fraction, sources[0], weight), None
+        return cls(fraction, sources[0], weight, asked["missing"]), None
 
     def weigh(self, coded: CodedRecords, data: Any) -> CodedRecords:
         """Return records of data, each with the number of people it stands for."""
@@ -66,26 +69,35 @@ class Reference(NamedTuple):
         keys, n = [*coded.columns], coded.n
         frame = self.source.read([*keys, self.weight], self.weight)[0]
         numbers = self.source.numbers_beside(Records.of(data).columns, frame)
-        frame = Records.of(with_columns(frame, numbers))
+        frame = Records.of(with_columns(frame, numbers) if numbers else frame)
         other = CodedRecords.of(frame, keys, self.weight, scale=self.source.scale)
         d = np.asarray(other.sampled(other.n / n * (self.fraction or 1.0)).weights)
         # The effects: none, that of all people, and those of the values of each key.
-        place, kind, codes = {"": 0, "all": 1}, [0, 1], []
+        place: dict[Any, int] = {("", ""): 0, ("all", ""): 1}
+        kind, codes = [0, 1], []
+        own, theirs = (with_designs(x, keys, self.missing) for x in (coded, other))
+        known_missing = [None] * (self.missing == "category")
         for key in keys:
             both = []
-            for column in (coded.columns[key], other.columns[key]):
-                values: list[Any] = [(key, comparable(x)) for x in column.labels]
-                own = [place.setdefault(value, len(place)) for value in values]
-                both.append(np.array([*own, 0], np.uint32)[column.codes])
+            for column in (own.columns[key], theirs.columns[key]):
+                labels = [*map(comparable, column.labels), *known_missing]
+                at = [place.setdefault((key, x), len(place)) for x in labels]
+                both.append(np.array([*at, 0], np.uint32)[column.codes])
             codes.append(np.concatenate(both))
             kind += [kind[-1] + 1] * (len(place) - len(kind))
         cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
         cell, B = cells.inverse[:n], cells.weight_sum
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
-        at = np.stack([np.ones(len(B), np.int64), *cells.codes])
-        remarks, s = _remarks(at, [*place], A, B), float(d.sum() / (d * d).sum())
-        pi = participation(at, np.array(kind), A, s * B, s)[cell]
-        return replace(coded, weight="reference", weights=1 / pi, remarks=remarks)
+        effects = np.stack([np.ones(len(B), np.int64), *cells.codes])
+        remarks, s = _remarks(effects, [*place], A, B), d.sum() / (d * d).sum()
+        # The fit is to cells with all keys, whose people are a part of all.
+        whole = effects.all(axis=0)
+        a, b = A[whole].sum() / n, B[whole].sum() / B.sum()
+        if not a * b:
+            raise ValueError("reference: no record has all keys; leave out keys")
+        pi = participation(effects, np.array(kind), A * whole, s * B * whole, s * b)
+        weights = np.maximum(1.0, a / pi[cell])
+        return replace(coded, weight="reference", weights=weights, remarks=remarks)
 
 
 def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...]:
@@ -115,7 +127,7 @@ def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Float
     if size > _MOST:
         raise ValueError(f"reference: {size:,} values of keys; recode to {_MOST:,}")
     effects, variance = np.zeros(size), np.ones(len(sizes))
-    variance[:2] = 1e-15, np.inf
+    variance[1], error = np.inf, np.zeros((size, size))
     effects[1] = np.log(A.sum() * s / B.sum())
     for _ in range(_STEPS):
         pi = 1 / (1 + np.exp(-effects[at].sum(axis=0)))
@@ -123,8 +135,8 @@ def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Float
         score = _sums(at, (A - (A + B) * p) * slope, size) - effects / variance[kind]
         told = (A + B) * p * (1 - p) * slope * slope
         pairs = sum(_sums(size * i + at, told, size * size) for i in at)
-        pairs = np.reshape(pairs, (size, size))
-        error = np.linalg.inv(pairs + np.diag(1 / variance[kind]))
+        pairs = np.reshape(pairs, (size, size)) + np.diag(1 / variance[kind])
+        error[1:, 1:] = np.linalg.inv(pairs[1:, 1:])
         step = error @ score
         effects = effects + step * min(1.0, _LONGEST / np.abs(step).max())
         free = sizes - np.bincount(kind, error.diagonal()) / variance
