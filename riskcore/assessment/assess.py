@@ -234,9 +234,7 @@ def assess(
     keys = key_names(keys)
     tolerance = checked_tolerance(asked["tolerance"], keys, population)
     reading, household = with_household(reading, household)
-    source, *others = Source.several(
-        {"data": data, "reference": asked["reference"]}, reading
-    ).values()
+    source = Source.of(data, reading)
     weight = source.weight if weight is None else weight
     household = source.household_of(
         household, (*keys, weight, cluster, *(asked["strata"] or ())), asked["person"]
@@ -244,7 +242,7 @@ def assess(
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     check_roles(keys, weight, household)
-    reference, weight = Reference.of(asked, others, weight, source)
+    reference, weight = Reference.of(source, weight, asked)
     waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)
@@ -259,7 +257,7 @@ def assess(
         [*numeric, *tolerance],
     )
     engine = engine_of(data)
-    if engine is not None and (numeric or others):
+    if engine is not None and (numeric or reference.source):
         raise engine.refuse_single("numeric" if numeric else "reference")
     how = Counting(population, method, missing, alpha, intake, say, tolerance)
     counted_there = None

@@ -47,20 +47,22 @@ class Reference(NamedTuple):
     missing: str = ""
 
     @classmethod
-    def of(cls, asked: Any, sources: Any, weight: Any, data: Source) -> Any:
+    def of(cls, data: Source, weight: Any, asked: Any) -> tuple[Reference, Any]:
         """Return the reference of data, and the column of weights that data have."""
-        fraction = asked["sampling_fraction"]
-        if not sources:
+        fraction, reference = asked["sampling_fraction"], asked["reference"]
+        if reference is None:
             return cls(fraction), weight
         if weight in data.names:
             raise ValueError(f"reference: the data have weights, {weight!r}; drop one")
-        weight = sources[0].weight if weight is None else weight
+        both = {"data": data.path or data, "reference": reference}
+        source = Source.several(both, data.reading)["reference"]
+        weight = source.weight if weight is None else weight
         if weight is None and fraction is None:
             raise ValueError(
                 "reference: how many are the people? Give its column of weights, or "
                 "sampling_fraction, the share of them who took part"
             )
-        return cls(fraction, sources[0], weight, asked["missing"]), None
+        return cls(fraction, source, weight, asked["missing"]), None
 
     def weigh(self, coded: CodedRecords, data: Any) -> CodedRecords:
         """Return records of data, each with the number of people it stands for."""

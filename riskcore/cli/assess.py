@@ -18,7 +18,7 @@ from riskcore.cli.options import (
     provenance,
     source_of,
 )
-from riskcore.cli.paths import inputs, refuse_inputs, sources_of
+from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.results import print_files, print_json, report_text, write_files
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress, tell
@@ -159,10 +159,8 @@ def run(options: argparse.Namespace) -> None:
         formats.check_writable(options.output, overwrite=options.overwrite)
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress)
-    asked = arguments_of(
-        options, AssessSettings, columns=source.names if options.tolerance else ()
-    )
-    asked["reference"] = options.reference and sources_of(options, source)[1]
+    columns = source.names if options.tolerance else ()
+    asked = arguments_of(options, AssessSettings, columns=columns)
     refuse_inputs(options, source)
     if options.report_top and options.report is None:
         lacking = ""
