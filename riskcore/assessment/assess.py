@@ -278,7 +278,7 @@ def assess(
     )
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
-        coded = reference.weigh(coded, data)
+        coded = reference.weigh(coded)
         assessment = assess_coded(data, coded, keys, *how)
         assessment = _with_weights(assessment, weight, coded, fraction)
         return _with_numbers(assessment, coded, keys, numbers)
@@ -403,7 +403,7 @@ def assess_households(
     coded_rows = members.codes(coded, keys)
     if coded_rows.weights is not None:
         rows[weight] = coded_rows.weights
-    coded_rows = reference.weigh(coded_rows, rows)
+    coded_rows = reference.weigh(coded_rows)
     if coded.design is not None:
         coded_rows = replace(coded_rows, design=coded.design.some(members.first))
     assessment = assess_coded(rows, coded_rows, keys, *how)

@@ -1,12 +1,11 @@
 """Weights for people who were not drawn but took part, from a reference sample.
 
-The probability to take part is logit pi = a + b_1(x_1) + ... + b_J(x_J) by the keys x.
-Of the people of a cell A are records of the data and B, as if its weights d were equal,
-of the reference, which has a share s = sum d/sum d^2 of all people. Of the A + B, A is
-binomial with pi/(pi + s) (Elliott and Valliant 2017, Statistical Science 32, 249-264).
-The b_j of a key are normal, with a variance that the data tell (MacKay 1992, Neural
-Computation 4, 415-447), so rare values are like the others. The weight is 1/E[pi] over
-the errors of the fit, because a risk is nearly linear in pi.
+Of a cell A people are records of the data and B, as if its weights d were equal, of the
+reference, which has a share s = sum d/sum d^2 of all people. Of these A is binomial
+with pi/(pi + s) (Elliott and Valliant 2017, Statistical Science 32, 249-264). Logit pi
+is a sum of effects of the keys, each normal with a variance that the data tell (MacKay
+1992, Neural Computation 4, 415-447): rare values are like the others. The weight is
+1/E[pi] over the errors of the fit, because a risk is nearly linear in pi.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, comparable, with_columns
+from riskcore.data.columns import Records, comparable
 from riskcore.data.count import count
 from riskcore.data.missing_by_design import with_designs
 from riskcore.data.source import Source
@@ -32,9 +31,9 @@ _ASSUMED = (
     "The weights come from a reference: they assume that, among people with equal "
     "keys, nothing else decides who takes part, and that everybody might."
 )
-_ABSENT = "Of the people {:.3g} % are not covered, as no record has {}."
+_ABSENT = "{:.3g} % of the people are not covered, as no record has {}."
 _LACKING = (
-    "Of the records {:.3g} % have {}, which the reference lacks; code keys alike."
+    "{:.3g} % of the records have {}, which the reference lacks: code keys alike."
 )
 
 
@@ -59,19 +58,17 @@ class Reference(NamedTuple):
         weight = source.weight if weight is None else weight
         if weight is None and fraction is None:
             raise ValueError(
-                "reference: how many are the people? Give its column of weights, or "
-                "sampling_fraction, the share of them who took part"
+                "reference: it has no weights, and the number of people is unknown; "
+                "give weight, or sampling_fraction, the share of them who took part"
             )
         return cls(fraction, source, weight, asked["missing"]), None
 
-    def weigh(self, coded: CodedRecords, data: Any) -> CodedRecords:
+    def weigh(self, coded: CodedRecords) -> CodedRecords:
         """Return records of data, each with the number of people it stands for."""
         if self.source is None:
             return coded.sampled(self.fraction)
         keys, n = [*coded.columns], coded.n
-        frame = self.source.read([*keys, self.weight], self.weight)[0]
-        numbers = self.source.numbers_beside(Records.of(data).columns, frame)
-        frame = Records.of(with_columns(frame, numbers) if numbers else frame)
+        frame = Records.of(self.source.read([*keys, self.weight], self.weight)[0])
         other = CodedRecords.of(frame, keys, self.weight, scale=self.source.scale)
         d = np.asarray(other.sampled(other.n / n * (self.fraction or 1.0)).weights)
         # The effects: none, that of all people, and those of the values of each key.
@@ -98,8 +95,8 @@ class Reference(NamedTuple):
         if not a * b:
             raise ValueError("reference: no record has all keys; leave out keys")
         pi = participation(effects, np.array(kind), A * whole, s * B * whole, s * b)
-        weights = np.maximum(1.0, a / pi[cell])
-        return replace(coded, weight="reference", weights=weights, remarks=remarks)
+        pi = pi[cell] / a
+        return replace(coded, weight="reference", weights=1 / pi, remarks=remarks)
 
 
 def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...]:
@@ -110,7 +107,7 @@ def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...
         only[others > 0], only[0] = 0, 0
         largest = [names[i] for i in np.argsort(-only)[:3] if only[i]]
         if largest:
-            values = " or ".join(f"{key} {value}" for key, value in largest)
+            values = " or ".join(f"{key} {value!r}" for key, value in largest)
             share = here[(only > 0)[at].any(axis=0)].sum() / here.sum()
             remarks.append(said.format(100 * share, values))
             if said == _LACKING and share > 0.5:

@@ -155,8 +155,10 @@ def test_what_is_assumed_and_who_is_not_covered_is_said(samples):
     summary = riskcore.assess(data, KEYS, "w", reference=reference).summary()
     assert "nothing else decides who takes part" in " ".join(summary.split())
     share = reference["w"][reference["area"] == "C"].sum() / reference["w"].sum()
-    assert f"Of the people {100 * share:.3g} % are not covered" in summary
-    assert "no record has area C." in " ".join(summary.split())
+    assert f"{100 * share:.3g} % of the people are not covered" in " ".join(
+        summary.split()
+    )
+    assert "no record has area 'C'." in " ".join(summary.split())
     covered = np.count_nonzero(population["area"] != "C")
     assert weights(data, reference).sum() == pytest.approx(covered, rel=0.15)
     result = riskcore.assess(
@@ -170,7 +172,7 @@ def test_rare_values_that_the_reference_lacks_are_like_the_others(samples):
     data["area"][:3] = "Z"
     result = riskcore.assess(data, KEYS, "w", reference=reference)
     share = 100 * 3 / len(data["area"])
-    said = f"Of the records {share:.3g} % have area Z, which the reference lacks"
+    said = f"{share:.3g} % of the records have area 'Z', which the reference lacks"
     assert said in " ".join(result.summary().split())
     same = (data["sex"] == data["sex"][0]) & (data["age"] == data["age"][0])
     others = result.cells.record_weights[same]
@@ -263,7 +265,6 @@ def test_the_command_reads_a_reference(samples, tmp_path, capsys, monkeypatch):
     assert figures["expected_reidentifications"] == total
     assert "reference" in figures["weight_remarks"][0]
     assert [column["column"] for column in figures["not_examined"]] == []
-    # Numbers in a frame, and text in a file.
-    beside = riskcore.assess(data, KEYS, "w", reference="sample.csv")
+    beside = riskcore.assess("panel.csv", KEYS, "w", reference="sample.csv")
     assert beside.expected_reidentifications == total
     assert main([*words, "--output", "sample.csv", "--overwrite"]) == 2
