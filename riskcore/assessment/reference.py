@@ -33,7 +33,7 @@ _ASSUMED = (
 )
 _ABSENT = "{:.3g} % of the people are not covered, as no record has {}."
 _LACKING = (
-    "{:.3g} % of the records have {}, which the reference lacks: code keys alike."
+    "{:.3g} % of the records have {}, which the reference lacks."
 )
 
 
@@ -111,7 +111,7 @@ def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...
             share = here[(only > 0)[at].any(axis=0)].sum() / here.sum()
             remarks.append(said.format(100 * share, values))
             if said == _LACKING and share > 0.5:
-                raise ValueError(f"reference: {remarks[-1]}")
+                raise ValueError(f"reference: {remarks[-1]} Code the keys alike in both.")
     return tuple(remarks)
 
 
