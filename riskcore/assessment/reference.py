@@ -32,9 +32,7 @@ _ASSUMED = (
     "keys, nothing else decides who takes part, and that everybody might."
 )
 _ABSENT = "{:.3g} % of the people are not covered, as no record has {}."
-_LACKING = (
-    "{:.3g} % of the records have {}, which the reference lacks."
-)
+_LACKING = "{:.3g} % of the records have {}, which the reference lacks."
 
 
 class Reference(NamedTuple):
@@ -52,7 +50,7 @@ class Reference(NamedTuple):
         if reference is None:
             return cls(fraction), weight
         if weight in data.names:
-            raise ValueError(f"reference: the data have weights, {weight!r}; drop one")
+            raise ValueError(f"reference: drop it, the data have weights, {weight!r}")
         both = {"data": data.path or data, "reference": reference}
         source = Source.several(both, data.reading)["reference"]
         weight = source.weight if weight is None else weight
@@ -95,8 +93,7 @@ class Reference(NamedTuple):
         if not a * b:
             raise ValueError("reference: no record has all keys; leave out keys")
         pi = participation(effects, np.array(kind), A * whole, s * B * whole, s * b)
-        pi = pi[cell] / a
-        return replace(coded, weight="reference", weights=1 / pi, remarks=remarks)
+        return replace(coded, weight="reference", weights=a / pi[cell], remarks=remarks)
 
 
 def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...]:
@@ -111,7 +108,7 @@ def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...
             share = here[(only > 0)[at].any(axis=0)].sum() / here.sum()
             remarks.append(said.format(100 * share, values))
             if said == _LACKING and share > 0.5:
-                raise ValueError(f"reference: {remarks[-1]} Code the keys alike in both.")
+                raise ValueError(f"reference: {remarks[-1]} Code keys alike in both.")
     return tuple(remarks)
 
 

@@ -221,7 +221,7 @@ def test_households_are_weighed_by_households():
     [
         ({"data": {"w": [1.0] * 4}}, "data have weights"),
         ({"weight": None}, "sampling_fraction"),
-        ({"reference": {"sex": ["1", "2"]}}, "100 %.*Code the keys alike"),
+        ({"reference": {"sex": ["1", "2"]}}, "100 %.*Code keys alike"),
         ({"person": "id", "wave": "year"}, "combined with reference"),
     ],
 )
