@@ -60,8 +60,7 @@ class CodedRecords:
     # What an engine counted, if it holds the data: then columns and weights have an
     # element for each cell, not for each record.
     counted: Counted | Groups | None = None
-    # The clusters, which are the households unless others are given; None: records
-    # were drawn one by one.
+    # The clusters, or else the households; None: records were drawn one by one.
     design: SampleDesign | None = None
     # What is missing by design, by key; None if nobody has looked.
     designs: Mapping[Hashable, Any] | None = None

@@ -267,4 +267,12 @@ def test_the_command_reads_a_reference(samples, tmp_path, capsys, monkeypatch):
     assert [column["column"] for column in figures["not_examined"]] == []
     beside = riskcore.assess("panel.csv", KEYS, "w", reference="sample.csv")
     assert beside.expected_reidentifications == total
+    # The reference is read as the data are.
+    reading = riskcore.Reading(missing_codes={"area": ["A"]}, weight_scale=0.5)
+    both = {"reading": reading, "reference": "sample.csv", "population": "weights"}
+    coded = riskcore.assess("panel.csv", KEYS, "w", **both).cells
+    for columns in (data, reference):
+        columns["area"] = np.where(columns["area"] == "A", None, columns["area"])
+    reference["w"] = reference["w"] * 0.5
+    assert coded.record_weights == pytest.approx(weights(data, reference), rel=1e-12)
     assert main([*words, "--output", "sample.csv", "--overwrite"]) == 2
