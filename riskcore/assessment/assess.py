@@ -24,6 +24,7 @@ from riskcore.assessment.assessment import (
 from riskcore.assessment.beside import Beside
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
 from riskcore.assessment.exact_matches import NumericRisk, code_numbers, exact_matches
+from riskcore.assessment.reference import Reference
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
@@ -104,6 +105,12 @@ def assess(
         The share of the population that was sampled, in (0, 1]. Without weights each
         record, with ``level="household"`` each household, gets the weight
         1/``sampling_fraction``. With weights the two are compared in the summary.
+    reference : frame, mapping or path, optional
+        For data without weights, of people who were not drawn but took part: a sample
+        of the population with the keys and the column ``weight``, or without it if
+        ``sampling_fraction`` says which share took part. Records get weights by a
+        logistic model of who takes part, which assumes that, among people with equal
+        keys, nothing else decides that, and that everybody might.
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.
@@ -179,22 +186,19 @@ def assess(
         ``household``, ``cluster``, ``numeric`` or ``person`` is given for data on an
         engine; or if a numeric column does not hold numbers.
     ValueError
-        With ``level="household"``, if ``household`` is not given, ``numeric`` is given,
-        or members of a household differ in a key or the weight. If the method is
-        unknown; there are no records or no keys; a column has two roles; a key has the
-        name of one of ``RECORD_COLUMNS``; key values, weights or household ids are
-        missing; or weights are negative or infinite, all are 0, or they look as if they
-        had implied decimals, see `Reading`. If ``alpha`` is
-        not 1 with a rule other than "wildcard", or gives an f between 1 and 2, for
-        which ``method="franconi"`` is not defined. If ``cluster`` or ``strata`` are
-        given without a model to fit; clusters or strata are missing; all records are in
-        one cluster; or a cluster has records in several strata. If ``tolerance`` names
-        a column that is not a key or has missing values that match any value, or is
-        given with a model that does not take it. If ``person`` or ``wave`` is given
-        without the other, or ``known_waves`` without them or above the number of waves;
-        if they are combined with ``household``, ``level``, ``numeric``, ``tolerance``,
-        ``alpha`` or another model than "latent-class"; or if a person has several
-        records in a wave. The message names the column and the number of records.
+        If the method is unknown; there are no records or no keys; a column has two
+        roles; a key has the name of one of ``RECORD_COLUMNS``; key values, weights or
+        household ids are missing; or weights are negative, infinite, all 0, or look as
+        if they had implied decimals. With ``level="household"``, without ``household``
+        or with ``numeric``, or if its members differ in a key or the weight. If
+        ``reference`` lacks the keys of most records or the number of people, or the
+        data have weights. If ``alpha`` is not 1 with a rule other than "wildcard", or
+        gives an f between 1 and 2 with ``method="franconi"``. If ``cluster`` or
+        ``strata`` are missing, without a model to fit, all records are in one cluster,
+        or a cluster is in several strata. If ``tolerance`` is for a column that is not
+        a key or that has missing values, or the model does not take it. If ``person``
+        or ``wave`` is without the other, has several records in a wave, or is combined
+        with settings that are not for panels.
     OSError
         If the file cannot be read.
 
@@ -238,6 +242,7 @@ def assess(
     if level == "household" and household is None:
         raise ValueError("level='household' needs the household column")
     check_roles(keys, weight, household)
+    reference, weight = Reference.of(source, weight, asked)
     waves = waves_of(asked, household)
     strata = check_design(keys, cluster, asked["strata"], household, weight)
     check_fitted(population, cluster, strata)
@@ -252,8 +257,8 @@ def assess(
         [*numeric, *tolerance],
     )
     engine = engine_of(data)
-    if engine is not None and numeric:
-        raise engine.refuse_single("numeric")
+    if engine is not None and (numeric or reference.source):
+        raise engine.refuse_single("numeric" if numeric else "reference")
     how = Counting(population, method, missing, alpha, intake, say, tolerance)
     counted_there = None
     if engine is not None and household is None and cluster is None:
@@ -273,13 +278,13 @@ def assess(
     )
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
-        coded = coded.sampled(fraction)
+        coded = reference.weigh(coded)
         assessment = assess_coded(data, coded, keys, *how)
         assessment = _with_weights(assessment, weight, coded, fraction)
         return _with_numbers(assessment, coded, keys, numbers)
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
-    return assess_households(data, coded, keys, weight, how, fraction)
+    return assess_households(data, coded, keys, weight, how, reference)
 
 
 def _with_numbers(
@@ -390,7 +395,7 @@ def assess_households(
     keys: Sequence[Hashable],
     weight: Hashable | None,
     how: Counting,
-    fraction: float | None = None,
+    reference: Reference = Reference(None),  # noqa: B008
 ) -> HouseholdAssessment:
     """Assess a file in which each household counts as one record."""
     members = HouseholdRows.of_keys(coded, keys)
@@ -398,11 +403,11 @@ def assess_households(
     coded_rows = members.codes(coded, keys)
     if coded_rows.weights is not None:
         rows[weight] = coded_rows.weights
-    coded_rows = coded_rows.sampled(fraction)
+    coded_rows = reference.weigh(coded_rows)
     if coded.design is not None:
         coded_rows = replace(coded_rows, design=coded.design.some(members.first))
     assessment = assess_coded(rows, coded_rows, keys, *how)
-    assessment = _with_weights(assessment, weight, coded_rows, fraction)
+    assessment = _with_weights(assessment, weight, coded_rows, reference.fraction)
     values = {x.name: getattr(assessment, x.name) for x in fields(assessment)}
     return HouseholdAssessment(**values, members=members, given=data)
 
@@ -415,7 +420,7 @@ def _with_weights(
 ) -> Assessment:
     """Return an assessment with what it tells of its weights."""
     figures = None
-    if weight is not None:
+    if weight is not None or getattr(coded, "remarks", None):
         total = (assessment.cells_by_weights or assessment.cells).totals.population
         counted = coded if isinstance(coded, Counted) else coded.counted
         if isinstance(counted, Counted):
@@ -423,7 +428,7 @@ def _with_weights(
             figures = replace(figures, scale=counted.question.scale)
         elif isinstance(coded, CodedRecords) and coded.weights is not None:
             figures = WeightFigures.of(coded.weights, total)
-            figures = replace(figures, scale=coded.scale)
+            figures = replace(figures, scale=coded.scale, remarks=coded.remarks)
     return replace(assessment, weights=figures, sampling_fraction=fraction)
 
 

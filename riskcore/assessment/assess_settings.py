@@ -27,6 +27,7 @@ from riskcore.common.settings import (
     Choice,
     Column,
     Columns,
+    File,
     Setting,
     Shape,
     Share,
@@ -206,6 +207,11 @@ SAMPLING_FRACTION = Share(
     help="the share of the population that was sampled, such as 0.1%. Without weights, "
     "each record counts for 1/SHARE people; with weights, the two are compared",
 )
+REFERENCE = File(
+    metavar="FILE",
+    help="for people who were not drawn but took part: a sample of the population, to "
+    "weigh them by their keys; --weight is its column of weights",
+)
 K = Goals(
     metavar="K",
     help="k-anonymity: at least K records must share the keys of each record (its f, "
@@ -314,6 +320,7 @@ class AssessSettings(TypedDict, total=False):
     ]
     population: Annotated[Any, _ASSESSED]
     sampling_fraction: Annotated[float | None, SAMPLING_FRACTION]
+    reference: Annotated[Any, REFERENCE]
     method: Annotated[Method, METHOD]
     missing: Annotated[str, MISSING]
     alpha: Annotated[float, ALPHA]

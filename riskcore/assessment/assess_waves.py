@@ -71,6 +71,7 @@ def _refuse_together(asked: Mapping[str, Any], household: Hashable | None) -> No
         "level": None if asked["level"] == "record" else asked["level"],
         "numeric": asked["numeric"] or None,
         "tolerance": asked.get("tolerance") or None,
+        "reference": asked.get("reference"),
         "alpha": None if asked["alpha"] == 1 else asked["alpha"],
     }
     for name, value in others.items():

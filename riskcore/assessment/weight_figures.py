@@ -42,6 +42,7 @@ class WeightFigures:
     zero: int = 0
     whole: bool = False  # whether all are whole numbers
     scale: float | None = None  # what the numbers in the file were multiplied by
+    remarks: tuple[str, ...] = ()  # what is said of weights that were estimated
 
     @classmethod
     def of(cls, weights: NDArray[np.float64], total: float) -> Self:
@@ -75,6 +76,7 @@ class WeightFigures:
         """Return the figures as plain values for JSON; None for what is infinite."""
         more = {"ratio": self.ratio, "sampling_fraction": self.sampling_fraction}
         figures = {**asdict(self), **more}
+        del figures["remarks"]
         return {
             k: v if v is not None and v < math.inf else None for k, v in figures.items()
         }
@@ -119,7 +121,7 @@ def weight_remarks(
     """
     if weights is None:
         return _without_weights(sampling_fraction)
-    remarks = []
+    remarks = [*weights.remarks]
     if weights.scale not in (None, 1):
         remarks.append(f"The weights are those of the file times {weights.scale:g}.")
     if weights.smallest < 1:
@@ -150,6 +152,7 @@ def weight_remarks(
             "smallest and the largest."
         )
     implied = weights.sampling_fraction
+    sampling_fraction = None if weights.remarks else sampling_fraction
     if sampling_fraction and abs(implied / sampling_fraction - 1) > _APART:
         remarks.append(
             f"By the weights {100 * implied:.3g} % of the population were sampled, by "

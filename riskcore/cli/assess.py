@@ -274,7 +274,7 @@ def _in_batches(
     from riskcore.data.files import formats
 
     single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))
-    if options.household or any(single):
+    if options.household or options.reference or any(single):
         return None
     if asked["population"] not in (*BY_WEIGHTS, AUTO):
         return None
@@ -299,7 +299,7 @@ def _not_examined(
         description = describe(
             source,
             options.keys,
-            weight,
+            None if options.reference else weight,
             options.household,
             roles=dict.fromkeys(options.numeric, "numeric"),
             progress=progress,

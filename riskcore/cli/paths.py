@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 READ = frozenset((
     "file", "safe", "released", "holdout", "original", "earlier", "metadata", "data",
     "household_file", "population", "recode", "secret", "rules", "of_record",
-    "candidate",
+    "candidate", "reference",
 ))  # fmt: skip
 WRITTEN = frozenset((
     "output", "report", "report_public", "record", "record_public", "socket",
@@ -34,7 +34,7 @@ def sources_of(
     sources = [] if source is None else [source]
     if source is None and getattr(options, "file", None) is not None:
         sources.append(Source.of(options.file, reading(options)))
-    for other in ("safe", "released", "original", "holdout", "earlier"):
+    for other in ("safe", "released", "original", "holdout", "earlier", "reference"):
         path = getattr(options, other, None)
         if path is not None:
             # Another file is read with the metadata and the households beside it.

@@ -33,6 +33,7 @@ ORDERED = "sensitive:ordered"
 NEVER = "never"
 # Names that are sought here, and where they are.
 ELSEWHERE = {
+    "reference": "give it to assess, and the weights it finds, .cells.record_weights",
     "weight_scale": "give reading=riskcore.Reading(weight_scale=...); in rules, [data] "
     "has it",
 }

@@ -60,12 +60,12 @@ class CodedRecords:
     # What an engine counted, if it holds the data: then columns and weights have an
     # element for each cell, not for each record.
     counted: Counted | Groups | None = None
-    # The clusters, which are the households unless others are given; None: records
-    # were drawn one by one.
+    # The clusters, or else the households; None: records were drawn one by one.
     design: SampleDesign | None = None
     # What is missing by design, by key; None if nobody has looked.
     designs: Mapping[Hashable, Any] | None = None
     scale: float | None = None  # what the weights were multiplied by
+    remarks: tuple[str, ...] = ()  # what is said of weights that were estimated
 
     @classmethod
     def of(

@@ -1,0 +1,278 @@
+"""Weights of people who took part by themselves, from a sample of the population."""
+
+import json
+
+import numpy as np
+import polars
+import pytest
+from scipy import optimize, special
+
+import riskcore
+from riskcore.cli import main
+
+KEYS = ["sex", "age", "area"]
+CATEGORIES = {"sex": ["f", "m"], "age": [10, 20, 30, 40, 50], "area": list("ABCDEFGH")}
+
+
+def people(rng, N=40_000):
+    """Return a population whose keys depend on each other."""
+    group = rng.integers(0, 3, N)
+    columns = {}
+    for key, values in CATEGORIES.items():
+        shares = rng.dirichlet(np.full(len(values), 2.0), 3).cumsum(axis=1)
+        codes = (rng.random(N)[:, None] > shares[group]).sum(axis=1)
+        columns[key] = np.array(values)[np.minimum(codes, len(values) - 1)]
+    return columns
+
+
+def chances(population, rng, mean=0.05, sd=1.0):
+    """Return the probability of each person to take part, logistic in the keys."""
+    logit = np.zeros(len(population["sex"]))
+    for values in population.values():
+        codes = np.unique(values, return_inverse=True)[1]
+        logit += rng.normal(0, sd / 3**0.5, codes.max() + 1)[codes]
+
+    def off(level):
+        return special.expit(logit + level).mean() - mean
+
+    return special.expit(logit + optimize.brentq(off, -20, 20))
+
+
+def some(population, rows):
+    return {key: values[rows] for key, values in population.items()}
+
+
+def drawn(population, rng, size, unequal=False):
+    """Return a sample with the weights of its design."""
+    N = len(population["sex"])
+    p = np.full(N, size / N)
+    if unequal:
+        p = np.where(population["sex"] == "f", 1.6, 0.4) * p
+        p *= np.where(population["age"] > 25, 0.5, 1.5)
+    rows = np.flatnonzero(rng.random(N) < p)
+    return {**some(population, rows), "w": 1 / p[rows]}
+
+
+def weights(data, reference, weight="w", **settings):
+    result = riskcore.assess(
+        data, KEYS, weight, reference=reference, population="weights", **settings
+    )
+    return result.cells.record_weights
+
+
+@pytest.fixture
+def samples():
+    """Return a population, volunteers, their chances, and a reference."""
+    rng = np.random.default_rng(5)
+    population = people(rng)
+    chance = chances(population, rng)
+    rows = np.flatnonzero(rng.random(len(chance)) < chance)
+    return population, some(population, rows), chance[rows], drawn(population, rng, 800)
+
+
+def test_large_samples_give_the_ratio_of_people_and_records():
+    data = {"sex": np.repeat(["f", "m"], [30_000, 10_000])}
+    reference = {"sex": np.repeat(["f", "m"], [4_000, 6_000]), "w": np.full(10_000, 50)}
+    result = riskcore.assess(data, ["sex"], "w", reference=reference)
+    mean = [result.cells.weight_sum[i] / (30_000, 10_000)[i] for i in (0, 1)]
+    assert mean == pytest.approx([200_000 / 30_000, 300_000 / 10_000], rel=2e-3)
+    assert result.individual_risk[0] == pytest.approx(1 / 200_000, rel=2e-3)
+
+
+def test_large_samples_give_the_maximum_of_the_likelihood():
+    rng = np.random.default_rng(1)
+    population = people(rng, 400_000)
+    chance = chances(population, rng, 0.3)
+    data = some(population, rng.random(len(chance)) < chance)
+    reference = drawn(population, rng, 100_000)
+    s = 1 / reference["w"][0]
+    columns = []
+    for key, values in CATEGORIES.items():
+        both = np.concatenate([data[key], reference[key]])
+        columns += [both == value for value in values[1:]]
+    X = np.column_stack([np.ones(len(both)), *columns])
+    n = len(data["sex"])
+    rows, inverse = np.unique(X, axis=0, return_inverse=True)
+    A = np.bincount(inverse[:n], minlength=len(rows))
+    B = np.bincount(inverse[n:], minlength=len(rows))
+
+    def loss(effects):
+        p = special.expit(rows @ effects)
+        return -(A * np.log(p / (p + s)) + B * np.log(s / (p + s))).sum()
+
+    best = optimize.minimize(loss, np.zeros(rows.shape[1]), tol=1e-9)
+    expected = 1 / special.expit(rows @ best.x)[inverse[:n]]
+    ratio = weights(data, reference) / expected
+    assert ratio == pytest.approx(np.ones(n), abs=0.02)
+    assert np.log(1 / chance).std() > 0.3  # equal weights would be far off
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("mean", [0.0125, 0.05, 0.2])
+@pytest.mark.parametrize("unequal", [False, True])
+def test_the_risk_is_that_of_the_true_chances(mean, unequal):
+    def total(data, weight=None, **settings):
+        result = riskcore.assess(data, KEYS, weight, population="weights", **settings)
+        return np.log(result.expected_reidentifications)
+
+    off, off_if_equal = [], []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        population = people(rng)
+        chance = chances(population, rng, mean, 1.5)
+        rows = np.flatnonzero(rng.random(len(chance)) < chance)
+        data = some(population, rows)
+        reference = drawn(population, rng, 600, unequal)
+        truth = total({**data, "w": 1 / chance[rows]}, "w")
+        off.append(total(data, "w", reference=reference) - truth)
+        off_if_equal.append(total(data, sampling_fraction=mean) - truth)
+    assert np.mean(off) == pytest.approx(0, abs=0.1)
+    assert np.linalg.norm(off) < 0.75 * np.linalg.norm(off_if_equal)
+
+
+def test_the_order_of_records_changes_nothing(samples):
+    _, data, _, reference = samples
+    first = weights(data, reference)
+    rng = np.random.default_rng(2)
+    order = rng.permutation(len(first))
+    mixed = some(reference, rng.permutation(len(reference["w"])))
+    assert weights(some(data, order), mixed) == pytest.approx(first[order], rel=1e-9)
+
+
+def test_a_share_who_took_part_stands_for_equal_weights(samples):
+    population, data, _, reference = samples
+    N, n = len(population["sex"]), len(data["sex"])
+    reference["w"] = np.full(len(reference["w"]), N / len(reference["w"]))
+    by_weights = weights(data, reference)
+    del reference["w"]
+    by_share = weights(data, reference, None, sampling_fraction=n / N)
+    assert by_share == pytest.approx(by_weights, rel=1e-9)
+
+
+def test_what_is_assumed_and_who_is_not_covered_is_said(samples):
+    population, data, _, reference = samples
+    data = some(data, data["area"] != "C")
+    summary = riskcore.assess(data, KEYS, "w", reference=reference).summary()
+    assert "nothing else decides who takes part" in " ".join(summary.split())
+    share = reference["w"][reference["area"] == "C"].sum() / reference["w"].sum()
+    assert f"{100 * share:.3g} % of the people are not covered" in " ".join(
+        summary.split()
+    )
+    assert "no record has area 'C'." in " ".join(summary.split())
+    covered = np.count_nonzero(population["area"] != "C")
+    assert weights(data, reference).sum() == pytest.approx(covered, rel=0.15)
+    result = riskcore.assess(
+        data, KEYS, "w", reference=reference, sampling_fraction=0.9
+    )
+    assert "by the sampling fraction" not in result.summary()
+
+
+def test_rare_values_that_the_reference_lacks_are_like_the_others(samples):
+    _, data, _, reference = samples
+    data["area"][:3] = "Z"
+    result = riskcore.assess(data, KEYS, "w", reference=reference)
+    share = 100 * 3 / len(data["area"])
+    said = f"{share:.3g} % of the records have area 'Z', which the reference lacks"
+    assert said in " ".join(result.summary().split())
+    same = (data["sex"] == data["sex"][0]) & (data["age"] == data["age"][0])
+    others = result.cells.record_weights[same]
+    assert others.min() < result.cells.record_weights[0] < others.max()
+
+
+def test_a_missing_key_says_nothing_of_taking_part(samples):
+    _, data, _, reference = samples
+    sex = data["sex"].astype(object)
+    sex[::2] = None
+    found = weights({**data, "sex": sex}, reference)
+    for age in CATEGORIES["age"]:
+        for area in CATEGORIES["area"]:
+            cell = (data["age"] == age) & (data["area"] == area)
+            known = found[cell & (sex != None)]  # noqa: E711
+            unknown = found[cell & (sex == None)]  # noqa: E711
+            if len(unknown) and len({*known.tolist()}) == 2:
+                assert known.min() < unknown.min() == unknown.max() < known.max()
+
+
+def test_models_take_the_weights(samples):
+    _, data, _, reference = samples
+    found = riskcore.assess(
+        data, KEYS, "w", reference=reference, population="latent-class"
+    )
+    given = {**data, "own": weights(data, reference)}
+    again = riskcore.assess(given, KEYS, "own", population="latent-class")
+    assert found.expected_reidentifications == again.expected_reidentifications
+
+
+def test_households_are_weighed_by_households():
+    rng = np.random.default_rng(3)
+    data = {"size": np.repeat([1, 2], [300, 400]), "hh": np.arange(700)}
+    data["hh"][300:] = 300 + np.arange(400) // 2
+    reference = {"size": rng.choice([1, 2], 400), "w": np.full(400, 50.0)}
+    result = riskcore.assess(
+        data, ["size"], "w", "hh", level="household", reference=reference
+    )
+    rows = {"size": np.repeat([1, 2], [300, 200])}
+    one_each = riskcore.assess(rows, ["size"], "w", reference=reference)
+    assert result.individual_risk.tolist() == one_each.individual_risk.tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"data": {"w": [1.0] * 4}}, "data have weights"),
+        ({"weight": None}, "sampling_fraction"),
+        ({"reference": {"sex": ["1", "2"]}}, "100 %.*Code keys alike"),
+        ({"person": "id", "wave": "year"}, "combined with reference"),
+    ],
+)
+def test_refused(change, words):
+    data = {"sex": ["f", "m", "f", "f"], "id": [1, 1, 2, 2], "year": [1, 2, 1, 2]}
+    data |= change.pop("data", {})
+    reference = {"sex": ["f", "m"], "w": [10.0, 20.0], **change.pop("reference", {})}
+    settings = {"weight": "w", **change}
+    with pytest.raises(ValueError, match=words):
+        riskcore.assess(data, ["sex"], reference=reference, **settings)
+
+
+def test_other_refusals():
+    data = {"sex": ["f", "m"] * 5}
+    reference = {"sex": ["f", "m"], "w": [10.0, 20.0]}
+    with pytest.raises(KeyError, match="sex"):
+        riskcore.assess(data, ["sex"], "w", reference={"w": [10.0]})
+    lazy = polars.LazyFrame(data)
+    with pytest.raises(TypeError, match="reference: single records"):
+        riskcore.assess(lazy, ["sex"], "w", reference=reference)
+    with pytest.raises(TypeError, match="single records"):
+        riskcore.assess(data, ["sex"], "w", reference=polars.LazyFrame(reference))
+    with pytest.raises(TypeError, match="give it to assess"):
+        riskcore.protect(data, ["sex"], reference=reference)
+    many = {"id": np.arange(1200)}
+    with pytest.raises(ValueError, match="values of keys"):
+        riskcore.assess(many, ["id"], "w", reference={**many, "w": np.ones(1200)})
+
+
+def test_the_command_reads_a_reference(samples, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, data, _, reference = samples
+    polars.DataFrame(data).write_csv("panel.csv")
+    polars.DataFrame(reference).write_csv("sample.csv", separator=";")
+    words = ["assess", "panel.csv", "--keys", *KEYS, "--weight", "w"]
+    words += ["--reference", "sample.csv", "--json", "--quiet"]
+    assert main(words) == 0
+    figures = json.loads(capsys.readouterr().out)
+    expected = riskcore.assess(data, KEYS, "w", reference=reference)
+    total = expected.expected_reidentifications
+    assert figures["expected_reidentifications"] == total
+    assert "reference" in figures["weight_remarks"][0]
+    assert [column["column"] for column in figures["not_examined"]] == []
+    beside = riskcore.assess("panel.csv", KEYS, "w", reference="sample.csv")
+    assert beside.expected_reidentifications == total
+    # The reference is read as the data are.
+    reading = riskcore.Reading(missing_codes={"area": ["A"]}, weight_scale=0.5)
+    both = {"reading": reading, "reference": "sample.csv", "population": "weights"}
+    coded = riskcore.assess("panel.csv", KEYS, "w", **both).cells
+    for columns in (data, reference):
+        columns["area"] = np.where(columns["area"] == "A", None, columns["area"])
+    reference["w"] = reference["w"] * 0.5
+    assert coded.record_weights == pytest.approx(weights(data, reference), rel=1e-12)
+    assert main([*words, "--output", "sample.csv", "--overwrite"]) == 2
