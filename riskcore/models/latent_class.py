@@ -57,7 +57,8 @@ Floats = NDArray[np.float64]
 
 CLASSES = 30  # largest number that is tried
 SELECTION = 50_000  # records on which the number of classes is chosen
-PATIENCE = 3  # the path ends after this many steps without a smaller AIC
+PATIENCE = 3  # the path ends after this many steps without a better one
+LEFT_OUT = 5  # one of so many records tells which number of classes is best
 STARTS, FEWER, MANY = 4, 2, 10_000  # usual starts, and for more than so many records
 STEPS = 8  # EM steps of a jackknife fit, from the fit to all records
 PSEUDO = 1.0  # records of the prior in each class
@@ -77,7 +78,7 @@ class Step:
     classes: int
     log_likelihood: float
     parameters: int  # classes - 1 + classes * sum of (categories - 1) over the keys
-    aic: float
+    held_out: float  # the log-likelihood of the fifth of the records left out
     iterations: int  # passes over the cells, of all starts together
     converged: bool  # whether the last cycle gained less than the tolerance
 
@@ -110,7 +111,7 @@ class LatentClass(CellModel):
     mixture : Mixture
         Shares of the classes, and of the categories of all keys in each class.
     path : tuple of Step
-        The numbers of classes that were tried, rising, with their AIC.
+        The numbers of classes that were tried, rising.
     iterations : int
         Passes over the cells of the last fit.
     selected_on : int
@@ -190,7 +191,7 @@ class LatentClass(CellModel):
         data, keys, weight, missing, levels, frequency, weight_sum, cluster, strata
             The sample, see `CellTable.of`.
         classes : int, optional
-            Number of classes; by default the number with the smallest AIC.
+            Number of classes; by default the one that foretells other records best.
         overdispersion : bool or {"power", "dirichlet-multinomial", "none"}
             The law of the deviations from pi, see `CellModel.with_overdispersion`.
         smooth_weights : bool
@@ -223,8 +224,9 @@ class LatentClass(CellModel):
         Every theta_cj has a prior of one record, spread over the categories as in the
         whole sample; each step raises the likelihood times this prior. So no theta is 0
         if the category occurs, and no cell of such categories is impossible: there are
-        no structural zeros. The AIC counts all parameters. The path ends after three
-        numbers of classes in turn without a smaller AIC.
+        no structural zeros. The number of classes is the one whose fit to four fifths
+        of the records gives the last fifth the largest likelihood. The path ends after
+        three numbers of classes in turn without a larger one.
         """
         table = CellTable.of(
             data,
@@ -264,9 +266,9 @@ class LatentClass(CellModel):
         if classes is None:
             part = some_records(fitted, selection)
             selected_on = part.n
-            path, begin = _path(Sample.of(part, threads), most_classes, starts)
+            path, begin, size = _path(part, threads, most_classes, starts)
             whole = Sample.of(fitted, threads)
-            begin = _widened(whole, begin, part.n)
+            begin = _widened(whole, begin, size)
         else:
             whole = Sample.of(fitted, threads)
             begin = _best_of(whole, classes, starts, None)[0].mixture
@@ -760,33 +762,42 @@ def some_records(table: CellTable, number: int) -> CellTable:
 
 
 def _path(
-    sample: Sample, most: int, starts: int | None
-) -> tuple[tuple[Step, ...], Mixture]:
-    """Fit 1, 2, 3, ... classes; return the path and the fit with the smallest AIC."""
+    table: CellTable, threads: int, most: int, starts: int | None
+) -> tuple[tuple[Step, ...], Mixture, int]:
+    """Fit 1, 2, 3, ... classes; return the path, the best fit, and its records."""
+    out = _left_out(table)
+    prior = _prior(table)  # so that no category is impossible
+    sample = Sample.of(table.with_records(table.records - out), threads)
+    sample = replace(sample, prior=prior, occurs=prior > 0.0)
     path: list[Step] = []
     best: Mixture | None = None
     before: Mixture | None = None
     for classes in range(1, most + 1):
         ascent, iterations = _best_of(sample, classes, starts, before)
+        before, likelihood = ascent.mixture, ascent.log_likelihood
         free = parameters(sample.table, classes)
+        logs = out * log(probability(table, before))
+        held_out = math.fsum(logs.tolist())
         path.append(
-            Step(
-                classes,
-                ascent.log_likelihood,
-                free,
-                2.0 * free - 2.0 * ascent.log_likelihood,
-                iterations,
-                ascent.converged,
-            )
+            Step(classes, likelihood, free, held_out, iterations, ascent.converged)
         )
-        before = ascent.mixture
-        smallest = min(path, key=lambda step: step.aic)
-        if best is None or smallest is path[-1]:
-            best = ascent.mixture
-        if classes - smallest.classes >= PATIENCE:
+        highest = max(path, key=lambda step: step.held_out)
+        if best is None or highest is path[-1]:
+            best = before
+        if classes - highest.classes >= PATIENCE:
             break
     assert best is not None
-    return tuple(path), best
+    return tuple(path), best, sample.table.n
+
+
+def _left_out(table: CellTable) -> Ints:
+    """Return the records by cell that judge the fits, those of whole clusters."""
+    clusters = table.clusters
+    if clusters is not None and len(clusters) >= LEFT_OUT:
+        left = clusters.without(0, LEFT_OUT)
+        return table.records - left.records_in_cells(len(table))
+    cell, group = groups_of(table.records, LEFT_OUT)
+    return np.bincount(cell[group == 0], minlength=len(table))
 
 
 def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:
