@@ -418,12 +418,13 @@ class CellModel(ABC):
             X has the mean m (W/f - 1), where m = n pi (f + t)/(n pi + t) with the shape
             t of the cell, n pi without overdispersion; and the shape s of
 
-                1/s = 1/(f + t) + sum_j 1/(n_j - sigma_j),
+                1/s = 1/(f + t) + sum_j v_j,
 
-            with the errors of the shares of the cell's categories. Without any, X is
-            Poisson. Unequal sampling rates enter by the cell's own weights; where
-            weights differ within cells, W/f is smoothed, see `with_smoothed_weights`.
-            Where W/f is below 1, the cell has no other people: p = 1, mu = 0.
+            with the relative variances v_j of the shares of the cell's categories.
+            Without any, X is Poisson. Unequal sampling rates enter by the cell's own
+            weights; where weights differ within cells, W/f is smoothed, see
+            `with_smoothed_weights`. Where W/f is below 1, the cell has no other people:
+            p = 1, mu = 0.
         """
         table = self._table(cells)
         f = table.frequency.astype(np.float64)

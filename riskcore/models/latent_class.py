@@ -766,9 +766,7 @@ def _path(
 ) -> tuple[tuple[Step, ...], Mixture, int]:
     """Fit 1, 2, 3, ... classes; return the path, the best fit, and its records."""
     out = _left_out(table)
-    prior = _prior(table)  # so that no category is impossible
     sample = Sample.of(table.with_records(table.records - out), threads)
-    sample = replace(sample, prior=prior, occurs=prior > 0.0)
     path: list[Step] = []
     best: Mixture | None = None
     before: Mixture | None = None
@@ -776,8 +774,9 @@ def _path(
         ascent, iterations = _best_of(sample, classes, starts, before)
         before, likelihood = ascent.mixture, ascent.log_likelihood
         free = parameters(sample.table, classes)
-        logs = out * log(probability(table, before))
-        held_out = math.fsum(logs.tolist())
+        pi = probability(table, before)
+        judges = (out > 0) & (pi > 0.0)  # others have categories that no fit knows
+        held_out = math.fsum((out[judges] * log(pi[judges])).tolist())
         path.append(
             Step(classes, likelihood, free, held_out, iterations, ascent.converged)
         )

@@ -1,17 +1,15 @@
 """What the sizes of a key's categories in a sample say of their shares of all people.
 
 A category that was seen once has not the share 1/n if many were not seen at all, and
-areas of equal size look unequal in a small sample. So the sizes n_1, ..., n_u of the
-categories that n records have get Pitman's law of two parameters (Pitman 1995),
-
-    prod_{i=1}^{u-1} (theta + i sigma)/(theta+1)_{n-1} prod_a (1-sigma)_{n_a - 1},
-
-where sigma below 0 is a finite number of categories (Dirichlet-multinomial), 0 Ewens'
-law, and sigma above 0 Pitman's. Given it, the share of a category has the mean
-(n_a - sigma)/(n + theta), and about the relative variance 1/(n_a - sigma). If all were
-seen once, the likeliest theta is infinite: nothing speaks for others of a category. Of
-records in clusters, clusters are counted in place of records, and at least half of the
-share of a category is kept: its other people may live in the cluster that was drawn.
+areas of equal size look unequal in a small sample. A category of size m has Poisson(m)
+records in a sample, and is seen if it has some. So the numbers of categories with 1, 2,
+... records tell how the sizes of a key's categories are spread (Good 1953): normally in
+their logarithm, or by a power of the size. All such laws on a grid count as their
+likelihood says, and under each a category of n_a records has a mean and a variance of
+its size. Categories of many records have the share that they have in the sample, with
+the relative variance 1/n_a. Of records in clusters, clusters are counted in place of
+records, and a category of more records than clusters keeps at least half of its share:
+its other people may live in the clusters that were drawn.
 """
 
 from __future__ import annotations
@@ -19,99 +17,82 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Self
+from functools import lru_cache
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.core.special.gamma.functions import (
-    digamma_difference,
-    log_rising_factorial,
-)
+from riskcore.core.special.gamma.functions import exp, log, log_rising_factorial
 from riskcore.models.cell_table import CellTable
 from riskcore.models.clusters import Clusters
-from riskcore.models.solve import positive_root
 from riskcore.models.tied_keys import CodedCells
 
 Floats = NDArray[np.float64]
 
-# Where the likelihood of sigma is looked at first, and how near its highest point.
-_SIGMAS = (
-    *(0.95, 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0, -0.1, -0.2, -0.4),
-    *(-0.7, -1.2, -2.0, -4.0, -8.0, -16.0, -64.0, -256.0, -4096.0),
-)
-_NEAR, _TOLERANCE = 2.0**-6, 2.0**-20
+MANY = 64  # records of a category that tell its share
+_STEP = 0.125  # of the grid of the logarithm of sizes
+_SMALLEST = 16  # times a category is smaller than one person, at least
+_SPREADS = (0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+_POWERS = tuple(0.1 * i for i in range(14))
 LEAST = 0.5  # a category of one cluster keeps at least half of its share
 FEW_CLUSTERS = 30
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_NONE, _CERTAIN = 2.0**-900, 2.0**-30
 
 
-class ShareLaw(NamedTuple):
-    """The likeliest law of the sizes of the categories of one key.
+class Laws(NamedTuple):
+    """What each law says of categories of 0, ..., MANY records."""
 
-    >>> law = ShareLaw.of(np.array([3.0, 1.0, 1.0, 1.0, 0.0, 1.0]))
-    >>> round(law.theta, 2), round(law.sigma, 2)
-    (3.47, 0.37)
+    mean: Floats  # of the size
+    square: Floats
+    log_chance: Floats  # of 1, ..., MANY records, among these
+
+
+@lru_cache(maxsize=8)
+def _laws(first: int) -> Laws:
+    """Return all laws of sizes from e^(first/8) on."""
+    logs = _STEP * np.arange(first, int(math.log(2 * MANY) / _STEP) + 1)
+    sizes, records = exp(logs), np.arange(MANY + 1.0)
+    heights = [-power * logs for power in _POWERS]
+    for spread in _SPREADS:
+        middle = logs[0] - (spread if spread >= 1.0 else 0.0)
+        while middle < logs[-1]:
+            heights.append(-0.5 * ((logs - middle) / spread) ** 2)
+            middle += spread / 2.0
+    weight = exp(np.array([height - height.max() for height in heights]))
+    weight /= weight.sum(axis=1, keepdims=True)
+    factorial = log_rising_factorial(1.0, records)
+    chance, mean, square = np.zeros((3, len(weight), len(records)))
+    for log_size, size, of_laws in zip(logs, sizes, weight.T, strict=True):
+        part = np.outer(of_laws, exp(records * log_size - size - factorial))
+        chance += part
+        mean += size * part
+        square += size * size * part
+    chance = np.maximum(chance, _NONE)
+    seen = chance[:, 1:]
+    log_chance = log(seen / seen.sum(axis=1, keepdims=True))
+    return Laws(mean / chance, square / chance, log_chance)
+
+
+def moments_of(counts: Floats, fraction: float) -> tuple[Floats, Floats]:
+    """Return the mean size of categories of 0, ..., MANY records, and its variance.
+
+    The variance is relative to the mean. ``fraction`` is the share of the people that
+    is in the sample.
     """
-
-    theta: float = 0.0
-    sigma: float = 0.0
-
-    @classmethod
-    def of(cls, counts: Floats) -> Self:
-        """Return the law of categories of these sizes, of which 0 are not seen."""
-        sizes, many = np.unique(counts[counts > 0.0], return_counts=True)
-        if many.sum() < 2:
-            return cls()
-        if sizes[-1] == 1.0:
-            return cls(theta=math.inf)
-
-        def height(sigma: float) -> float:
-            return _likeliest(sigma, sizes, many)[1]
-
-        heights = [*map(height, _SIGMAS)]
-        best = heights.index(max(heights))
-        high, low = _SIGMAS[max(best - 1, 0)], _SIGMAS[best : best + 2][-1]
-        tried = [(heights[best], _SIGMAS[best])]
-        a, b = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        at_a, at_b = height(a), height(b)
-        while high - low > _NEAR * max(1.0, -low):
-            tried += [(at_a, a), (at_b, b)]
-            if at_a >= at_b:
-                high, b, at_b = b, a, at_a
-                a = high - _GOLDEN * (high - low)
-                at_a = height(a)
-            else:
-                low, a, at_a = a, b, at_b
-                b = low + _GOLDEN * (high - low)
-                at_b = height(b)
-        sigma = max(tried)[1]
-        return cls(_likeliest(sigma, sizes, many)[0], sigma)
-
-
-def _likeliest(sigma: float, sizes: Floats, many: NDArray[Any]) -> tuple[float, float]:
-    """Return the likeliest theta for a sigma, and the height of the likelihood."""
-    later, n = float(many.sum() - 1), float((sizes * many).sum())
-    least = -sigma if sigma >= 0.0 else later * -sigma  # theta is above
-
-    def first(over: float) -> float:
-        """Return theta/abs(sigma) + 1, or its like where sigma is negative."""
-        return (over + least) / sigma + 1.0 if sigma > 0.0 else over / -sigma
-
-    def slope(over: float) -> float:
-        opened = later / over
-        if sigma:
-            opened = float(digamma_difference(first(over), later)) / abs(sigma)
-        every = float(digamma_difference(least + over + 1.0, n - 1.0))
-        return over * (opened - every)
-
-    over = max(positive_root(slope, later, _TOLERANCE), -sigma)  # K >= u
-    rise = later * math.log(abs(sigma) or over)
-    if sigma:
-        rise += float(log_rising_factorial(first(over), later))
-    own = float((many * log_rising_factorial(1.0 - sigma, sizes - 1.0)).sum())
-    theta = least + over
-    return theta, rise + own - float(log_rising_factorial(theta + 1.0, n - 1.0))
+    few = counts[(counts > 0.0) & (counts <= MANY)].astype(np.int64)
+    records = np.arange(MANY + 1.0)
+    if len(few) < 2:
+        return records, 1.0 / np.maximum(records, 1.0)
+    seen = np.bincount(few, minlength=MANY + 1)[1:]
+    smallest = min(fraction, 0.5) / _SMALLEST
+    laws = _laws(math.floor(math.log(smallest) / _STEP))
+    height = (seen * laws.log_chance).sum(axis=1)
+    likely = exp(height - height.max())
+    likely = (likely / likely.sum())[:, np.newaxis]
+    mean, square = (likely * laws.mean).sum(axis=0), (likely * laws.square).sum(axis=0)
+    mean = np.maximum(mean, _NONE)
+    return mean, np.maximum(square / mean / mean - 1.0, _CERTAIN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,10 +106,12 @@ class Shares:
     @classmethod
     def of(cls, table: CellTable, least: float = LEAST) -> Self:
         """Return the shares of the categories of a sample, of clusters ``least``."""
-        rows = [_of_key(units) for units in units_of(table)]
+        fraction = table.n / math.fsum(table.weight_sum.tolist())
+        rows = [_of_key(units, fraction) for units in units_of(table)]
         gain, others, error = map(np.concatenate, zip(*rows, strict=True))
         if table.clusters is not None:  # others may be in the cluster that was drawn
-            gain = np.maximum(gain, least)
+            several = table.counts > np.concatenate(units_of(table))
+            gain[several] = np.maximum(gain[several], least)
         return cls(np.append(gain, 1.0), np.append(others, 1.0), np.append(error, 0.0))
 
     @classmethod
@@ -158,13 +141,13 @@ class Shares:
         return error
 
 
-def _of_key(units: Floats) -> tuple[Floats, Floats, Floats]:
+def _of_key(units: Floats, fraction: float) -> tuple[Floats, Floats, Floats]:
     """Return gains, those among others, and errors of the categories of one key."""
-    theta, sigma = ShareLaw.of(units)
+    mean, variance = moments_of(units, fraction)
     m, n = np.maximum(units, 1.0), float(units.sum())
-    left, before = m - sigma, n / m
-    others = np.maximum(left - 1.0, 0.0) / max(n - 1.0 + theta, 1.0)
-    return left / (n + theta) * before, others * before, 1.0 / left
+    few, at = m <= MANY, np.minimum(m, MANY).astype(np.int64)
+    gain, error = np.where(few, mean[at] / m, 1.0), np.where(few, variance[at], 1.0 / m)
+    return gain, (m - 1.0) / max(n - 1.0, 1.0) * n / m, error
 
 
 def units_of(table: CellTable) -> Sequence[Floats]:

@@ -156,8 +156,8 @@ def test_a_counted_table_takes_no_clusters():
 
 def test_clusters_of_one_record_change_nothing_but_the_groups():
     keys, _ = columns(400)
-    without = LatentClass.fit(keys)
-    each = LatentClass.fit(keys, cluster=np.arange(400))
+    without = LatentClass.fit(keys, classes=2)
+    each = LatentClass.fit(keys, classes=2, cluster=np.arange(400))
     law, alone = each.overdispersion, without.overdispersion
     assert law.scale == pytest.approx(alone.scale, rel=1e-10)
     assert law.exponent == alone.exponent
