@@ -106,7 +106,7 @@ class Shares:
     @classmethod
     def of(cls, table: CellTable, least: float = LEAST) -> Self:
         """Return the shares of the categories of a sample, of clusters ``least``."""
-        fraction = table.n / math.fsum(table.weight_sum.tolist())
+        fraction = table.n / float(table.weight_sum.sum())
         rows = [_of_key(units, fraction) for units in units_of(table)]
         gain, others, error = map(np.concatenate, zip(*rows, strict=True))
         if table.clusters is not None:  # others may be in the cluster that was drawn
