@@ -1,13 +1,9 @@
-"""Membership: whether people near to a released record were in the original.
+"""Membership: whether a release is denser about people of the original than it should.
 
-The intruder has the values of a person and asks whether the person was in the original:
-yes, the nearer the closest released record is. A holdout of people who were not in it
-tells how often that is right: the area under the curve is the probability that somebody
-of the original is nearer to the release than somebody of the holdout.
-
-Both must be drawn from one population in the same way. If the holdout is from another
-region or year, its people are farther away even from a release that knows the margins
-alone, and the area tells of the region or year and not of membership.
+The reference is one half of a holdout, people of the same population by the same design
+who were not in the original; the other half is told from the original, and then the
+halves change places. The ratio of the two densities is the attack DOMIAS of van
+Breugel, Sun, Qian and van der Schaar (2023).
 """
 
 from __future__ import annotations
@@ -26,25 +22,29 @@ from riskcore.disclosure.gower import (
     MOST,
     Floats,
     MixedRecords,
+    Nearest,
     gower_scale,
     nearest_of_all,
 )
 from riskcore.disclosure.shared_columns import SharedColumn
 
-PAIRS = 2 * 10**9  # of a person and a released record that are compared
+PAIRS = 2 * 10**9  # of two records that are compared
+_BLOCKS = 15  # of the holdout, in turn of either half: most households stay together
+_SHRINKAGE = 0.7  # of the log density of the reference, which has an error
+_TINY = 2.0**-30  # a distance of equal records
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """How well distances to the release tell the original from a holdout.
+    """How well the release tells the original from a holdout.
 
     Attributes
     ----------
     people : tuple of int
-        People of the original and of the holdout whose distance is known.
+        People of the original and of the holdout whose score is known.
     area : float
-        P(d < h) + P(d = h)/2 for the distances d of the original and h of the holdout:
-        1/2 if the release tells nothing.
+        P(s < h) + P(s = h)/2 for the scores s of the original and h of the holdout, of
+        both halves: 1/2 if the release tells nothing.
     error : float
         Its standard deviation.
     files : tuple of int
@@ -58,15 +58,16 @@ class Membership:
     files: tuple[int, int]
 
     @classmethod
-    def of(cls, original: Floats, holdout: Floats) -> Membership:
-        """Compare distances to the closest released record."""
-        nearer = _nearer(original, holdout)  # than so large a share of the holdout
-        farther = 1.0 - _nearer(holdout, original)
+    def of(cls, halves: Sequence[tuple[Floats, Floats]]) -> Membership:
+        """Compare scores of the original and of people of the holdout, by halves."""
+        asked = [scores for scores in halves if len(scores[1])]
+        nearer = np.mean([_nearer(s, h) for s, h in asked], axis=0)
+        farther = np.concatenate([1.0 - _nearer(h, s) for s, h in asked])
         spread = sum(
             float(np.var(shares, ddof=1)) / len(shares) if len(shares) > 1 else math.nan
             for shares in (nearer, farther)
         )
-        people = len(original), len(holdout)
+        people = len(nearer), len(farther)
         area = math.fsum(nearer.tolist()) / len(nearer)
         return cls(people, area, math.sqrt(spread), people)
 
@@ -95,9 +96,9 @@ class Membership:
                 ("original", "holdout"), self.people, self.files, strict=True
             )
         ]
-        facts.append(("nearer than the holdout", f"{self.area:.3f}{interval}"))
+        facts.append(("told from the holdout, AUC", f"{self.area:.3f}{interval}"))
         said = "0.5: whether somebody was in the original does not show."
-        return [Part("Membership by the closest record", facts, sentences=(said,))]
+        return [Part("Membership by the closest records", facts, sentences=(said,))]
 
 
 def membership(
@@ -106,14 +107,7 @@ def membership(
     *,
     pairs: int = PAIRS,
 ) -> Membership:
-    """Return how well the closest released record tells the original from a holdout.
-
-    The files of each column are the original, the release and the holdout. A distance
-    is that of Gower (1971): 1 for each key that differs, and the
-    gap of each number over the range of all files. Missing is a value of its own, at
-    distance 1 from any other. At most about ``pairs`` are compared, for as many people
-    of either file.
-    """
+    """Return how well at most ``pairs`` distances tell the original from a holdout."""
     if not keys and not numbers:
         raise ValueError(
             "membership without keys and numbers: give at least one column"
@@ -127,15 +121,30 @@ def membership(
         if not size:
             raise ValueError(f"the {what} has no records: there is no distance")
     (original, released, holdout), levels = _files(keys, numbers)
-    most = min(max(pairs // (2 * m), 1), MOST)
+    most = min(max(pairs // (2 * (m + h)), 1), MOST)
     scale = np.array([gower_scale(files) for files in numbers])
-    distances = []
-    for people, size in ((original, n), (holdout, h)):
-        asked = people.at(selected(size, most))
-        values = asked.numbers, released.numbers
-        near = nearest_of_all(asked.codes, released.codes, levels, values, scale)
-        distances.append(near.first)
-    return replace(Membership.of(*distances), files=(n, h))
+
+    def nearest(people: MixedRecords, records: MixedRecords) -> Nearest:
+        values = people.numbers, records.numbers
+        return nearest_of_all(people.codes, records.codes, levels, values, scale)
+
+    members, rows = original.at(selected(n, most)), selected(h, most)
+    half, halves = np.arange(h) * _BLOCKS // h % 2, []
+    first = nearest(members, released).first
+    for reference in (0, 1):
+        beside = holdout.at(np.flatnonzero(half == reference))
+        others = holdout.at(rows[half[rows] != reference])
+        there = _score(nearest(others, released).first, nearest(others, beside))
+        halves.append((_score(first, nearest(members, beside)), there))
+    return replace(Membership.of(halves), files=(n, h))
+
+
+def _score(first: Floats, beside: Nearest) -> Floats:
+    """Return scores: the smaller, the denser the release is beside the reference."""
+    second = np.where(np.isinf(beside.second), beside.first, beside.second)
+    second[np.isinf(second)] = 1.0  # without a reference
+    score: Floats = np.log(first + _TINY) - _SHRINKAGE * np.log(second + _TINY)
+    return score
 
 
 def _files(
