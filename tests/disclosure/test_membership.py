@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from riskcore.disclosure.gower import nearest_of_all
-from riskcore.disclosure.membership import Membership, membership
+from riskcore.disclosure.membership import membership
 from riskcore.disclosure.shared_columns import SharedColumn
 from tests.thin import examples
 
@@ -67,19 +67,51 @@ def distance(one, other, keys, ranges):
     return total
 
 
-def area_of(original, holdout):
+def score_of(person, released, reference, keys, ranges):
+    """Return the log of the distances to the release and the second of a reference."""
+    first = min(distance(person, other, keys, ranges) for other in released)
+    near = sorted(distance(person, other, keys, ranges) for other in reference)
+    second = [*near, 1.0][min(1, max(len(near) - 1, 0))]
+    return math.log(first + 2**-30) - 0.7 * math.log(second + 2**-30)
+
+
+def area_of(halves):
     """Return the area and its deviation by DeLong et al., from all pairs."""
-    wins = [[(d < h) + (d == h) / 2 for h in holdout] for d in original]
-    rows = [math.fsum(row) / len(holdout) for row in wins]
-    turned = [math.fsum(column) / len(original) for column in zip(*wins, strict=True)]
-    area = math.fsum(rows) / len(rows)
+    rows, turned = [], []
+    for original, holdout in halves:
+        wins = [[(s < h) + (s == h) / 2 for h in holdout] for s in original]
+        rows.append([math.fsum(row) / len(holdout) for row in wins])
+        turned += [math.fsum(row) / len(wins) for row in zip(*wins, strict=True)]
+    rows = [math.fsum(row) / len(row) for row in zip(*rows, strict=True)]
     parts = [
-        sum((x - area) ** 2 for x in one) / (len(one) - 1) / len(one)
-        if len(one) > 1
-        else math.nan
+        np.var(one, ddof=1) / len(one) if len(one) > 1 else math.nan
         for one in (rows, turned)
     ]
-    return area, math.sqrt(sum(parts))
+    return math.fsum(rows) / len(rows), math.sqrt(sum(parts))
+
+
+def halves_of(files, keys):
+    """Return the scores of the original and of one half of a holdout, for each half."""
+    original, released, holdout = files
+    ranges = []
+    for j in range(len(original[0])):
+        there = [row[j] for rows in files for row in rows if row[j] is not None]
+        ranges.append(max(there) - min(there) if there else 0)
+    blocks = [15 * i // len(holdout) % 2 for i in range(len(holdout))]
+    halves = []
+    for half in (0, 1):
+        beside, others = (
+            [row for row, block in zip(holdout, blocks, strict=True) if block == side]
+            for side in (half, 1 - half)
+        )
+        if others:
+            halves.append(
+                [
+                    [score_of(row, released, beside, keys, ranges) for row in rows]
+                    for rows in (original, others)
+                ]
+            )
+    return halves
 
 
 @st.composite
@@ -95,40 +127,64 @@ def three_files(draw):
 @given(three_files())
 def test_small_files_by_all_pairs(drawn):
     files, keys = drawn
-    original, released, holdout = files
-    ranges = []
-    for j in range(len(original[0])):
-        there = [row[j] for rows in files for row in rows if row[j] is not None]
-        ranges.append(max(there) - min(there) if there else 0)
     found = membership(*columns(files, keys))
-    nearest = [
-        [min(distance(one, b, keys, ranges) for b in released) for one in rows]
-        for rows in (original, holdout)
-    ]
-    area, error = area_of(*nearest)
-    assert found.people == found.files == (len(original), len(holdout))
+    area, error = area_of(halves_of(files, keys))
+    assert found.people == found.files == (len(files[0]), len(files[2]))
     assert found.area == pytest.approx(area, rel=1e-12)
     assert found.error == pytest.approx(error, rel=1e-12, nan_ok=True)
 
 
-def test_distances_are_those_of_all_pairs():
-    files = perturbed(np.random.default_rng(1), n=700, missing=0.0, others=500)
-    shared, numbers = columns(files, 3)
-    whole = np.concatenate(numbers[0])
-    levels = [c.levels for c in shared]
-    codes = [[c.codes[i] for c in shared] for i in range(3)]
-    y = [one[:, None] for one in numbers[0]]
-    scale = np.array([1 / np.ptp(whole)])
-    nearest = [
-        nearest_of_all(codes[i], codes[1], levels, (y[i], y[1]), scale).first
-        for i in (0, 2)
-    ]
-    found = membership(shared, numbers)
-    wanted = Membership.of(*nearest)
-    assert found.area == pytest.approx(wanted.area, abs=1e-3)
-    assert found.error == pytest.approx(wanted.error, rel=1e-6)
+def test_scores_are_those_of_all_pairs():
+    files = perturbed(np.random.default_rng(1), n=150, others=100)
+    found = membership(*columns(files, 3))
+    area, error = area_of(halves_of(files, 3))
+    assert found.area == pytest.approx(area, rel=1e-12)
+    assert found.error == pytest.approx(error, rel=1e-12)
     low, high = found.interval()
     assert 0.5 < low < found.area < high
+
+
+def groups(rng, n):
+    """Return numbers of groups, of which some are dense and others wide."""
+    group = rng.integers(0, 8, n)
+    width = np.exp(np.linspace(-3.0, 0.5, 8))[group]
+    centers = np.random.default_rng(0).normal(0, 3, (8, 3))
+    return (centers[group] + rng.normal(size=(n, 3)) * width[:, None]).T
+
+
+def by_kernels(original, released, holdout):
+    """Return the area of DOMIAS: the ratio of two densities by Gaussian kernels."""
+    areas = []
+    for i in (0, 1):
+        law, beside = stats.gaussian_kde(released), stats.gaussian_kde(holdout[:, i::2])
+        scores = [
+            law.logpdf(x) - beside.logpdf(x) for x in (original, holdout[:, 1 - i :: 2])
+        ]
+        wins = stats.mannwhitneyu(*scores).statistic
+        areas.append(wins / len(scores[0]) / len(scores[1]))
+    return sum(areas) / 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_membership_beside_the_attack_by_kernels(seed):
+    """Between neighbors of the original, as SMOTE, and by itself from the people."""
+    rng = np.random.default_rng(seed)
+    original, holdout, fresh = (groups(rng, 400) for _ in range(3))
+    gaps = np.abs(original[:, :, None] - original[:, None]).sum(axis=0)
+    other = np.argsort(gaps, axis=1)[np.arange(400), rng.integers(1, 4, 400)]
+    released = original + rng.random(400) * (original[:, other] - original)
+    numbers = [*zip(original, released, holdout, strict=True)]
+    found = membership([], numbers)
+    nearest = [
+        np.abs(x[:, :, None] - released[:, None]).sum(axis=0).min(axis=1)
+        for x in (original, holdout)
+    ]
+    by_distance = 1.0 - stats.mannwhitneyu(*nearest).statistic / 400**2
+    assert found.area > by_kernels(original, released, holdout)
+    assert found.area > by_distance + 0.05
+    found = membership([], [*zip(original, fresh, holdout, strict=True)])
+    low, high = found.interval(0.99)
+    assert low < 0.5 < high
 
 
 def test_copies_of_everybody_are_recognized():
@@ -147,10 +203,10 @@ def test_missing_numbers_are_as_far_as_any_other():
 def test_a_selection_of_people_is_asked():
     files = perturbed(np.random.default_rng(3), n=600, others=300)
     shared, numbers = columns(files, 3)
-    found = membership(shared, numbers, pairs=2 * 600 * 200)
+    found = membership(shared, numbers, pairs=2 * 900 * 200)
     assert found.people == (200, 200)
     assert found.files == (600, 300)
-    assert found == membership(shared, numbers, pairs=2 * 600 * 200)
+    assert found == membership(shared, numbers, pairs=2 * 900 * 200)
     low, high = found.interval(0.999)
     assert low < membership(shared, numbers).area < high
 
