@@ -370,9 +370,16 @@ def attack(kind, generator, replicate):
     ]
     values = list(zip(*(file[1] for file in files), strict=True))
     told = membership(shared, values)
-    low, high = told.interval()
     columns = [np.stack([*a, *b], 1).astype(float) for a, b in files]
-    return told.area, low, high, *(by_kernels(columns, width) for width in WIDTHS)
+    scale = np.ptp(np.concatenate(columns), axis=0)
+    scale[: len(shared)] = np.inf  # of keys only equality counts
+    gaps = [np.abs(x[:, None] - columns[1]) for x in columns[::2]]
+    near = [
+        ((gap > 0) * np.isinf(scale) + gap / scale).sum(axis=2).min(axis=1)
+        for gap in gaps
+    ]
+    kernels = [by_kernels(columns, width) for width in WIDTHS]
+    return 1.0 - area(*near), told.area, *told.interval(), *kernels
 
 
 KINDS = {
@@ -395,7 +402,7 @@ def members_of():
                 figures = np.mean(
                     list(pool.map(attack, *zip(*asked, strict=True))), axis=0
                 )
-                told, low, high, *kernels = figures
+                closest, told, low, high, *kernels = figures
                 rows.append([kind, generator, f"{told:.3f}", f"{low:.3f} to {high:.3f}",
                              *(f"{x:.3f}" for x in kernels)])  # fmt: skip
     header = ["people", "release", "membership", "interval", "kernels by Scott's rule",

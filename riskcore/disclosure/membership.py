@@ -1,9 +1,9 @@
 """Membership: whether a release is denser about people of the original than it should.
 
-The reference is one half of a holdout, people of the same population by the same design
-who were not in the original; the other half is told from the original, and then the
-halves change places. The ratio of the two densities is the attack DOMIAS of van
-Breugel, Sun, Qian and van der Schaar (2023).
+How dense it should be, the other people of a file tell: of the original for its people,
+of a holdout by the same design for those who were not in it. The ratio of two densities
+is the attack DOMIAS of van Breugel, Sun, Qian and van der Schaar (2023); with two files
+of one size and design, members of a household are as near in either.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ from riskcore.disclosure.gower import (
     MOST,
     Floats,
     MixedRecords,
-    Nearest,
     gower_scale,
     nearest_of_all,
 )
 from riskcore.disclosure.shared_columns import SharedColumn
 
 PAIRS = 2 * 10**9  # of two records that are compared
-_BLOCKS = 15  # of the holdout, in turn of either half: most households stay together
-_SHRINKAGE = 0.7  # of the log density of the reference, which has an error
+_SHRINKAGE = 0.7  # of the log density of other people, which has an error
 _TINY = 2.0**-30  # a distance of equal records
 
 
@@ -43,8 +41,8 @@ class Membership:
     people : tuple of int
         People of the original and of the holdout whose score is known.
     area : float
-        P(s < h) + P(s = h)/2 for the scores s of the original and h of the holdout, of
-        both halves: 1/2 if the release tells nothing.
+        P(s < h) + P(s = h)/2 for the scores s of the original and h of the holdout: 1/2
+        if the release tells nothing.
     error : float
         Its standard deviation.
     files : tuple of int
@@ -58,16 +56,15 @@ class Membership:
     files: tuple[int, int]
 
     @classmethod
-    def of(cls, halves: Sequence[tuple[Floats, Floats]]) -> Membership:
-        """Compare scores of the original and of people of the holdout, by halves."""
-        asked = [scores for scores in halves if len(scores[1])]
-        nearer = np.mean([_nearer(s, h) for s, h in asked], axis=0)
-        farther = np.concatenate([1.0 - _nearer(h, s) for s, h in asked])
+    def of(cls, original: Floats, holdout: Floats) -> Membership:
+        """Compare the scores of both files."""
+        nearer = _nearer(original, holdout)  # than so large a share of the holdout
+        farther = 1.0 - _nearer(holdout, original)
         spread = sum(
             float(np.var(shares, ddof=1)) / len(shares) if len(shares) > 1 else math.nan
             for shares in (nearer, farther)
         )
-        people = len(nearer), len(farther)
+        people = len(original), len(holdout)
         area = math.fsum(nearer.tolist()) / len(nearer)
         return cls(people, area, math.sqrt(spread), people)
 
@@ -121,30 +118,21 @@ def membership(
         if not size:
             raise ValueError(f"the {what} has no records: there is no distance")
     (original, released, holdout), levels = _files(keys, numbers)
-    most = min(max(pairs // (2 * (m + h)), 1), MOST)
+    # Files of one size, so that other people are as near in either.
+    most = min(max(pairs // (2 * (m + min(n, h))), 1), MOST, n, h)
     scale = np.array([gower_scale(files) for files in numbers])
-
-    def nearest(people: MixedRecords, records: MixedRecords) -> Nearest:
-        values = people.numbers, records.numbers
-        return nearest_of_all(people.codes, records.codes, levels, values, scale)
-
-    members, rows = original.at(selected(n, most)), selected(h, most)
-    half, halves = np.arange(h) * _BLOCKS // h % 2, []
-    first = nearest(members, released).first
-    for reference in (0, 1):
-        beside = holdout.at(np.flatnonzero(half == reference))
-        others = holdout.at(rows[half[rows] != reference])
-        there = _score(nearest(others, released).first, nearest(others, beside))
-        halves.append((_score(first, nearest(members, beside)), there))
-    return replace(Membership.of(halves), files=(n, h))
-
-
-def _score(first: Floats, beside: Nearest) -> Floats:
-    """Return scores: the smaller, the denser the release is beside the reference."""
-    second = np.where(np.isinf(beside.second), beside.first, beside.second)
-    second[np.isinf(second)] = 1.0  # without a reference
-    score: Floats = np.log(first + _TINY) - _SHRINKAGE * np.log(second + _TINY)
-    return score
+    scores = []
+    for people, size in ((original, n), (holdout, h)):
+        asked = people.at(selected(size, most))
+        first, second = (
+            nearest_of_all(
+                asked.codes, file.codes, levels, (asked.numbers, file.numbers), scale
+            )
+            for file in (released, asked)
+        )
+        other = np.minimum(second.second, MOST)  # of one person alone there is none
+        scores.append(np.log(first.first + _TINY) - _SHRINKAGE * np.log(other + _TINY))
+    return replace(Membership.of(*scores), files=(n, h))
 
 
 def _files(

@@ -67,51 +67,40 @@ def distance(one, other, keys, ranges):
     return total
 
 
-def score_of(person, released, reference, keys, ranges):
-    """Return the log of the distances to the release and the second of a reference."""
-    first = min(distance(person, other, keys, ranges) for other in released)
-    near = sorted(distance(person, other, keys, ranges) for other in reference)
-    second = [*near, 1.0][min(1, max(len(near) - 1, 0))]
-    return math.log(first + 2**-30) - 0.7 * math.log(second + 2**-30)
-
-
-def area_of(halves):
-    """Return the area and its deviation by DeLong et al., from all pairs."""
-    rows, turned = [], []
-    for original, holdout in halves:
-        wins = [[(s < h) + (s == h) / 2 for h in holdout] for s in original]
-        rows.append([math.fsum(row) / len(holdout) for row in wins])
-        turned += [math.fsum(row) / len(wins) for row in zip(*wins, strict=True)]
-    rows = [math.fsum(row) / len(row) for row in zip(*rows, strict=True)]
-    parts = [
-        np.var(one, ddof=1) / len(one) if len(one) > 1 else math.nan
-        for one in (rows, turned)
-    ]
-    return math.fsum(rows) / len(rows), math.sqrt(sum(parts))
-
-
-def halves_of(files, keys):
-    """Return the scores of the original and of one half of a holdout, for each half."""
+def scores_of(files, keys):
+    """Return log d - 0.7 log e, to the release and to other people of the own file."""
     original, released, holdout = files
     ranges = []
     for j in range(len(original[0])):
         there = [row[j] for rows in files for row in rows if row[j] is not None]
         ranges.append(max(there) - min(there) if there else 0)
-    blocks = [15 * i // len(holdout) % 2 for i in range(len(holdout))]
-    halves = []
-    for half in (0, 1):
-        beside, others = (
-            [row for row, block in zip(holdout, blocks, strict=True) if block == side]
-            for side in (half, 1 - half)
-        )
-        if others:
-            halves.append(
-                [
-                    [score_of(row, released, beside, keys, ranges) for row in rows]
-                    for rows in (original, others)
-                ]
+    scores = []
+    for file in (original, holdout):
+        scores.append([])
+        for i, row in enumerate(file):
+            first = min(distance(row, other, keys, ranges) for other in released)
+            others = file[:i] + file[i + 1 :]
+            near = [distance(row, other, keys, ranges) for other in others]
+            score = math.log(first + 2**-30)
+            scores[-1].append(
+                score - 0.7 * math.log(min(near, default=65_000) + 2**-30)
             )
-    return halves
+    return scores
+
+
+def area_of(original, holdout):
+    """Return the area and its deviation by DeLong et al., from all pairs."""
+    wins = [[(s < h) + (s == h) / 2 for h in holdout] for s in original]
+    rows = [math.fsum(row) / len(holdout) for row in wins]
+    turned = [math.fsum(column) / len(original) for column in zip(*wins, strict=True)]
+    area = math.fsum(rows) / len(rows)
+    parts = [
+        sum((x - area) ** 2 for x in one) / (len(one) - 1) / len(one)
+        if len(one) > 1
+        else math.nan
+        for one in (rows, turned)
+    ]
+    return area, math.sqrt(sum(parts))
 
 
 @st.composite
@@ -120,7 +109,11 @@ def three_files(draw):
     key = st.one_of(st.none(), st.integers(0, 2))
     number = st.one_of(st.none(), st.integers(0, 8).map(float))
     row = st.tuples(*[key] * keys, *[number] * numbers)
-    return [draw(st.lists(row, min_size=1, max_size=9)) for _ in range(3)], keys
+    n = draw(st.integers(1, 9))
+    sizes = (n, n), (1, 9), (n, n)
+    return [
+        draw(st.lists(row, min_size=least, max_size=most)) for least, most in sizes
+    ], keys
 
 
 @examples(60, 400)
@@ -128,16 +121,16 @@ def three_files(draw):
 def test_small_files_by_all_pairs(drawn):
     files, keys = drawn
     found = membership(*columns(files, keys))
-    area, error = area_of(halves_of(files, keys))
+    area, error = area_of(*scores_of(files, keys))
     assert found.people == found.files == (len(files[0]), len(files[2]))
     assert found.area == pytest.approx(area, rel=1e-12)
     assert found.error == pytest.approx(error, rel=1e-12, nan_ok=True)
 
 
 def test_scores_are_those_of_all_pairs():
-    files = perturbed(np.random.default_rng(1), n=150, others=100)
+    files = perturbed(np.random.default_rng(1), n=150, others=150)
     found = membership(*columns(files, 3))
-    area, error = area_of(halves_of(files, 3))
+    area, error = area_of(*scores_of(files, 3))
     assert found.area == pytest.approx(area, rel=1e-12)
     assert found.error == pytest.approx(error, rel=1e-12)
     low, high = found.interval()
@@ -187,6 +180,15 @@ def test_membership_beside_the_attack_by_kernels(seed):
     assert low < 0.5 < high
 
 
+def test_households_do_not_look_like_members():
+    """People of a household have one income; the release is another sample."""
+    rng = np.random.default_rng(5)
+    incomes, sizes = rng.lognormal(0, 1, (3, 400)), rng.integers(1, 6, (3, 400))
+    persons = [np.repeat(x, k)[:1000] for x, k in zip(incomes, sizes, strict=True)]
+    found = membership([], [tuple(persons)])
+    assert abs(found.area - 0.5) < 0.05
+
+
 def test_copies_of_everybody_are_recognized():
     rng = np.random.default_rng(2)
     original, holdout = rng.normal(size=(2, 300))
@@ -208,7 +210,9 @@ def test_a_selection_of_people_is_asked():
     assert found.files == (600, 300)
     assert found == membership(shared, numbers, pairs=2 * 900 * 200)
     low, high = found.interval(0.999)
-    assert low < membership(shared, numbers).area < high
+    whole = membership(shared, numbers)
+    assert whole.people == (300, 300)  # as many of either file
+    assert low < whole.area < high
 
 
 def test_what_is_needed():
@@ -230,4 +234,4 @@ def test_what_is_said():
     found = membership(*columns(files, 3))
     json.dumps(found.to_dict(), allow_nan=False)
     (part,) = found._parts()
-    assert "60 of 60 people" in "\n".join(part.lines())
+    assert "30 of 60 people" in "\n".join(part.lines())
