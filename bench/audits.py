@@ -403,10 +403,12 @@ def members_of():
                     list(pool.map(attack, *zip(*asked, strict=True))), axis=0
                 )
                 closest, told, low, high, *kernels = figures
-                rows.append([kind, generator, f"{told:.3f}", f"{low:.3f} to {high:.3f}",
-                             *(f"{x:.3f}" for x in kernels)])  # fmt: skip
-    header = ["people", "release", "membership", "interval", "kernels by Scott's rule",
-              *(f"of width {width:g}" for width in WIDTHS[1:])]  # fmt: skip
+                interval = f"{low:.3f} to {high:.3f}"
+                figures = [f"{x:.3f}" for x in (*kernels, closest, told)]
+                rows.append([kind, generator, *figures, interval])
+    header = ["people", "release", "kernels by Scott's rule"]
+    header += [f"of width {width:g}" for width in WIDTHS[1:]]
+    header += ["closest record", "membership", "interval"]
     return table(header, rows, 2)
 
 

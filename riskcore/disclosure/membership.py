@@ -123,7 +123,10 @@ def membership(
     scale = np.array([gower_scale(files) for files in numbers])
     scores = []
     for people, size in ((original, n), (holdout, h)):
-        asked = people.at(selected(size, most))
+        columns = [*people.codes, *people.numbers.T]
+        columns.sort(key=lambda column: np.sort(column).tobytes())
+        rows = np.lexsort(columns)  # the same in any order of records and columns
+        asked = people.at(rows[selected(size, most)])
         first, second = (
             nearest_of_all(
                 asked.codes, file.codes, levels, (asked.numbers, file.numbers), scale
