@@ -29,7 +29,7 @@ from riskcore.models import LatentClass
 
 PAGE = RESULTS / "audits.md"
 N, PROCESSES = 50_000, 2
-SIZES = {0.05: 2, 0.01: 1, 0.2: 1}  # replicates of each sampling fraction
+SIZES = {0.05: 8, 0.01: 1, 0.2: 1}  # replicates of each sampling fraction
 REPLICATES = 2  # of membership
 CLASSES = (40, 12, 8, 6, 10)
 ADULT = Path("/work/shared/data/populations/adult.csv")
@@ -413,7 +413,7 @@ def members_of():
 
 
 if __name__ == "__main__":
-    about = f"By {origin('numpy', 'numba', 'scipy', 'scikit-learn')}."
+    about = origin("numpy", "numba", "scipy", "scikit-learn")
     summary, cases = claims_of()
     for name, text in (
         ("summary", summary),

@@ -96,6 +96,10 @@ SECTIONS = (
         Section(script, f"bench/results/{script}.md", measured=True)
         for script in ("attackers", "after_truth")
     ),
+    *(
+        Section("audits", "bench/results/audits.md", name, measured=True)
+        for name in ("summary", "claims", "membership")
+    ),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_wide", PAGE, "wide", measured=True),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
