@@ -99,6 +99,10 @@ SECTIONS = (
     Section(
         "calibration_cells", "bench/results/calibration_of_cells.md", measured=True
     ),
+    *(
+        Section("audits", "bench/results/audits.md", name, measured=True)
+        for name in ("summary", "claims", "membership")
+    ),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_wide", PAGE, "wide", measured=True),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),

@@ -248,11 +248,7 @@ def _shares(
 def _beyond_model(
     columns: Sequence[SharedColumn], pairs: _Pairs, original: Integers
 ) -> float:
-    """Return how much more often guesses between parts are right than by the model.
-
-    The parts of the original know nothing of each other but what the population has in
-    common, which a model of the others has in part.
-    """
+    """Return how much more often guesses between parts are right than by a model."""
 
     def compare(released: Integers) -> tuple[int, float]:
         people = original - released

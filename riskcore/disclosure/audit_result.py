@@ -22,7 +22,7 @@ from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.checked import Checked
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.disclosure.copies import Copies
-from riskcore.disclosure.figures_in_words import number, plain
+from riskcore.disclosure.figures_in_words import number, percent, plain
 from riskcore.disclosure.known_measures import Measures
 from riskcore.disclosure.membership import Membership
 from riskcore.disclosure.number_links import NumberLink, part_of_links
@@ -385,6 +385,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             "population_model": None
             if identity.model is None
             else identity.model.label,
+            "drawn_from_population": identity.draws.share,
             "compared_with": None if there is None else there.by,
             "right_claims_about_others": None if there is None else plain(there.right),
             "claims_excess": plain(identity.excess),
@@ -443,6 +444,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             ),
             ("population", "by the weights" if model is None else model.label),
         ]
+        if identity.draws.share > 0.0:
+            facts.append(("drawn from the population", percent(identity.draws.share)))
         if identity.others is not None:
             low, high = identity.excess_interval()
             of = _OTHERS[identity.others.by]

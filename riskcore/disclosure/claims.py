@@ -26,6 +26,7 @@ from riskcore.data.wildcard import WILDCARDS
 from riskcore.disclosure.other_people import (
     HOLDOUT,
     OtherPeople,
+    PopulationDraws,
     by_holdout,
     by_model,
     fitted_to,
@@ -68,6 +69,8 @@ class IdentityClaims:
     found: Integers  # the claims that may be right
     chance: Floats  # of these, that the original has somebody with all keys
     model: CellModel | None
+    draws: PopulationDraws
+    factor: Floats  # of the risk of the same claims, for draws
 
     def __len__(self) -> int:
         """Return the number of claims."""
@@ -153,7 +156,8 @@ class IdentityClaims:
         """Return a function that counts once for each claim, not for each record."""
 
         def of_claims(cell_prior: CellPrior) -> Floats:
-            figures: Floats = self.chance * function(cell_prior) / cell_prior.records
+            once = self.chance * self.factor
+            figures: Floats = once * function(cell_prior) / cell_prior.records
             return figures
 
         return of_claims
@@ -166,13 +170,8 @@ def identity_claims(
     holdout: Cells | None = None,
     everybody: Cells | None = None,
 ) -> IdentityClaims:
-    """Return the claims that a released file allows.
-
-    ``released`` and ``holdout`` are counted with the same keys and the same rule for
-    missing ones. ``own`` is the row of the original of each released record, -1 for
-    none, if known. ``everybody``: the original with its records that lack keys, if
-    ``original`` is without them.
-    """
+    """Return the claims that a released file allows."""
+    # own: rows of the original, -1 for none; everybody: also records that lack keys.
     original_cells = original.cells_by_weights or original.cells
     cells = _table(original_cells)
     alone = np.flatnonzero((released.sample_frequency == 1) & (released.records == 1))
@@ -196,28 +195,28 @@ def identity_claims(
         chance = (
             _has_keys(claims.some(candidates), row, everybody or original_cells) * 1.0
         )
+    draws, asked, model = PopulationDraws(), claims.some(candidates), original.model
+    if own is None and model is not None and not isinstance(model, KnownPopulation):
+        draws = PopulationDraws.of(_table(released), cells, model)
+    factor = draws.factor(asked, model)
     right = np.zeros(len(claims))
-    right[candidates] = chance * _risk(claims.some(candidates), original.model)
+    right[candidates] = chance * factor * _risk(asked, model)
     n = cells.n if everybody is None else everybody.n
     others = None
     if holdout is not None:
-        others = by_holdout(claims, _table(holdout), cells, original.model, n)
+        others = by_holdout(claims, _table(holdout), cells, model, n, draws)
     elif own is None:
-        others = by_model(claims, cells, original.model).scaled(n / cells.n)
+        others = by_model(claims, cells, model, draws).scaled(n / cells.n)
     return IdentityClaims(
-        rows, matches, right, others, claims, candidates, chance, original.model
+        rows, matches, right, others, claims, candidates, chance, model, draws, factor
     )
 
 
 def _lacking_matches(
     claims: CellTable, everybody: CellTable, cells: CellTable, model: CellModel | None
 ) -> Floats:
-    """Return -log of the chance that no record that lacks keys has those of a claim.
-
-    A record has them with the share of the claim's keys among all that agree in the
-    keys that it has, by a model of the records that have all; with certainty if the
-    model does not know a category.
-    """
+    """Return -log of the chance that no record that lacks keys has those of a claim."""
+    # By the share, in a model of the others, of these keys among all that agree.
     hazards = np.zeros(len(claims))
     law = model or fitted_to(cells)
     mask = np.zeros(len(claims), bool)

@@ -286,12 +286,7 @@ def _in_words(share: float, interval: tuple[float, float]) -> str:
 
 
 def copies(columns: Sequence[SharedColumn]) -> Copies:
-    """Return which records of the second file look like copies of the first.
-
-    The files are the original, the release and, if there is one, a holdout. The columns
-    are keys and targets: the more there are, the better copies are told from records
-    that many have.
-    """
+    """Return which records of the second file look like copies of the first."""
     original, released, *holdout = number_together(columns)
     if not len(released):
         return _unknown(0, "there are no released records")

@@ -1,13 +1,9 @@
-"""Membership: whether people near to a released record were in the original.
+"""Membership: whether a release is denser about people of the original than it should.
 
-The intruder has the values of a person and asks whether the person was in the original:
-yes, the nearer the closest released record is. A holdout of people who were not in it
-tells how often that is right: the area under the curve is the probability that somebody
-of the original is nearer to the release than somebody of the holdout.
-
-Both must be drawn from one population in the same way. If the holdout is from another
-region or year, its people are farther away even from a release that knows the margins
-alone, and the area tells of the region or year and not of membership.
+How dense it should be, the other people of a file tell: of the original for its people,
+of a holdout by the same design for those who were not in it. The ratio of two densities
+is the attack DOMIAS of van Breugel, Sun, Qian and van der Schaar (2023); with two files
+of one size and design, members of a household are as near in either.
 """
 
 from __future__ import annotations
@@ -31,20 +27,22 @@ from riskcore.disclosure.gower import (
 )
 from riskcore.disclosure.shared_columns import SharedColumn
 
-PAIRS = 2 * 10**9  # of a person and a released record that are compared
+PAIRS = 2 * 10**9  # of two records that are compared
+_SHRINKAGE = 0.7  # of the log density of other people, which has an error
+_TINY = 2.0**-30  # a distance of equal records
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """How well distances to the release tell the original from a holdout.
+    """How well the release tells the original from a holdout.
 
     Attributes
     ----------
     people : tuple of int
-        People of the original and of the holdout whose distance is known.
+        People of the original and of the holdout whose score is known.
     area : float
-        P(d < h) + P(d = h)/2 for the distances d of the original and h of the holdout:
-        1/2 if the release tells nothing.
+        P(s < h) + P(s = h)/2 for the scores s of the original and h of the holdout: 1/2
+        if the release tells nothing.
     error : float
         Its standard deviation.
     files : tuple of int
@@ -59,7 +57,7 @@ class Membership:
 
     @classmethod
     def of(cls, original: Floats, holdout: Floats) -> Membership:
-        """Compare distances to the closest released record."""
+        """Compare the scores of both files."""
         nearer = _nearer(original, holdout)  # than so large a share of the holdout
         farther = 1.0 - _nearer(holdout, original)
         spread = sum(
@@ -95,9 +93,9 @@ class Membership:
                 ("original", "holdout"), self.people, self.files, strict=True
             )
         ]
-        facts.append(("nearer than the holdout", f"{self.area:.3f}{interval}"))
+        facts.append(("told from the holdout, AUC", f"{self.area:.3f}{interval}"))
         said = "0.5: whether somebody was in the original does not show."
-        return [Part("Membership by the closest record", facts, sentences=(said,))]
+        return [Part("Membership by the closest records", facts, sentences=(said,))]
 
 
 def membership(
@@ -106,14 +104,7 @@ def membership(
     *,
     pairs: int = PAIRS,
 ) -> Membership:
-    """Return how well the closest released record tells the original from a holdout.
-
-    The files of each column are the original, the release and the holdout. A distance
-    is that of Gower (1971): 1 for each key that differs, and the
-    gap of each number over the range of all files. Missing is a value of its own, at
-    distance 1 from any other. At most about ``pairs`` are compared, for as many people
-    of either file.
-    """
+    """Return how well at most ``pairs`` distances tell the original from a holdout."""
     if not keys and not numbers:
         raise ValueError(
             "membership without keys and numbers: give at least one column"
@@ -127,15 +118,24 @@ def membership(
         if not size:
             raise ValueError(f"the {what} has no records: there is no distance")
     (original, released, holdout), levels = _files(keys, numbers)
-    most = min(max(pairs // (2 * m), 1), MOST)
+    # Files of one size, so that other people are as near in either.
+    most = min(max(pairs // (2 * (m + min(n, h))), 1), MOST, n, h)
     scale = np.array([gower_scale(files) for files in numbers])
-    distances = []
+    scores = []
     for people, size in ((original, n), (holdout, h)):
-        asked = people.at(selected(size, most))
-        values = asked.numbers, released.numbers
-        near = nearest_of_all(asked.codes, released.codes, levels, values, scale)
-        distances.append(near.first)
-    return replace(Membership.of(*distances), files=(n, h))
+        columns = [*people.codes, *people.numbers.T]
+        columns.sort(key=lambda column: np.sort(column).tobytes())
+        rows = np.lexsort(columns)  # the same in any order of records and columns
+        asked = people.at(rows[selected(size, most)])
+        first, second = (
+            nearest_of_all(
+                asked.codes, file.codes, levels, (asked.numbers, file.numbers), scale
+            )
+            for file in (released, asked)
+        )
+        other = np.minimum(second.second, MOST)  # of one person alone there is none
+        scores.append(np.log(first.first + _TINY) - _SHRINKAGE * np.log(other + _TINY))
+    return replace(Membership.of(*scores), files=(n, h))
 
 
 def _files(

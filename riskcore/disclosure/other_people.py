@@ -3,6 +3,10 @@
 A released record may have the keys of somebody in the original by chance. How often,
 other people tell: those of a holdout; or, without one, those whom a model of the keys
 draws as another sample of the same size from the same population.
+
+A record of a second sample, or of a generator that learned from all people, is drawn
+the more often, the more people its cell has. A claim about it is right with E[1] / E[F]
+and not E[1/F]: the mean over a law of F with weights F.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +22,8 @@ from numpy.typing import NDArray
 from riskcore.assessment.population import risk_by
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
-from riskcore.models.cell_model import CellModel
+from riskcore.disclosure.copies import CopiedShare
+from riskcore.models.cell_model import CellLaw, CellModel, CellPrior
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
@@ -28,7 +34,12 @@ Integers = NDArray[np.int64]
 HOLDOUT, MODEL = "holdout", "model"
 PARTS = 3  # of the original, to see what a model has wrong
 _MANY = 100_000
+_TINY = 2.0**-40
 _LEAST = 1e-6  # chances of more records of a cell that are left out
+_ODDS = 3.0  # from which a release counts as not made from the original
+# Differences of margins, and matches, beside those of a second sample: more mean that
+# the population is another, or that there are copies.
+_MOST_APART, _MOST_MATCHES = 2.0, 1.6
 _MOST = 64  # records of a cell: with more, 1/F is nearly that of as many
 
 
@@ -70,12 +81,87 @@ class OtherPeople:
         )
 
 
+class PopulationDraws(NamedTuple):
+    """The share of released records that are drawn from the population's people."""
+
+    share: float = 0.0
+    fraction: float = 0.0  # of the people
+
+    @classmethod
+    def of(cls, released: CellTable, cells: CellTable, model: CellModel) -> Self:
+        """Return the most likely share; 0 if the release was made from the original."""
+        released = released.some(released.known_in(cells)).coded_as(cells)
+        N = math.fsum(cells.weight_sum.tolist())
+        if not len(released) or not _is_another_sample(released, cells, N):
+            return cls()
+        f = released.matches_in(cells).astype(np.float64)
+        mean_weight = released.means_in(cells, cells.weight_sum / cells.records)
+        once = replace(
+            released.with_records(np.ones(len(f), np.int64)),
+            weight_sum=np.nan_to_num(mean_weight, nan=N / cells.n),
+        )
+        _, people, others = model.in_another_sample(once)
+        odds = np.maximum(cls(1.0).told(people, f, others)[0], _TINY)
+        gain = released.records * (1.0 - 1.0 / odds)
+        if gain[gain > 0.0].sum() > -_MOST_MATCHES * gain[gain < 0.0].sum():
+            return cls()
+        share = CopiedShare.of(np.repeat(odds, released.records)).share
+        return cls(share, min(share * released.n / N, 1.0))
+
+    def told(self, people: CellLaw, f: Floats, others: Floats) -> tuple[Floats, Floats]:
+        """Return by how much draws change the chance of a record, and its risk."""
+        if self.share == 0.0:
+            return np.ones(len(f)), np.ones(len(f))
+        prior = people.given(f, others)
+        before = np.maximum(people.mean * (1.0 + others), _TINY)
+        gain = 1.0 + self.share * (_mean(prior) / before - 1.0)
+        rest, mean = (1.0 - self.share) / gain, _mean(prior, self.fraction)
+        return gain, rest + (1.0 - rest) / (mean * risk_by(prior))
+
+    def factor(self, cells: CellTable, model: CellModel | None) -> Floats:
+        """Return by how much draws change the risk of cells."""
+        if model is None or self.share == 0.0:
+            return np.ones(len(cells))
+        cells = cells.coded_as(model.sample, any_value=True)
+        _, people, others = model.in_another_sample(cells)
+        return self.told(people, cells.records.astype(np.float64), others)[1]
+
+
+_NO_DRAWS = PopulationDraws()
+
+
+def _mean(prior: CellPrior, fraction: float = 0.0) -> Floats:
+    """Return E[F] if such a share of all people was drawn, and no other of the cell."""
+    rest = 1.0 - fraction
+    if prior.shape is None or prior.q is None:
+        assert prior.mu is not None
+        return prior.records + rest * prior.mu
+    return prior.records + prior.shape * rest * prior.q / (1.0 - rest * prior.q)
+
+
+def _is_another_sample(released: CellTable, cells: CellTable, N: float) -> bool:
+    """Return whether margins differ as those of two samples, by the odds."""
+    n, m = cells.n, released.n
+    # The variances of shares p, over p: if made from the original, and if drawn.
+    made, drawn = 1.0 / m, 1.0 / m + max(1.0 / n - 2.0 / N, 0.0)
+    apart = freedom = 0.0
+    for codes, theirs, k in zip(released.codes, cells.codes, cells.levels, strict=True):
+        g = np.bincount(codes + 1, released.records, k + 1)[1:]  # without missing ones
+        f = np.bincount(theirs, cells.records, k)
+        gap = f / n - g / max(g.sum(), 1.0)
+        apart += float((gap * gap / np.maximum(f + g, _TINY)).sum()) * (n + m)
+        freedom += np.count_nonzero(f + g) - 1
+    odds = apart * (1.0 / made - 1.0 / drawn) - freedom * math.log(drawn / made)
+    return odds > 2.0 * math.log(_ODDS) and apart < _MOST_APART * freedom * drawn
+
+
 def by_holdout(
     claims: CellTable,
     holdout: CellTable,
     cells: CellTable,
     model: CellModel | None,
     n: int,
+    draws: PopulationDraws,
 ) -> OtherPeople:
     """Return what people of a holdout with all keys tell, as of ``n``."""
     whole = np.logical_and.reduce([column != ANY for column in holdout.codes])
@@ -84,6 +170,8 @@ def by_holdout(
     hits = claims.matches_in(holdout)
     means = None if model is not None else mean_risks(cells)
     right = _risks_of_hits(model, claims, hits, means)
+    held = _with_records(claims, np.maximum(hits, 1)).some(hits > 0)
+    right[hits > 0] *= draws.factor(held, model)
     scale = n / holdout.n
     squares = math.fsum((right * right).tolist())
     return OtherPeople(
@@ -95,7 +183,10 @@ def by_holdout(
 
 
 def by_model(
-    claims: CellTable, cells: CellTable, model: CellModel | None
+    claims: CellTable,
+    cells: CellTable,
+    model: CellModel | None,
+    draws: PopulationDraws = _NO_DRAWS,
 ) -> OtherPeople:
     """Return what other samples of the population tell, by a model of the keys."""
     if isinstance(model, KnownPopulation):
@@ -105,7 +196,7 @@ def by_model(
     if law is None:
         return OtherPeople(MODEL, math.nan, math.nan, math.nan)
     means = None if model is not None else mean_risks(cells)
-    right, matched, variance = expected_claims(law, claims, means)
+    right, matched, variance = expected_claims(law, claims, means, draws)
     hits, wanted = _between_parts(law, means)
     error = 0.0
     if wanted:
@@ -117,11 +208,8 @@ def by_model(
 def _risks_of_hits(
     model: CellModel | None, claims: CellTable, hits: Integers, means: Floats | None
 ) -> Floats:
-    """Return E[1/F] of the claims that match so many people of a file; others are 0.
-
-    By weights it is the mean for as many people, by a model the claim's own. Of people
-    with a category that the model does not know, the mean counts.
-    """
+    """Return E[1/F] of the claims that match so many people of a file; others are 0."""
+    # By weights the mean counts, and of categories that the model does not know.
     if means is not None:
         return means[np.minimum(hits, _MOST)]
     assert model is not None
@@ -155,7 +243,10 @@ def _with_records(cells: CellTable, records: Integers) -> CellTable:
 
 
 def expected_claims(
-    law: CellModel, claims: CellTable, means: Floats | None
+    law: CellModel,
+    claims: CellTable,
+    means: Floats | None,
+    draws: PopulationDraws = _NO_DRAWS,
 ) -> tuple[float, float, float]:
     """Return claims about another sample: right ones, matching, variance of right."""
     once = claims.some(claims.known_in(law.sample))
@@ -166,7 +257,8 @@ def expected_claims(
         shape = drawn.shape
     chance = np.exp(_log_nobody(expected, shape))
     left = 1.0 - chance
-    matched = math.fsum(left.tolist())
+    gain, _ = draws.told(people, np.zeros(len(once)), others)
+    matched = math.fsum((1.0 - gain * chance).tolist())
     right, squares = [], []
     rows = np.arange(len(once))
     for f in range(1, _MOST + 1):
@@ -176,7 +268,10 @@ def expected_claims(
             records = np.full(len(rows), float(f))
             if f == _MOST:  # or more
                 records = np.maximum(records, expected[rows])
-            risk = risk_by(people.of_cells(rows).given(records, others[rows]))
+            cells = people.of_cells(rows)
+            gain, factor = draws.told(cells, records, others[rows])
+            risk = factor * risk_by(cells.given(records, others[rows]))
+            each = each * gain
         else:
             risk = means[f]
         right.append(math.fsum((each * risk).tolist()))
@@ -188,11 +283,7 @@ def expected_claims(
 
 
 def _between_parts(law: CellModel, means: Floats | None) -> tuple[Floats, float]:
-    """Return the risks of claims that match people of other parts, and their model's.
-
-    The parts of the sample know nothing of each other but what the population has in
-    common, which a model of the others has in part.
-    """
+    """Return the risks of claims that match other parts, and their sum by a model."""
     parts = [(law, part, means) for part in parts_of_records(law.sample.records)]
     comparisons = in_threads(usual_threads(), _of_part, parts)
     return np.concatenate([hits for hits, _ in comparisons]), math.fsum(
@@ -262,11 +353,8 @@ def _step(f: int, expected: Floats, shape: Floats) -> Floats:
 
 
 def mean_risks(cells: CellTable) -> Floats:
-    """Return the mean of E[1/F] by weights over cells with f records, f = 0, 1, ...
-
-    Weights differ, and a mean weight would give too small a risk. Where the original
-    has no cell of f records it must do.
-    """
+    """Return the mean of E[1/F] by weights over cells with f records, f = 0, 1, ..."""
+    # A mean weight would give too small a risk; without a cell of f records it must do.
     f = np.arange(_MOST + 1.0)
     mean = max(math.fsum(cells.weight_sum.tolist()) / cells.n, 1.0)
     found = np.zeros(_MOST + 1)

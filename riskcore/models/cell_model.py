@@ -47,6 +47,7 @@ ONE_CELL = "all records are in one cell: the sample has no information on other 
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
 _CERTAIN = 2.0**-30  # the relative variance of what is known
+_CLUMPED = 0.125  # shape of sample uniques below which records may be copies
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -798,9 +799,9 @@ class CellModel(ABC):
     def caution(self) -> str:
         """Why the risk may be far from the estimate; empty without a reason."""
         clusters = self.sample.clusters
-        if clusters is None or not self.converged:
+        if not self.converged:
             return ""
-        if len(clusters) < FEW_CLUSTERS:
+        if clusters is not None and len(clusters) < FEW_CLUSTERS:
             return (
                 f"{counted(len(clusters), 'cluster')} cannot tell how much clusters "
                 f"differ ({FEW_CLUSTERS} or more can): the risk may be half or twice "
@@ -812,7 +813,22 @@ class CellModel(ABC):
                 "whole, nobody outside shares its values, and the risk is higher than "
                 "the estimate"
             )
+        if self._shape_of_uniques() < _CLUMPED:
+            return (
+                "more records have the same keys than the keys let expect: if records "
+                "were copied, such as by imputation, the risk is several times the "
+                "estimate"
+            )
         return ""
+
+    def _shape_of_uniques(self) -> float:
+        """Return the median shape of the law of sample uniques, infinite if Poisson."""
+        uniques = np.flatnonzero(self.sample.unique)
+        if self.overdispersion.poisson or not len(uniques):
+            return math.inf
+        some = self.sample.some(uniques)
+        shape = self._law(some, self._prior_probability_of(uniques)).shape
+        return math.inf if shape is None else float(np.median(shape))
 
     @property
     def fit_in_words(self) -> str:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from riskcore.disclosure.gower import nearest_of_all
-from riskcore.disclosure.membership import Membership, membership
+from riskcore.disclosure.membership import membership
 from riskcore.disclosure.shared_columns import SharedColumn
 from tests.thin import examples
 
@@ -67,9 +67,30 @@ def distance(one, other, keys, ranges):
     return total
 
 
+def scores_of(files, keys):
+    """Return log d - 0.7 log e, to the release and to other people of the own file."""
+    original, released, holdout = files
+    ranges = []
+    for j in range(len(original[0])):
+        there = [row[j] for rows in files for row in rows if row[j] is not None]
+        ranges.append(max(there) - min(there) if there else 0)
+    scores = []
+    for file in (original, holdout):
+        scores.append([])
+        for i, row in enumerate(file):
+            first = min(distance(row, other, keys, ranges) for other in released)
+            others = file[:i] + file[i + 1 :]
+            near = [distance(row, other, keys, ranges) for other in others]
+            score = math.log(first + 2**-30)
+            scores[-1].append(
+                score - 0.7 * math.log(min(near, default=65_000) + 2**-30)
+            )
+    return scores
+
+
 def area_of(original, holdout):
     """Return the area and its deviation by DeLong et al., from all pairs."""
-    wins = [[(d < h) + (d == h) / 2 for h in holdout] for d in original]
+    wins = [[(s < h) + (s == h) / 2 for h in holdout] for s in original]
     rows = [math.fsum(row) / len(holdout) for row in wins]
     turned = [math.fsum(column) / len(original) for column in zip(*wins, strict=True)]
     area = math.fsum(rows) / len(rows)
@@ -88,47 +109,84 @@ def three_files(draw):
     key = st.one_of(st.none(), st.integers(0, 2))
     number = st.one_of(st.none(), st.integers(0, 8).map(float))
     row = st.tuples(*[key] * keys, *[number] * numbers)
-    return [draw(st.lists(row, min_size=1, max_size=9)) for _ in range(3)], keys
+    n = draw(st.integers(1, 9))
+    sizes = (n, n), (1, 9), (n, n)
+    return [
+        draw(st.lists(row, min_size=least, max_size=most)) for least, most in sizes
+    ], keys
 
 
 @examples(60, 400)
 @given(three_files())
 def test_small_files_by_all_pairs(drawn):
     files, keys = drawn
-    original, released, holdout = files
-    ranges = []
-    for j in range(len(original[0])):
-        there = [row[j] for rows in files for row in rows if row[j] is not None]
-        ranges.append(max(there) - min(there) if there else 0)
     found = membership(*columns(files, keys))
-    nearest = [
-        [min(distance(one, b, keys, ranges) for b in released) for one in rows]
-        for rows in (original, holdout)
-    ]
-    area, error = area_of(*nearest)
-    assert found.people == found.files == (len(original), len(holdout))
+    area, error = area_of(*scores_of(files, keys))
+    assert found.people == found.files == (len(files[0]), len(files[2]))
     assert found.area == pytest.approx(area, rel=1e-12)
     assert found.error == pytest.approx(error, rel=1e-12, nan_ok=True)
 
 
-def test_distances_are_those_of_all_pairs():
-    files = perturbed(np.random.default_rng(1), n=700, missing=0.0, others=500)
-    shared, numbers = columns(files, 3)
-    whole = np.concatenate(numbers[0])
-    levels = [c.levels for c in shared]
-    codes = [[c.codes[i] for c in shared] for i in range(3)]
-    y = [one[:, None] for one in numbers[0]]
-    scale = np.array([1 / np.ptp(whole)])
-    nearest = [
-        nearest_of_all(codes[i], codes[1], levels, (y[i], y[1]), scale).first
-        for i in (0, 2)
-    ]
-    found = membership(shared, numbers)
-    wanted = Membership.of(*nearest)
-    assert found.area == pytest.approx(wanted.area, abs=1e-3)
-    assert found.error == pytest.approx(wanted.error, rel=1e-6)
+def test_scores_are_those_of_all_pairs():
+    files = perturbed(np.random.default_rng(1), n=150, others=150)
+    found = membership(*columns(files, 3))
+    area, error = area_of(*scores_of(files, 3))
+    assert found.area == pytest.approx(area, rel=1e-12)
+    assert found.error == pytest.approx(error, rel=1e-12)
     low, high = found.interval()
     assert 0.5 < low < found.area < high
+
+
+def groups(rng, n):
+    """Return numbers of groups, of which some are dense and others wide."""
+    group = rng.integers(0, 8, n)
+    width = np.exp(np.linspace(-3.0, 0.5, 8))[group]
+    centers = np.random.default_rng(0).normal(0, 3, (8, 3))
+    return (centers[group] + rng.normal(size=(n, 3)) * width[:, None]).T
+
+
+def by_kernels(original, released, holdout):
+    """Return the area of DOMIAS: the ratio of two densities by Gaussian kernels."""
+    areas = []
+    for i in (0, 1):
+        law, beside = stats.gaussian_kde(released), stats.gaussian_kde(holdout[:, i::2])
+        scores = [
+            law.logpdf(x) - beside.logpdf(x) for x in (original, holdout[:, 1 - i :: 2])
+        ]
+        wins = stats.mannwhitneyu(*scores).statistic
+        areas.append(wins / len(scores[0]) / len(scores[1]))
+    return sum(areas) / 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_membership_beside_the_attack_by_kernels(seed):
+    """Between neighbors of the original, as SMOTE, and by itself from the people."""
+    rng = np.random.default_rng(seed)
+    original, holdout, fresh = (groups(rng, 400) for _ in range(3))
+    gaps = np.abs(original[:, :, None] - original[:, None]).sum(axis=0)
+    other = np.argsort(gaps, axis=1)[np.arange(400), rng.integers(1, 4, 400)]
+    released = original + rng.random(400) * (original[:, other] - original)
+    numbers = [*zip(original, released, holdout, strict=True)]
+    found = membership([], numbers)
+    nearest = [
+        np.abs(x[:, :, None] - released[:, None]).sum(axis=0).min(axis=1)
+        for x in (original, holdout)
+    ]
+    by_distance = 1.0 - stats.mannwhitneyu(*nearest).statistic / 400**2
+    assert found.area > by_kernels(original, released, holdout)
+    assert found.area > by_distance + 0.05
+    found = membership([], [*zip(original, fresh, holdout, strict=True)])
+    low, high = found.interval(0.99)
+    assert low < 0.5 < high
+
+
+def test_households_do_not_look_like_members():
+    """People of a household have one income; the release is another sample."""
+    rng = np.random.default_rng(5)
+    incomes, sizes = rng.lognormal(0, 1, (3, 400)), rng.integers(1, 6, (3, 400))
+    persons = [np.repeat(x, k)[:1000] for x, k in zip(incomes, sizes, strict=True)]
+    found = membership([], [tuple(persons)])
+    assert abs(found.area - 0.5) < 0.05
 
 
 def test_copies_of_everybody_are_recognized():
@@ -147,12 +205,14 @@ def test_missing_numbers_are_as_far_as_any_other():
 def test_a_selection_of_people_is_asked():
     files = perturbed(np.random.default_rng(3), n=600, others=300)
     shared, numbers = columns(files, 3)
-    found = membership(shared, numbers, pairs=2 * 600 * 200)
+    found = membership(shared, numbers, pairs=2 * 900 * 200)
     assert found.people == (200, 200)
     assert found.files == (600, 300)
-    assert found == membership(shared, numbers, pairs=2 * 600 * 200)
+    assert found == membership(shared, numbers, pairs=2 * 900 * 200)
     low, high = found.interval(0.999)
-    assert low < membership(shared, numbers).area < high
+    whole = membership(shared, numbers)
+    assert whole.people == (300, 300)  # as many of either file
+    assert low < whole.area < high
 
 
 def test_what_is_needed():
@@ -174,4 +234,4 @@ def test_what_is_said():
     found = membership(*columns(files, 3))
     json.dumps(found.to_dict(), allow_nan=False)
     (part,) = found._parts()
-    assert "60 of 60 people" in "\n".join(part.lines())
+    assert "30 of 60 people" in "\n".join(part.lines())

@@ -9,8 +9,10 @@ from scipy import stats
 
 import riskcore
 from riskcore import audit
+from riskcore.assessment.population import risk_by
 from riskcore.disclosure.other_people import (
     PARTS,
+    PopulationDraws,
     by_model,
     expected_claims,
     mean_risks,
@@ -252,6 +254,8 @@ def test_a_holdout_by_search_through_all_pairs(seed, missing, population):
     sizes = 60, 14 if missing else 40, 25
     lacking = 0.0, missing, missing
     original, made, holdout = map(drawn, [rng] * 3, sizes, lacking)
+    if not missing:  # made from the original, not another sample
+        made = {name: rng.choice(original[name], 40).tolist() for name in "abc"}
     weight = rng.uniform(2.0, 9.0, 60)
     found = audit(
         {**original, "w": weight}, made, [*"abc"], "w", holdout=holdout,
@@ -413,3 +417,80 @@ def test_people_of_a_holdout_count_whose_categories_the_original_has_not(seed):
     assert found.others.right == pytest.approx(found.expected_right, rel=0.2)
     low, high = found.excess_interval()
     assert low <= 0.0 <= high
+
+
+@pytest.mark.parametrize("overdispersion", [False, True])
+def test_draws_weigh_the_law_of_people_by_their_number(overdispersion):
+    """P(F | f) F q^(F - 1): one of F was drawn, and none of the others."""
+    table = sample(3, n=120, spread=0.5)
+    model = LogLinear.fit(table, overdispersion=overdispersion)
+    claims = every_cell(table).some(model.probability(every_cell(table)) * 120 < 3.0)
+    _, people, others = model.in_another_sample(claims)
+    fraction, F = 0.2, np.arange(4000)
+    for f in (1, 2, 5):
+        records = np.full(len(claims), float(f))
+        prior = people.given(records, others)
+        gain, factor = PopulationDraws(1.0, fraction).told(people, records, others)
+        half = PopulationDraws(0.5, fraction).told(people, records, others)
+        risk = risk_by(prior)
+        for i in range(len(claims)):
+            law = stats.nbinom(prior.shape[i], prior.p[i]).pmf(F)
+            weights = law * (1.0 - fraction) ** F
+            mean = math.fsum(weights * (f + F)) / math.fsum(weights)
+            assert factor[i] * risk[i] == pytest.approx(1.0 / mean, rel=1e-6)
+            expected = people.mean[i] * (1.0 + others[i])
+            assert gain[i] == pytest.approx(math.fsum(law * (f + F)) / expected)
+            assert half[0][i] == pytest.approx((1.0 + gain[i]) / 2.0)
+            drawn = gain[i] / (1.0 + gain[i])
+            mixed = (1.0 - drawn) * risk[i] + drawn / mean
+            assert half[1][i] * risk[i] == pytest.approx(mixed, rel=1e-6)
+
+
+SHAPE = 40, 12, 10, 8, 6
+
+
+def town(rng, N=20_000):
+    """Return people of four classes, as the code of each key."""
+    laws = [rng.dirichlet(np.full(k, 0.4), 4) for k in SHAPE]
+    of = rng.integers(0, 4, N)
+    upto = [np.cumsum(law, axis=1)[of, :-1] for law in laws]
+    return [(rng.random(N)[:, None] > part).sum(axis=1) for part in upto]
+
+
+def released_by(how, people, rows, rng):
+    n = len(rows)
+    if how == "second sample":
+        others = rng.choice(len(people[0]), n, replace=False)
+        return [column[others] for column in people]
+    if how == "margins":
+        return [rng.choice(column[rows], n) for column in people]
+    copied = rng.choice(rows, n)
+    return [column[copied] for column in people]
+
+
+@pytest.mark.parametrize("how", ["second sample", "margins", "resampled"])
+def test_claims_about_draws_from_the_population_against_its_people(how):
+    right = truth = copied = 0.0
+    more = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        people = town(rng)
+        cell = np.ravel_multi_index(people, SHAPE)
+        rows = rng.choice(len(cell), 1000, replace=False)
+        made = released_by(how, people, rows, rng)
+        data = {name: x[rows] for name, x in zip("abcde", people, strict=True)}
+        found = audit(
+            data, dict(zip("abcde", made, strict=True)), [*"abcde"],
+            sampling_fraction=0.05, population="latent-class",
+        ).identity  # fmt: skip
+        F = np.bincount(cell, minlength=math.prod(SHAPE))
+        claimed = np.ravel_multi_index(made, SHAPE)[found.rows[found.found]]
+        truth += math.fsum(1.0 / F[claimed])
+        right += found.expected_right
+        copied += math.fsum(found.right[found.found] / found.factor)
+        more += found.excess_interval()[0] > 0.0
+        assert (found.draws.share > 0.5) == (how == "second sample")
+        assert found.draws.share == 0.0 or how == "second sample"
+    assert right == pytest.approx(truth, rel=0.1)
+    assert (copied > 1.1 * right) == (how == "second sample")
+    assert more == (4 if how == "resampled" else 0)
