@@ -558,3 +558,20 @@ def test_an_interval_reaches_whole_villages_that_are_a_key():
     assert estimate < 0.8 * cells
     low, high = found.by_model.expected_reidentifications_interval()
     assert low < estimate < 0.9 * cells < high < records
+
+
+def test_copied_records_are_said():
+    rng = np.random.default_rng(3)
+    people = microdata(40_000, rng, fraction=1.0)
+    rows = rng.choice(40_000, 1000, replace=False)
+    donor = rng.choice(rows[:750], 250)
+    keys = ["AGE", "SEX", "MARSTAT", "EDUCATION", "REGION", "HHSIZE"]
+
+    def remarks(taken):
+        data = {key: np.asarray(people[key])[taken] for key in keys}
+        found = riskcore.assess(data, keys, sampling_fraction=0.025)
+        return " ".join(summary(found)["weight_remarks"])
+
+    copied = "more records have the same keys than the keys let expect"
+    assert copied in remarks(np.append(rows[:750], donor))
+    assert copied not in remarks(rows)
