@@ -47,7 +47,8 @@ ONE_CELL = "all records are in one cell: the sample has no information on other 
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
 _CERTAIN = 2.0**-30  # the relative variance of what is known
-_CLUMPED = 0.125  # shape of sample uniques below which records may be copies
+# Shape of sample uniques below which records may be copies, and records that tell.
+_CLUMPED, _TELLING = 0.05, 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -813,7 +814,7 @@ class CellModel(ABC):
                 "whole, nobody outside shares its values, and the risk is higher than "
                 "the estimate"
             )
-        if self._shape_of_uniques() < _CLUMPED:
+        if self.n >= _TELLING and self._shape_of_uniques() < _CLUMPED:
             return (
                 "more records have the same keys than the keys let expect: if records "
                 "were copied, such as by imputation, the risk is several times the "
