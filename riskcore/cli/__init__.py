@@ -59,6 +59,24 @@ _REFUSALS = (
     TypeError,
     ValueError,
 )
+# In the order of the help.
+_COMMANDS = (
+    describe,
+    assess,
+    protect,
+    run,
+    app,
+    check,
+    compare,
+    audit,
+    try_out,
+    error_table,
+    uniques,
+    diversity,
+    suda,
+    simulate,
+    demo,
+)
 # Exit status of a defect, as in sysexits.h: 1 and 2 say something about the file.
 _DEFECT = 70
 # Exit status of an error after files were written (EX_IOERR in sysexits.h): 2 says
@@ -215,6 +233,10 @@ class _Parser(argparse.ArgumentParser):
 class _Command(_Parser):
     """The parser of a subcommand, which reports unknown options before other errors."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(*arguments, formatter_class=raw, **options)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments after the name of a subcommand."""
         for text in args or ():
@@ -248,19 +270,6 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Command, dest=_COMMAND
     )
-    describe.add(commands)
-    assess.add(commands)
-    protect.add(commands)
-    run.add(commands)
-    app.add(commands)
-    check.add(commands)
-    compare.add(commands)
-    audit.add(commands)
-    try_out.add(commands)
-    error_table.add(commands)
-    uniques.add(commands)
-    diversity.add(commands)
-    suda.add(commands)
-    simulate.add(commands)
-    demo.add(commands)
+    for command in _COMMANDS:
+        command.add(commands).set_defaults(run=command.run)
     return parser

@@ -53,9 +53,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="find special uniques (SUDA) and score them",
         description=_SUDA,
         epilog=_SUDA_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser)
     add_keys(parser)
     parser.add_argument(

@@ -67,9 +67,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="estimate how many sample uniques are unique in the population",
         description=_UNIQUES,
         epilog=_UNIQUES_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser, needed=False)
     add_keys(parser, needed=False)
     parser.add_argument(
