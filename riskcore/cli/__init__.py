@@ -85,10 +85,7 @@ _WRITTEN = 74
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status.
-
-    Without ``arguments`` it runs with the arguments of the process, which then ends.
-    """
+    """Run the command and return its exit status."""
     if arguments is None:
         stop.end_in_time()
     with safe_streams(), replace.written_files() as written:

@@ -112,10 +112,7 @@ class Trial:
         found: Comparison,
         verdict: Verdict | None = None,
     ) -> Trial:
-        """Return the figures of a protected file and its comparison with the original.
-
-        Without a verdict it is the one on the goals alone.
-        """
+        """Return the figures of a protected file, compared with the original."""
         verdict = verdict or result.judge()
         before, after = (
             [key_set.comparison()[stage] for key_set in result.sets]

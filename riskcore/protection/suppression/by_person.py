@@ -95,11 +95,7 @@ def _worst(
     say: Lines,
     masks: Masks | None,
 ) -> Assessment:
-    """Return an assessment with a row for each person, of the worst choice of waves.
-
-    f is the smallest, with its F, and the risk is the largest. Persons with the same
-    histories in the same waves are a cell.
-    """
+    """Return an assessment with a row for each person, of the worst choice of waves."""
     panel = persons.panel
     f, F, risk = np.full(len(panel), np.inf), np.zeros(len(panel)), np.zeros(len(panel))
     matches = (
