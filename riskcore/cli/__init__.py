@@ -41,7 +41,7 @@ from riskcore.cli.terminal import (
     show_warning,
     tell,
 )
-from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.missing_column import FAILURES
 from riskcore.common.toml_text import RulesError
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -49,16 +49,7 @@ from riskcore.data.files import replace
 
 # What bad input, a full disk or too large a file raises. Any other error is a defect,
 # above all an IndexError or a KeyError from our own code.
-_REFUSALS = (
-    ImportError,
-    MemoryError,
-    NoSuchNameError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
+_REFUSALS = (*FAILURES, ImportError, MemoryError)
 # In the order of the help.
 _COMMANDS = (
     describe,
