@@ -161,6 +161,8 @@ class _Walk:
 
     def _refined(self, groups: Groups, known_waves: int, wave: int) -> Groups:
         """Return the groups, split by the keys of a wave, without single persons."""
+        # A person who is alone is alone in every choice of waves that goes on from
+        # here: these are counted.
         code = self.panel.code[wave]
         members, begin, single = self.splitter.split(code, groups.persons, groups.begin)
         more = self.need[single] - known_waves

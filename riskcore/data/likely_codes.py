@@ -145,6 +145,8 @@ def _among(numbers: Floats, values: Any) -> Mask:
 
 def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mask:
     """Return which numbers, in ascending order, may be codes."""
+    # Numbers that have a label or the form of a code are suspects, and so are 1e20 and
+    # the like. They are codes if far from all others, or of much more records.
     size = np.abs(numbers)
     labelled = _among(numbers, label_codes)
     huge = (size / _HUGE > np.median(size)) & (len(numbers) > 9)

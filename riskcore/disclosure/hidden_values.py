@@ -481,6 +481,8 @@ def _found(tried: _Tried, key: _Key) -> Mask:
 
 def _right(guess: Integers, key: _Key) -> Mask:
     """Return which suppressed values are guessed rightly; none if by chance."""
+    # A rule that holds for records with others of their household may guess at
+    # suppressed values by strangers alone: it must hold for these, too.
     right: Mask = guess == key.truth
     spoken = guess >= 0
     count, tries = int(key.times[right].sum()), int(key.times[spoken].sum())

@@ -210,6 +210,8 @@ def _log_chance(people: int, cell: Integers, chance: Floats) -> float:
 
 def _right_of_others(cell: Integers, values: Floats, width: float) -> float:
     """Return how often the others of a person's cell share that person's value."""
+    # Of whom the others share a value, only those who have the least or the largest
+    # value of the cell can have another one.
     order = np.lexsort((values, cell))
     size = np.bincount(cell)
     size = size[size > 0]

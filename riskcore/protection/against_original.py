@@ -82,6 +82,8 @@ class AgainstOriginal:
 
     def in_categories(self, source: Source, *, raw: bool = False) -> Source:
         """Return a file with the recoded categories that its codes stand for."""
+        # Text of a CSV file is read as numbers where the original has numbers. Files of
+        # SPSS and Stata hold recoded numbers as codes with labels.
         own = dict(self.original.records.columns)
         own |= self.prepared.recoded_rows.columns
         source = source.holding(source.numbers_beside(own))

@@ -327,6 +327,7 @@ def checked(
 
 def released_source(data: Any, reading: Reading) -> Source:
     """Return a safe file, read like its original as far as it can be."""
+    # A missing value of a safe file is an empty field, whatever its code was.
     looked_at = reading.weight_scale or 1.0
     how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
     how = replace(how, household_id=None)  # its ids are numbered already
@@ -819,6 +820,8 @@ class _Judged:
 
     def _cells(self, names: Names) -> Cells:
         """Return the cells of the file alone by a set of keys."""
+        # By the settings of a protection a blank matches any value: each record of the
+        # original that fits is then among those that are counted.
         how = self.request.how
         missing = how["missing"] if self.request.settings is None else "argus"
         if self.coded is None:

@@ -79,6 +79,7 @@ def page(
     sets: Mapping[str, Any] | None = None,
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML."""
+    # Without ``riskiest`` the page has no values of keys.
     need_jinja()
     thresholds = threshold, household_threshold
     _check(stages, thresholds)

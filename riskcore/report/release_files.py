@@ -168,6 +168,8 @@ def write_release(
     progress: Lines | None = None,
 ) -> ReleaseFiles:
     """Write the files of a release, all or none; return what was written and found."""
+    # If the result is not safe and ``allow_unsafe`` is not wanted, only the reports are
+    # written, and they say so.
     say = progress or silent
     how = {name: wanted[name] for name in LAYOUT if name in wanted}
     how["secret"] = secret

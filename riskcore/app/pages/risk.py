@@ -345,6 +345,7 @@ def pattern_counts(
     assessment: Assessment, say: Lines
 ) -> tuple[int, list[tuple[tuple[int, ...], int]]]:
     """Return how many records at most 3 keys single out, and the patterns of keys."""
+    # A pattern singles its records out, and no part of it does.
     keys = assessment.cells.keys
     uniques = suda(assessment.data, keys, _MOST, missing="category", progress=say).found
     words, numbers = np.unique(uniques.keys, return_counts=True)

@@ -152,6 +152,7 @@ def write(
     renumbered: Collection[str] = (),
 ) -> Path:
     """Write columns to a file, whole or not at all, and return its path."""
+    # Access rights are those of `replace.replacing_all`, which ``create`` replaces.
     path = check_writable(path, overwrite=overwrite, like=like)
     if like is not None and like.joined is not None:
         for target, part, own in like.joined.split(path, columns, like):

@@ -139,6 +139,7 @@ def records_of_codes(cells: Cells, i: int) -> Integers:
 
 def losses_of(cells: Cells) -> list[Integers]:
     """Return for each key what blanking each code loses: 1/n if n records have it."""
+    # 1/n is the share of a category, in units of 2**-50, rounded down.
     losses = []
     for i in range(len(cells.keys)):
         records = records_of_codes(cells, i)

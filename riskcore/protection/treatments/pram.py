@@ -167,6 +167,7 @@ def post_randomize(
     matrix: Matrix | None = None,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
     """Return codes of categories changed at random, and what changed."""
+    # Each stratum has its own matrix: nobody gets a category that does not occur in it.
     if levels > MOST_CATEGORIES:
         raise ValueError(
             f"post-randomization: the column has {levels:,} categories, more than "
