@@ -47,13 +47,7 @@ def serve(
     idle: float = 3600.0,
     said: Callable[[str], object] = print,
 ) -> int:
-    """Serve an application to this machine until it is no longer used.
-
-    ``make_app`` gets the addresses and the token, and returns the guarded application.
-    ``port`` 0 is any free one; ``socket`` is the path of a Unix socket to be made
-    instead, for a tunnel. After ``idle`` seconds without use the app ends with 0, the
-    exit status. ``said`` gets lines for the terminal: one of them has the token.
-    """
+    """Serve an application to this machine until it is idle; port 0 is any free one."""
     token = secrets.token_urlsafe(32)
     with ExitStack() as ending:
         if socket is None:

@@ -16,11 +16,7 @@ from riskcore.protection.release_toml import Release
 def open_workbench(
     file: Path, reading: Reading | None = None, *, new: bool = False
 ) -> Workbench:
-    """Return the workbench of a survey file or a file of rules.
-
-    The session of the same file goes on; rules that were changed meanwhile become its
-    newest version, and so do the first rules of a ``new`` beginning.
-    """
+    """Return the workbench of a survey file or a file of rules."""
     release = _release(file, reading)
     _ = release.source().names  # refuses what is not a survey file
     path = session_file(file)

@@ -8,11 +8,7 @@ from pathlib import Path
 
 
 def user_folder() -> Path | None:
-    """Return the folder of the user's settings; None if the user has no home.
-
-    It is ``RISKCORE_CONFIG_DIR`` of the environment, else ``riskcore`` where the system
-    keeps a user's settings.
-    """
+    """Return the folder of the user's settings; None if the user has no home."""
     chosen = os.environ.get("RISKCORE_CONFIG_DIR")
     if chosen:
         return Path(chosen)

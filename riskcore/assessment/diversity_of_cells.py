@@ -71,11 +71,7 @@ def equal_distance(distributions: Distributions) -> Reals:
 
 
 def ordered_distance(distributions: Distributions) -> Reals:
-    """Return the earth mover's distance of each cell from the file, for ordered values.
-
-    The distance of two values is proportional to the difference of their ranks; the
-    first and the last value of the file have the distance 1.
-    """
+    """Return each cell's earth mover's distance from the file, by ranks of values."""
     distance = np.empty(len(distributions.begin) - 1)
     up_to = np.cumsum(distributions.total)
     sums = np.concatenate([[0.0], np.cumsum(up_to)])

@@ -148,10 +148,7 @@ def exact_matches(
     alpha: float = 1.0,
     method: Method = "exact",
 ) -> tuple[ExactMatches, ...]:
-    """Return the risk by each number alone, by all of them, and with the keys.
-
-    The rule for missing values is that of the keys.
-    """
+    """Return the risk by each number alone, by all of them, and with the keys."""
     names = [entry.name for entry in numbers]
     sets = [[name] for name in names]
     sets += [names] if len(names) > 1 else []

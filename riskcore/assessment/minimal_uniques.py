@@ -265,12 +265,7 @@ def split_groups(
     column: int, size: int, members: Any, begin: Any, groups: int, alone: Any,
     counter: Any, deeper: int, to_members: Any, to_begin: Any, single: Any, sizes: Any,
 ) -> None:  # fmt: skip
-    """Split groups of cells by the codes of one more key.
-
-    Single-record cells that are left alone are written to ``single``. A group of two
-    cells or more is kept if one of them has one record: only such a cell can become
-    unique later. ``sizes`` gets the number of groups and of single cells.
-    """
+    """Split groups of cells by the codes of one more key."""
     sizes[0] = 0
     sizes[1] = 0
     to_begin[0] = 0

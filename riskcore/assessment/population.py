@@ -162,12 +162,7 @@ def sum_over_patterns(
     level: float,
     off: float = 0.0,
 ) -> tuple[float, float]:
-    """Return an interval for the sum of 1/F over released records of some patterns.
-
-    ``released`` are the released records of each pattern; the records of ``table`` are
-    those of the original that fit it. ``off`` is by how much of itself the sum may be
-    off because no model is true, as a standard deviation.
-    """
+    """Return an interval for the sum of 1/F over released records of some patterns."""
     reach = arguments.normal_reach(level)
     f = table.records.astype(np.float64)
     shares = released / f
@@ -216,11 +211,7 @@ def _level(cells: Cells, level: float) -> float:
 def model_figures(
     model: CellModel, by_weights: RiskDistribution, uniques: float
 ) -> dict[str, Any]:
-    """Return the figures of a file that come from its population model.
-
-    ``by_weights`` is the distribution of the risk by weights alone, ``uniques`` the
-    expected population uniques among the sample uniques.
-    """
+    """Return the figures of a file that come from its population model."""
     population = (
         {"population": float(model.n)} if isinstance(model, KnownPopulation) else {}
     )

@@ -130,10 +130,7 @@ def shared_by_few(column: ColumnProfile) -> bool:
 
 
 def own_values(column: ColumnProfile, group: str = "household") -> str:
-    """Return in words how many records have a value of their own.
-
-    ``group`` is the word for records that belong together.
-    """
+    """Return in words how many records have a value of their own."""
     unit = "record" if column.constant is None else group
     return (
         f"{column.single:,} of {column.records:,} records have a value that no other "

@@ -160,11 +160,9 @@ class _Walk:
                 self._visit(groups, chosen, known_waves, later)
 
     def _refined(self, groups: Groups, known_waves: int, wave: int) -> Groups:
-        """Return the groups, split by the keys of a wave, without single persons.
-
-        Persons without a record in the wave drop out. A person who is alone is alone in
-        every choice of waves that goes on from here: these are counted.
-        """
+        """Return the groups, split by the keys of a wave, without single persons."""
+        # A person who is alone is alone in every choice of waves that goes on from
+        # here: these are counted.
         code = self.panel.code[wave]
         members, begin, single = self.splitter.split(code, groups.persons, groups.begin)
         more = self.need[single] - known_waves

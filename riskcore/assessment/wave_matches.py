@@ -54,6 +54,15 @@ def choice_of(panel: Panel, kind: int) -> Choice | None:
     return Choice(waves, candidates, concerned) if concerned.any() else None
 
 
+def choices_with(panel: Panel, say: Lines, work: str) -> Iterator[Choice]:
+    """Yield the choices that are somebody's, and say what work is done with each."""
+    for kind in choices_taken(panel):
+        choice = choice_of(panel, kind)
+        if choice is not None:
+            say(f"{work} waves {listed(panel, choice.waves)}")
+            yield choice
+
+
 def rows_of(panel: Panel) -> Numbers:
     """Return the record of each person in each wave, shape (T, P); -1 without one."""
     rows = np.full(panel.code.shape, -1, np.int64)
@@ -122,11 +131,7 @@ def each_matched(
 ) -> Iterator[Matched]:
     """Yield what persons match in each choice of waves."""
     rows = rows_of(panel)
-    for kind in choices_taken(panel):
-        choice = choice_of(panel, kind)
-        if choice is None:
-            continue
-        progress(f"matching persons in waves {listed(panel, choice.waves)}")
+    for choice in choices_with(panel, progress, "matching persons in"):
         table = histories(records, panel, rows, choice)
         cells = cells_of(table, list(table.columns), missing, 1.0)
         f = cells.sample_frequency.astype(np.float64)

@@ -300,11 +300,9 @@ def _bits(codes: Numbers) -> float:
 
 
 def whole_numbers(labels: NDArray[Any]) -> tuple[Numbers, NDArray[np.bool_]]:
-    """Return labels, and then missing, as whole numbers, and which of them are.
-
-    Text of whole numbers is taken for them: the keys of a text file are text. If two
-    labels are one number, such as 1 and 01, none is.
-    """
+    """Return labels, and then missing, as whole numbers, and which of them are."""
+    # The keys of a text file are text. If two labels are one number, such as 1 and 01,
+    # none is.
     values = [_whole(label) for label in labels.tolist()] + [None]
     whole = np.array([value is not None for value in values])
     numbers = np.array([value or 0 for value in values], np.int64)

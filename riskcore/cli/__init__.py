@@ -41,7 +41,7 @@ from riskcore.cli.terminal import (
     show_warning,
     tell,
 )
-from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.missing_column import FAILURES
 from riskcore.common.toml_text import RulesError
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -49,15 +49,24 @@ from riskcore.data.files import replace
 
 # What bad input, a full disk or too large a file raises. Any other error is a defect,
 # above all an IndexError or a KeyError from our own code.
-_REFUSALS = (
-    ImportError,
-    MemoryError,
-    NoSuchNameError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    TypeError,
-    ValueError,
+_REFUSALS = (*FAILURES, ImportError, MemoryError)
+# In the order of the help.
+_COMMANDS = (
+    describe,
+    assess,
+    protect,
+    run,
+    app,
+    check,
+    compare,
+    audit,
+    try_out,
+    error_table,
+    uniques,
+    diversity,
+    suda,
+    simulate,
+    demo,
 )
 # Exit status of a defect, as in sysexits.h: 1 and 2 say something about the file.
 _DEFECT = 70
@@ -67,10 +76,7 @@ _WRITTEN = 74
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status.
-
-    Without ``arguments`` it runs with the arguments of the process, which then ends.
-    """
+    """Run the command and return its exit status."""
     if arguments is None:
         stop.end_in_time()
     with safe_streams(), replace.written_files() as written:
@@ -215,6 +221,10 @@ class _Parser(argparse.ArgumentParser):
 class _Command(_Parser):
     """The parser of a subcommand, which reports unknown options before other errors."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        raw = argparse.RawDescriptionHelpFormatter
+        super().__init__(*arguments, formatter_class=raw, **options)
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse the arguments after the name of a subcommand."""
         for text in args or ():
@@ -248,19 +258,6 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Command, dest=_COMMAND
     )
-    describe.add(commands)
-    assess.add(commands)
-    protect.add(commands)
-    run.add(commands)
-    app.add(commands)
-    check.add(commands)
-    compare.add(commands)
-    audit.add(commands)
-    try_out.add(commands)
-    error_table.add(commands)
-    uniques.add(commands)
-    diversity.add(commands)
-    suda.add(commands)
-    simulate.add(commands)
-    demo.add(commands)
+    for command in _COMMANDS:
+        command.add(commands).set_defaults(run=command.run)
     return parser

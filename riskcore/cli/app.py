@@ -48,9 +48,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="the whole job in the browser",
         description=_APP,
         epilog=_APP_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     parser.add_argument(
         "file",
         metavar="FILE",

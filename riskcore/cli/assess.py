@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,10 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.paths import inputs, refuse_inputs
-from riskcore.cli.results import print_files, print_json, report_text, write_files
+from riskcore.cli.results import print_results, report_text, write_files
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress, tell
 from riskcore.cli.words import fraction, whole
-from riskcore.common.version import __version__
 
 _ASSESS = """\
 Assess the re-identification risk of a file of survey microdata.
@@ -79,9 +80,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="measure the re-identification risk of each record",
         description=_ASSESS,
         epilog=_ASSESS_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser)
     add_keys(parser)
     add_roles(parser)
@@ -153,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
     from riskcore.data.source import Source
-    from riskcore.report.summary import summary
+    from riskcore.report import summary, text
 
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
@@ -199,7 +198,7 @@ def run(options: argparse.Namespace) -> None:
         progress=progress,
         **asked,
     )
-    figures = summary(
+    figures = summary.summary(
         assessment,
         thresholds=options.threshold,
         rate=options.rate,
@@ -221,7 +220,7 @@ def run(options: argparse.Namespace) -> None:
     }
     write_files(options, inputs(options, source), files, [options.report_public])
     progress.done()
-    _print(figures, options)
+    _print(options, figures, partial(text.text, figures))
 
 
 def _run_panel(
@@ -257,11 +256,7 @@ def _run_panel(
     }
     write_files(options, inputs(options, source), files)
     progress.done()
-    if options.json:
-        print_json({"file": str(options.file), **figures})
-        return
-    print(sheet_of(figures).text(f"riskcore {__version__}: {options.file}"))
-    print_files({"risk of each record": options.output, "report": options.report})
+    _print(options, figures, sheet_of(figures).text)
 
 
 def _in_batches(
@@ -341,12 +336,9 @@ def _public_report(assessment: Any, options: argparse.Namespace) -> str:
     return public_page(assessment, threshold=threshold)
 
 
-def _print(figures: dict[str, Any], options: argparse.Namespace) -> None:
-    from riskcore.report import text
-
-    if options.json:
-        print_json({"file": str(options.file), **figures})
-        return
-    print(text.text(figures, f"riskcore {__version__}: {options.file}"))
+def _print(
+    options: argparse.Namespace, figures: dict[str, Any], text: Callable[[str], str]
+) -> None:
     files = {"risk of each record": options.output, "report": options.report}
-    print_files({**files, "report for publication": options.report_public})
+    files["report for publication"] = options.report_public
+    print_results(options, figures, text, files)

@@ -78,9 +78,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="what a synthetic, perturbed or sampled file tells of its original",
         description=_AUDIT,
         epilog=_AUDIT_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser, "ORIGINAL", "the records of the people to protect")
     parser.add_argument(
         "released", metavar="RELEASED", type=Path, help="the file that leaves"

@@ -114,9 +114,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="check a file against the rules of a release",
         description=_CHECK,
         epilog=_CHECK_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser, what="the file to be released", needed=False)
     parser.add_argument(
         "--record",

@@ -77,9 +77,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="whether models and tables survive protection, and what it has changed",
         description=_COMPARE,
         epilog=_COMPARE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser, "ORIGINAL", "the original survey file")
     parser.add_argument("safe", metavar="SAFE", type=Path, help="the safe file")
     add_keys(parser, needed=False)

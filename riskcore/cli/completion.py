@@ -8,10 +8,7 @@ from typing import Any
 
 
 def complete(parser: argparse.ArgumentParser, stores: type[argparse.Action]) -> None:
-    """Answer the shell's request for completions, and exit.
-
-    Do nothing if argcomplete is not installed.
-    """
+    """Answer the shell's request for completions, if argcomplete is there."""
     try:
         import argcomplete
         from argcomplete.finders import safe_actions

@@ -44,15 +44,13 @@ _SMALL = (
 )
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    demo = commands.add_parser(
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its subparser."""
+    demo: argparse.ArgumentParser = commands.add_parser(
         "demo",
         help="simulate a survey file, assess it and protect it",
         description=_DEMO,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    demo.set_defaults(run=run)
     demo.add_argument(
         "--records",
         type=records,
@@ -74,6 +72,7 @@ def add(commands: Any) -> None:
         "default riskcore-demo.csv, and existing files of the demo are replaced",
     )
     add_quiet(demo)
+    return demo
 
 
 def run(options: argparse.Namespace) -> int:

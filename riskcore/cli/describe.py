@@ -12,15 +12,13 @@ from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
-    print_files,
-    print_json,
+    print_results,
     report_text,
     write_files,
 )
 from riskcore.cli.settings import add_setting, value_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
-from riskcore.common.version import __version__
 from riskcore.protection.settings.settings_table import ColumnSettings
 
 _DESCRIBE = """\
@@ -61,9 +59,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="describe the columns of a file and propose their roles",
         description=_DESCRIBE,
         epilog=_DESCRIBE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser)
     parser.add_argument(
         "--keys",
@@ -110,8 +106,5 @@ def run(options: argparse.Namespace) -> None:
     }
     write_files(options, inputs(options, source), made)
     progress.done()
-    if options.json:
-        print_json({"file": str(options.file), **description.to_dict()})
-        return
-    print(description.text(f"riskcore {__version__}: {options.file}"))
-    print_files({"report": options.report, "file of rules": options.rules})
+    files = {"report": options.report, "file of rules": options.rules}
+    print_results(options, description.to_dict(), description.text, files)

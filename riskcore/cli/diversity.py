@@ -64,9 +64,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="measure l-diversity and t-closeness of the cells of a file",
         description=_DIVERSITY,
         epilog=_DIVERSITY_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser)
     add_keys(parser)
     parser.add_argument(

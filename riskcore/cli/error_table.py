@@ -55,17 +55,15 @@ occurred after files were written; or 130 if interrupted.
 """
 
 
-def add(commands: Any) -> None:
-    """Add the command to the parser."""
-    table = commands.add_parser(
+def add(commands: Any) -> argparse.ArgumentParser:
+    """Add the command to the parser, and return its subparser."""
+    table: argparse.ArgumentParser = commands.add_parser(
         "error-table",
         usage="riskcore error-table --forms FORM ... --f F ... --p P ... [options]",
         help="tabulate the numerical errors of published forms of the risk",
         description=_ERROR_TABLE,
         epilog=_ERROR_TABLE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    table.set_defaults(run=run)
     table.add_argument(
         "--forms",
         nargs="+",
@@ -106,6 +104,7 @@ def add(commands: Any) -> None:
         "--overwrite", action="store_true", help="let --output replace an existing file"
     )
     add_quiet(table)
+    return table
 
 
 def run(options: argparse.Namespace) -> None:

@@ -64,6 +64,18 @@ def add_keys(command: Any, *, sets: bool = False, needed: bool = True) -> None:
     )
 
 
+def add_missing(command: Any) -> None:
+    """Add what to do with missing keys where each record is in one cell."""
+    command.add_argument(
+        "--missing",
+        choices=("refuse", "category"),
+        default="refuse",
+        help="how to treat missing key values: refuse the file (default), or as one "
+        "more category. They cannot match any value here, as by default in riskcore "
+        "assess, because each record must be in one cell",
+    )
+
+
 def add_weight(command: Any) -> None:
     """Add the column of weights."""
     add_setting(command, "weight", WEIGHT)

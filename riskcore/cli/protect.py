@@ -188,10 +188,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="recode, suppress, verify, and write a safe file",
         description=_PROTECT,
         epilog=_PROTECT_END,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,
     )
-    parser.set_defaults(run=run)
     parser.add_argument("-h", "--help", action=HelpByTopic, main=_MAIN, texts=_TEXTS)
     add_file(parser)
     who = parser.add_argument_group("columns")

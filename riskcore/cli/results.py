@@ -141,14 +141,17 @@ def report_text(
 
 
 def print_results(
-    options: argparse.Namespace, figures: dict[str, Any], text: Callable[[str], str]
+    options: argparse.Namespace,
+    figures: Mapping[str, Any],
+    text: Callable[[str], str],
+    files: Mapping[str, Path | None] | None = None,
 ) -> None:
-    """Print the figures and the paths of the written files."""
+    """Print the figures, as JSON or with the paths of the written files."""
     if options.json:
         print_json({"file": str(options.file), **figures})
         return
     print(text(f"riskcore {__version__}: {options.file}"))
-    print_files({"table": options.output, "report": options.report})
+    print_files(files or {"table": options.output, "report": options.report})
 
 
 def print_json(figures: Mapping[str, Any]) -> None:

@@ -70,9 +70,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="make a safe file by a file of rules",
         description=_RUN,
         epilog=_RUN_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     parser.add_argument(
         "rules", metavar="RULES", type=Path, nargs="?", help="the file of rules"
     )

@@ -67,9 +67,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="simulate data for which the truth is known",
         description=_SIMULATE,
         epilog=_SIMULATE_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     parser.add_argument(
         "kind", metavar="KIND", choices=_NEEDS, help="kind of data, see above"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.cli.options import add_file, add_keys, source_of
+from riskcore.cli.options import add_file, add_keys, add_missing, source_of
 from riskcore.cli.results import (
     add_results,
     check_results,
@@ -53,9 +53,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="find special uniques (SUDA) and score them",
         description=_SUDA,
         epilog=_SUDA_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser)
     add_keys(parser)
     parser.add_argument(
@@ -74,14 +72,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="COLUMN",
         help="column of sampling weights, in place of --fraction",
     )
-    parser.add_argument(
-        "--missing",
-        choices=("refuse", "category"),
-        default="refuse",
-        help="how to treat missing key values: refuse the file (default), or as one "
-        "more category. They cannot match any value here, as by default in riskcore "
-        "assess, because each record must be in one cell",
-    )
+    add_missing(parser)
     parser.add_argument(
         "--top",
         type=whole,

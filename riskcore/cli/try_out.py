@@ -100,9 +100,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="try several protections: risk, suppressed values, utility",
         description=_TRY,
         epilog=_TRY_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser, needed=False)
     parser.add_argument(
         "--rules",
@@ -299,7 +297,7 @@ def _settings(
     changes = {
         key
         for key, value in vars(parsed).items()
-        if key not in ("run", "file") and value != command.get_default(key)
+        if key != "file" and value != command.get_default(key)
     }
     if foreign := sorted(changes - _OF_CANDIDATES):
         option = f"--{foreign[0].replace('_', '-')}"

@@ -9,6 +9,7 @@ from riskcore.assessment.assess_settings import CLUSTER, SAMPLING_STRATA
 from riskcore.cli.options import (
     add_file,
     add_keys,
+    add_missing,
     add_quiet,
     add_reading,
     add_weight,
@@ -67,9 +68,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="estimate how many sample uniques are unique in the population",
         description=_UNIQUES,
         epilog=_UNIQUES_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=run)
     add_file(parser, needed=False)
     add_keys(parser, needed=False)
     parser.add_argument(
@@ -93,14 +92,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="number of possible cells, up to 2^53 (default: the product of the "
         "numbers of categories)",
     )
-    parser.add_argument(
-        "--missing",
-        choices=("refuse", "category"),
-        default="refuse",
-        help="how to treat missing key values: refuse the file (default), or as one "
-        "more category. They cannot match any value here, as by default in riskcore "
-        "assess, because each record must be in one cell",
-    )
+    add_missing(parser)
     parser.add_argument(
         "--cell-models",
         nargs="*",

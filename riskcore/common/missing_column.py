@@ -19,10 +19,18 @@ _BETWEEN = re.compile(r"[,;:|\t ]")
 
 
 class NoSuchNameError(KeyError):
-    """A name that does not exist, above all of a column.
+    """A name that does not exist: our own `KeyError`, so any other is a defect."""
 
-    Our own `KeyError`, so that any other is a defect.
-    """
+
+# Errors of settings or data; any other error is a defect.
+FAILURES = (
+    NoSuchNameError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    TypeError,
+    ValueError,
+)
 
 
 def no_such_column(

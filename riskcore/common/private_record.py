@@ -81,12 +81,9 @@ def record_of(path: Path, read: Callable[[dict[str, Any]], Read]) -> Read:
     """Return what is read of the content of a private record; errors name the file."""
     try:
         return read(_content(path))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a record of a protection: {error}") from None
-    except RecursionError:
-        raise ValueError(
-            f"{path}: not a record of a protection: nested too deeply"
-        ) from None
+    except (TypeError, ValueError, RecursionError) as error:
+        said = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise ValueError(f"{path}: not a record of a protection: {said}") from None
 
 
 def _content(path: Path) -> dict[str, Any]:

@@ -310,7 +310,8 @@ class ByColumn(Setting):
 
     def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
         """Return the words by column; None without any."""
-        pairs = split_by_columns(option, words, columns)
+        names = set(map(str, columns))
+        pairs = [_split(option, "=".join(entry), names) for entry in words]
         return self.argument(self.gathered(option, pairs), Path()) or None
 
     def gathered(self, option: str, pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
@@ -349,16 +350,8 @@ def gathered(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def split_by_columns(
-    option: str, pairs: Iterable[tuple[str, str]], columns: Iterable[Any]
-) -> list[tuple[str, str]]:
-    """Return pairs split again behind columns whose names may hold an equals sign."""
-    column_names = set(map(str, columns))
-    return [_split(option, "=".join(names), column_names) for names in pairs]
-
-
 def _split(option: str, text: str, known: set[str]) -> tuple[str, str]:
-    """Return a name, or several joined by plus signs, and the value behind them."""
+    """Return a column, or several joined by plus signs, and the value behind them."""
     cuts = [at for at, letter in enumerate(text[:-1]) if letter == "="]
     fits = [
         at

@@ -163,10 +163,7 @@ def _sandwich(bread: Floats, meat: Floats) -> Floats:
 def _newton(
     X: Predictors, y: Floats, weight: Floats, kept: Mask, logistic: bool
 ) -> tuple[Floats, Floats, Floats, str]:
-    """Return the parameters, the inverse of the information, residuals, and a failure.
-
-    Of a linear model the first step solves, and the others refine.
-    """
+    """Return parameters, the inverse of the information, residuals, and a failure."""
     parameters = np.zeros(X.size)
     residual, slope = _residual(parameters, X, y, logistic)
     last, largest = False, float(np.abs(y).max())

@@ -42,10 +42,7 @@ class Columns:
         return SharedColumn.of(before, after, self.recodings.get(name), self.labels)
 
     def is_coded(self, name: Hashable) -> bool:
-        """Return whether the values of a column are known to be codes.
-
-        A label of a few values, such as of those that mean "refused", does not show it.
-        """
+        """Return whether the values of a column are known to be codes."""
         if name in self.keys or name in self.recodings:
             return True
         codes = self.files[0].coded.columns[name].labels.tolist()

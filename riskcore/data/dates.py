@@ -94,10 +94,7 @@ class Dates:
     def of(
         cls, values: Sequence[Any], order: str = "", *, years: bool = False
     ) -> Dates:
-        """Return the dates of values; refuse values that are not dates.
-
-        ``order`` is that of day and month in text; with ``years`` it does not matter.
-        """
+        """Return the dates of values; refuse values that are not dates."""
         if {*map(type, values)} != {str}:
             values = [*map(plain_value, values)]
         if not values:
@@ -198,11 +195,7 @@ def far_dates(
     sizes: NDArray[np.int64] | None = None,
     dates: Dates | None = None,
 ) -> tuple[LikelyCode, ...]:
-    """Return the dates that are probably codes.
-
-    ``sizes`` says how many records each row stands for; ``dates`` are those of the
-    column, if they were read before.
-    """
+    """Return the dates that are probably codes."""
     levels = len(column.labels)
     counts = np.bincount(column.codes, sizes, levels + 1)[:levels].astype(np.int64)
     typed = column.labels.dtype.kind == "M"
@@ -219,10 +212,7 @@ def far_dates(
 
 
 def far_days(days: Days, records: Any = None) -> NDArray[np.bool_]:
-    """Return which distinct days are probably codes, such as 9999-12-31.
-
-    ``records`` says how many records have each.
-    """
+    """Return which distinct days are probably codes, such as 9999-12-31."""
     counts = np.ones(len(days)) if records is None else np.asarray(records)
     starts = days.astype("M8[Y]")
     alien = (days < _FIRST) | (days > _LAST)

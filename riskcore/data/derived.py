@@ -171,10 +171,7 @@ def pairs_that_determine(
     hidden: Mapping[Hashable, CodedColumn],
     households: Codes | None = None,
 ) -> Iterator[Derived]:
-    """Yield pairs of columns that determine a column hidden since, see `derived`.
-
-    Neither of them does alone. Of many columns, those with the most values are tried.
-    """
+    """Yield pairs of columns that determine a column hidden since, see `derived`."""
     few = [
         _Column(column)
         for column in columns.values()

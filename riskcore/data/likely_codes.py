@@ -63,10 +63,7 @@ def likely_codes(
     decimal: str = ".",
     sizes: NDArray[np.int64] | None = None,
 ) -> tuple[LikelyCode, ...]:
-    """Return the numbers of a column that may be codes, the most frequent first.
-
-    ``labels`` are of its codes; ``sizes`` says how many records each row stands for.
-    """
+    """Return the numbers of a column that may be codes, the most frequent first."""
     numbers = numbers_in(column, decimal)
     if len(numbers) < 3:
         return ()
@@ -147,12 +144,9 @@ def _among(numbers: Floats, values: Any) -> Mask:
 
 
 def _doubtful(numbers: Floats, counts: Any, label_codes: Sequence[float]) -> Mask:
-    """Return which numbers, in ascending order, may be codes.
-
-    Numbers that have a label or the form of a code are suspects, and so are 1e20 and
-    the like. They are codes if they are far from all others, or have much more records
-    than these.
-    """
+    """Return which numbers, in ascending order, may be codes."""
+    # Numbers that have a label or the form of a code are suspects, and so are 1e20 and
+    # the like. They are codes if far from all others, or of much more records.
     size = np.abs(numbers)
     labelled = _among(numbers, label_codes)
     huge = (size / _HUGE > np.median(size)) & (len(numbers) > 9)

@@ -52,10 +52,7 @@ Designs = Mapping[Hashable, Design]
 def missing_by_design(
     columns: Iterable[CodedColumn], keys: Iterable[CodedColumn], sizes: Sizes = None
 ) -> Designs:
-    """Return what is missing by design of columns, by the categories of keys.
-
-    ``sizes`` says how many records each row stands for.
-    """
+    """Return what is missing by design of columns, by the categories of keys."""
     designs = {}
     lacking = [column for column in columns if column.missing]
     tables = [(key, _records(key, sizes)) for key in (keys if lacking else ())]
@@ -85,10 +82,7 @@ def missing_by_design(
 def knowing_designs(
     coded: CodedRecords, keys: Iterable[Hashable], missing: str
 ) -> CodedRecords:
-    """Return records that know what is missing by design, if missing matches any value.
-
-    It is looked for once, and said.
-    """
+    """Return records that know what is missing by design, if it matches any value."""
     if missing not in WILDCARDS or coded.designs is not None:
         return coded
     columns = coded.keys(keys)

@@ -770,10 +770,7 @@ def recoded_columns(
     coded: Mapping[Any, CodedColumn] | None = None,
     labels: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[Any, Any]:
-    """Return the recoded columns, see `recode`; ``coded`` has columns coded before.
-
-    ``labels`` are those of the codes of each column.
-    """
+    """Return the recoded columns, see `recode`; ``coded`` has columns coded before."""
     records = Records.of(data)
     for name in recodings:
         records.column(name)

@@ -139,12 +139,9 @@ def _join(
     weight: NDArray[np.float64],
     blank_matches_complete: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the records and the weights that each combination gains.
-
-    The first K numbers come from incomplete combinations. What incomplete ones, from
-    `Patterns.first` on, gain from complete ones follows. Weights are double-doubles,
-    shape (..., 2).
-    """
+    """Return the records and the weights that each combination gains."""
+    # The first K numbers come from incomplete combinations, then from `Patterns.first`
+    # on what incomplete ones gain from complete ones. Weights are double-doubles.
     K, first, words = len(frequency), patterns.first, patterns.code.shape[1]
     gained = np.zeros(2 * K - first, np.int64)
     gained_weight = np.zeros((2 * K - first, 2))

@@ -145,11 +145,7 @@ class SortedCells:
         return f, F
 
     def distinct(self, begin: Ints, items: Ints, size: int, cells: Ints) -> Ints:
-        """Return the number of distinct items in the windows of some cells.
-
-        The items of cell k, from 0 to before ``size``, are ``items[begin[k]]`` to
-        before ``items[begin[k + 1]]``.
-        """
+        """Return the number of distinct items in the windows of some cells."""
         K, numbers = self.code.shape
         place = np.empty(K, np.int64)
         place[self.order] = np.arange(K)

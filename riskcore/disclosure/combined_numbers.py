@@ -22,12 +22,7 @@ _SAMPLE = 20_000  # records by which a rule is learned and tried
 def numbers_that_tell(
     columns: Mapping[Hashable, CodedColumn], hidden: CodedColumn, sought: Mask
 ) -> tuple[tuple[Hashable, ...], int] | None:
-    """Return columns that together tell hidden numbers, and how many they tell.
-
-    ``hidden`` is the column before, ``sought`` what the file hides of it. A linear
-    function is fitted to the rest, or to all if all is hidden, and then to logarithms.
-    On other records it must be right for half of what the commonest number is not.
-    """
+    """Return columns that together tell hidden numbers, and how many they tell."""
     tables: dict[Hashable, Floats] = {}
     for name, column in columns.items():
         numbers = None if name == hidden.name else as_numbers(column.labels)

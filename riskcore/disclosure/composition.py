@@ -28,13 +28,9 @@ _CANDIDATES = 1000
 def records_by_composition(
     sets: KeySets, household: Integers, *, least: int = 1
 ) -> int:
-    """Return how many records are in a household that only one household fits.
-
-    ``sets`` holds the codes of each set of keys, original and released, -1 for missing
-    or blank. A household fits if its members fit the released records one by one, in
-    any order, a blank standing for any value; the set of keys by which most records
-    are found counts. Households of fewer than ``least`` records are not counted.
-    """
+    """Return how many records are in a household that only one household fits."""
+    # Members fit released records one by one, in any order, a blank standing for any
+    # value; the set of keys by which most records are found counts.
     size = np.bincount(household)
     size[size < least] = 0
     counts = (int(size[_alone(*key_set, household)].sum()) for key_set in sets)

@@ -102,12 +102,7 @@ class _Patterns(NamedTuple):
 def eliminate(
     codes: NDArray[np.integer], blanked: Mask, *, most_arcs: int = ARCS
 ) -> Elimination:
-    """Count the people to whom each released record can belong.
-
-    ``codes`` are the original keys after recoding, -1 for missing, and ``blanked``
-    where the released record has no value, both of shape (n, K). With more than
-    ``most_arcs`` pairs of a pattern and a cell the count is not exact.
-    """
+    """Count the people to whom each record can belong, exactly up to ``most_arcs``."""
     keys = codes.shape[1]
     lost: Mask = np.any(blanked & (codes >= 0), axis=1)
     blanked = blanked | (codes < 0)

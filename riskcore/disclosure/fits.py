@@ -26,12 +26,7 @@ def assess_patterns(
     data: Any = None,
     goals: Sequence[MarginGoal] = (),
 ) -> tuple[ReleasedAssessment | None, Integers]:
-    """Return the risk of released records among the original ones.
-
-    ``patterns`` are their keys, a blank standing for any value, and ``rows`` the
-    pattern of each record. The second result are the records that somebody fits; the
-    risk is None if there are none.
-    """
+    """Return the risk of released records, and the records that somebody fits."""
     before = original.cells_by_weights or original.cells
     fitting = _fitting_cells(before, patterns)[rows]
     matched_rows = np.flatnonzero(fitting >= 0)

@@ -96,13 +96,7 @@ def nearest_rows(
     within: Floats,
     own: Integers,
 ) -> Nearest:
-    """Return the rows nearest to people by numbers, and the columns that agree there.
-
-    ``numbers`` are those of people and released rows, in comparable units, shapes
-    (n, d) and (m, d). ``told`` are the other columns, shapes (n, C) and (m, C), which
-    agree if they differ by ``within`` at most. ``own`` is the row of each person, -1
-    for none.
-    """
+    """Return the rows nearest to people by numbers, and which columns agree there."""
     people, rows = numbers
     (n, d), c = people.shape, told[0].shape[1]
     place = np.full(len(rows) + 1, -1, np.int64)

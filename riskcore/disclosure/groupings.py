@@ -89,11 +89,7 @@ def groupings(
     stands_for: NDArray[np.int64] | None = None,
     drawn: Collection[Hashable] = (),
 ) -> Iterator[tuple[Hashable | None, Grouping]]:
-    """Yield each column, and None for the order of the records, with its grouping.
-
-    Rows that stand for several records have no order; an ``order`` by secret bits and
-    the values of ``drawn`` columns have one that says nothing.
-    """
+    """Yield each column, and None for the order of the records, with its grouping."""
     records = Records.of(columns)
     for name in records.columns:
         group, labels = _coded(records, name)

@@ -126,13 +126,7 @@ def what_shows(
     drawn: Collection[Hashable] = (),
     say: Lines = silent,
 ) -> tuple[Shown, ...]:
-    """Return what columns and the order of the records show of hidden values.
-
-    ``order`` is that of a shuffle by secret bits, which shows nothing; without it the
-    records are in their own order. ``stands_for`` is the number of records of each row,
-    ``household`` the household of each record. The values of the columns ``drawn`` have
-    an order by chance. ``say`` is called before each column.
-    """
+    """Return what columns and the order of the records show of hidden values."""
     hidden = {
         name: treated_column
         for name, treated_column in suppressed.items()
@@ -486,11 +480,9 @@ def _found(tried: _Tried, key: _Key) -> Mask:
 
 
 def _right(guess: Integers, key: _Key) -> Mask:
-    """Return which suppressed values are guessed rightly; none if by chance.
-
-    A rule that holds for records with others of their household may guess at suppressed
-    values by strangers alone: it must hold for these, too.
-    """
+    """Return which suppressed values are guessed rightly; none if by chance."""
+    # A rule that holds for records with others of their household may guess at
+    # suppressed values by strangers alone: it must hold for these, too.
     right: Mask = guess == key.truth
     spoken = guess >= 0
     count, tries = int(key.times[right].sum()), int(key.times[spoken].sum())

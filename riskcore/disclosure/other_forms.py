@@ -71,11 +71,9 @@ def _by_sum(columns: Sequence[Floats], y: Floats) -> Floats:
 
 
 def _left(y: Floats, expected: Floats) -> float:
-    """Return the errors of most values, as a part of those of the median.
-
-    The commonest value does not count: that all without an income pay no tax does not
-    make the tax a function of income.
-    """
+    """Return the errors of most values, as a part of those of the median."""
+    # The commonest value does not count: that all without an income pay no tax does not
+    # make the tax a function of income.
     values, counts = np.unique(y, return_counts=True)
     rest = ~np.isnan(expected)
     rest &= y != values[counts.argmax()] if len(y) else False

@@ -60,11 +60,9 @@ def values_of(column: CodedColumn) -> list[Any]:
 
 
 def in_bands(columns: Sequence[CodedColumn]) -> Sequence[CodedColumn] | None:
-    """Return numbers in bands of equally many records of the first file.
-
-    None unless the values are numbers, most of them of few records: an exact income is
-    hardly ever guessed, and need not be.
-    """
+    """Return numbers in bands of equally many records of the first file."""
+    # Only of values that most records do not share: an exact income is hardly ever
+    # guessed, and need not be.
     numbers = [as_numbers(column.labels) for column in columns]
     first = columns[0]
     mask = first.codes < len(first.labels)

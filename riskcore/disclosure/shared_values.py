@@ -99,12 +99,7 @@ def in_bands(values: Floats) -> tuple[Floats, float]:
 def shared_values(
     codes: NDArray[np.integer], blanked: Mask, values: Floats, width: float = 0.0
 ) -> SharedValues:
-    """Return the people of whom a released file tells the value of a column.
-
-    ``codes`` are the original keys after recoding, -1 for missing, ``blanked`` where a
-    released record lacks them, both of shape (n, K); ``values`` the released values or
-    codes, nan for missing. Values within ``width`` are told as one, see `in_bands`.
-    """
+    """Return the people of whom a released file tells the value of a column."""
     people = with_missing_drawn(codes.astype(np.int64))
     blanked = blanked | (codes < 0)
     cell = cells(people, range(codes.shape[1]))
@@ -214,11 +209,9 @@ def _log_chance(people: int, cell: Integers, chance: Floats) -> float:
 
 
 def _right_of_others(cell: Integers, values: Floats, width: float) -> float:
-    """Return how often the others of a person's cell share that person's value.
-
-    Each person is left out in turn: of whom the others share a value, only those who
-    have the least or the largest value of the cell can have another one.
-    """
+    """Return how often the others of a person's cell share that person's value."""
+    # Of whom the others share a value, only those who have the least or the largest
+    # value of the cell can have another one.
     order = np.lexsort((values, cell))
     size = np.bincount(cell)
     size = size[size > 0]

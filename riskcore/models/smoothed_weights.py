@@ -93,11 +93,7 @@ class SmoothedWeights:
         return smoothing if math.isfinite(smoothing.within) else self
 
     def mean_weight(self, table: CellTable, sample: CellTable | None = None) -> Floats:
-        """Return the smoothed mean weight of cells, coded as the sample.
-
-        A cell with any value of a key has the mean factor of the records of ``sample``
-        that match; W/f if none do.
-        """
+        """Return the smoothed mean weight of cells, coded as the sample."""
         f = table.records.astype(np.float64)
         own: Floats = table.weight_sum / f
         if self.within == 0.0:

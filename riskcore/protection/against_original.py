@@ -81,12 +81,9 @@ class AgainstOriginal:
         refuse_missing(self.settings.variables, missing, self.prepared.coded.n)
 
     def in_categories(self, source: Source, *, raw: bool = False) -> Source:
-        """Return a file with the recoded categories that its codes stand for.
-
-        Text of a CSV file is read as numbers where the original has numbers. Files of
-        SPSS and Stata hold recoded numbers as codes with labels. A column with other
-        codes stays as it is if the file may be ``raw``.
-        """
+        """Return a file with the recoded categories that its codes stand for."""
+        # Text of a CSV file is read as numbers where the original has numbers. Files of
+        # SPSS and Stata hold recoded numbers as codes with labels.
         own = dict(self.original.records.columns)
         own |= self.prepared.recoded_rows.columns
         source = source.holding(source.numbers_beside(own))

@@ -326,10 +326,8 @@ def checked(
 
 
 def released_source(data: Any, reading: Reading) -> Source:
-    """Return a safe file, read like its original as far as it can be.
-
-    A missing value of a safe file is an empty field, whatever its code was.
-    """
+    """Return a safe file, read like its original as far as it can be."""
+    # A missing value of a safe file is an empty field, whatever its code was.
     looked_at = reading.weight_scale or 1.0
     how = replace(reading, missing_codes={}, metadata=None, weight_scale=looked_at)
     how = replace(how, household_id=None)  # its ids are numbered already
@@ -487,10 +485,7 @@ class Request:
         *,
         measured: bool = False,
     ) -> Request:
-        """Return a request; refuse what contradicts itself, and one without a rule.
-
-        ``limits`` has at least the limits, by name.
-        """
+        """Return a request; refuse what contradicts itself, and one without a rule."""
         kept = {name: limits[name] for name in _LIMITS if limits.get(name) is not None}
         of_households = any("household" in name for name in kept)
         check_missing(how["missing"], 1.0)
@@ -824,11 +819,9 @@ class _Judged:
             yield self._by_figure(goal, figures.get((rule, sensitive)), why)
 
     def _cells(self, names: Names) -> Cells:
-        """Return the cells of the file alone by a set of keys.
-
-        By the settings of a protection a blank matches any value: each record of the
-        original that fits is then among those that are counted.
-        """
+        """Return the cells of the file alone by a set of keys."""
+        # By the settings of a protection a blank matches any value: each record of the
+        # original that fits is then among those that are counted.
         how = self.request.how
         missing = how["missing"] if self.request.settings is None else "argus"
         if self.coded is None:

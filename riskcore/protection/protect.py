@@ -271,10 +271,7 @@ def protected_by(
     secret: str | None,
     prepared: Prepared | None = None,
 ) -> Protected:
-    """Protect a file by settings that are resolved, without the warnings of `protect`.
-
-    ``prepared`` are its records before suppression, if they are known.
-    """
+    """Protect a file by resolved settings, without the warnings of `protect`."""
     settings.check_names(source)
     if settings.ties == "rule" and not settings.is_random:
         secret = None

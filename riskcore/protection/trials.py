@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from riskcore.common import arguments, html
-from riskcore.common.missing_column import NoSuchNameError
+from riskcore.common.missing_column import FAILURES, NoSuchNameError
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import WithReport
 from riskcore.common.settings import settings_of
@@ -27,15 +27,6 @@ from riskcore.protection.protect import protect
 from riskcore.protection.result import Protected
 from riskcore.protection.settings.settings_table import ProtectSettings
 
-# Errors of settings or data; any other error is a defect.
-_FAILURES = (
-    NoSuchNameError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    TypeError,
-    ValueError,
-)
 # Figures of risk and of loss: smaller is better.
 RISKS = ("expected_reidentifications", "max_risk")
 LOSSES = ("share_lost", "mean_total_variation", "pmse")
@@ -112,10 +103,7 @@ class Trial:
         found: Comparison,
         verdict: Verdict | None = None,
     ) -> Trial:
-        """Return the figures of a protected file and its comparison with the original.
-
-        Without a verdict it is the one on the goals alone.
-        """
+        """Return the figures of a protected file, compared with the original."""
         verdict = verdict or result.judge()
         before, after = (
             [key_set.comparison()[stage] for key_set in result.sets]
@@ -455,7 +443,7 @@ def _tried(
             if result.on_engine is None:
                 examined = result.preview(steps=say, **layout)
             comparison = result.compare(interactions=interactions, progress=say)
-        except _FAILURES as error:
+        except FAILURES as error:
             return Trial(name, settings, None, _said(error))
     said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
     made = Trial.of(name, settings, result, comparison, result.judge(examined))

@@ -56,11 +56,9 @@ def _riskiest(audit: Audit, top: int) -> Iterator[Part]:
 def public_audit_page(
     found: Audit, *, title: str = "Audit of the released file"
 ) -> str:
-    """Return an audit as HTML for publication: the answer in rounded figures.
-
-    Numbers of records of the original, exact expectations and records are left out;
-    of few claims, guesses or records all is, as it would be about single people.
-    """
+    """Return an audit as HTML for publication: the answer in rounded figures."""
+    # Numbers of records of the original, exact expectations and records are left out;
+    # of few claims, guesses or records all is, as it would be about single people.
     need_jinja()
     keys = " x ".join(printable(str(name)) for name in found.keys)
     released = counted(found.records[1], "record")

@@ -78,15 +78,8 @@ def page(
     provenance: Provenance | None = None,
     sets: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the report of one file, or of the stages of its protection, as HTML.
-
-    ``stages`` are assessments of the same records by name, in order; the last one is
-    shown first. Without thresholds the chart starts at the smallest risk that at most
-    1 % of the records reach. ``suppressed`` counts values by variable, of so many
-    ``records``; ``unsafe`` the records by stage, by any goal. With ``tiles`` all other
-    sections are folded. Without ``riskiest`` the page has no values of keys. The same
-    arguments give the same text.
-    """
+    """Return the report of one file, or of the stages of its protection, as HTML."""
+    # Without ``riskiest`` the page has no values of keys.
     need_jinja()
     thresholds = threshold, household_threshold
     _check(stages, thresholds)
@@ -201,11 +194,7 @@ def protection_page(
     utility: Comparison | str | None = None,
     provenance: Provenance | None = None,
 ) -> str:
-    """Return the report of a protection by a set of keys as HTML, see `page`.
-
-    ``examined`` is the verdict on the written file, as `verdict_facts` returns it; by
-    default that on the data in memory. Without ``utility`` no cost is shown.
-    """
+    """Return the report of a protection by a set of keys as HTML, see `page`."""
     key_set = protected.sets[keys]
     if examined is None:
         examined = verdict_facts(protected, protected.examination)

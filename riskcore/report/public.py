@@ -147,11 +147,9 @@ class PublicClasses:
         return rates
 
     def _leaves_all_open(self, view: int) -> bool:
-        """Return whether the sum of the risks narrows no record's class.
-
-        A risk is largest if all others are at the lower bounds of their classes, and
-        smallest if they are at the upper bounds.
-        """
+        """Return whether the sum of the risks narrows no record's class."""
+        # A risk is largest if all others are at the lower bounds of their classes, and
+        # smallest if they are at the upper bounds.
         own_view, counts = self.views[view], self.counts[view]
         low, high = self.edges[:-1], np.minimum(self.edges[1:], own_view.limit)
         classes = np.searchsorted(self.edges[1:-1], own_view.risk, "right")

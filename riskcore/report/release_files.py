@@ -130,12 +130,7 @@ def check_release_files(
     read: Iterable[Path] = (),
     before: Record | None = None,
 ) -> None:
-    """Refuse files that cannot be written, before any work is done.
-
-    ``read`` are further files that are not to be written over, such as the rules;
-    ``before`` is the record of the same file made before, which may be replaced by the
-    new record.
-    """
+    """Refuse files that cannot be written, before any work is done."""
     report, public_report = wanted.get("report"), wanted.get("report_public")
     reports: list[Path] = []
     if report is not None or public_report is not None:
@@ -172,12 +167,9 @@ def write_release(
     provenance: Provenance | None = None,
     progress: Lines | None = None,
 ) -> ReleaseFiles:
-    """Write the files of a release, all or none; return what was written and found.
-
-    If the result is not safe and ``allow_unsafe`` is not wanted, only the reports are
-    written, and they say so. ``secret`` is that of an earlier record. ``before`` is
-    the record of the same file made before: another file is refused.
-    """
+    """Write the files of a release, all or none; return what was written and found."""
+    # If the result is not safe and ``allow_unsafe`` is not wanted, only the reports are
+    # written, and they say so.
     say = progress or silent
     how = {name: wanted[name] for name in LAYOUT if name in wanted}
     how["secret"] = secret

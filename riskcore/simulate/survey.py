@@ -117,12 +117,7 @@ def _household_sizes(n: int, rng: np.random.Generator) -> Ints:
 def _regions(
     size: Ints, fraction: float, rng: np.random.Generator
 ) -> tuple[Ints, Floats]:
-    """Return each household's region, rising, and its weight.
-
-    Small regions are sampled more densely. The population beyond the sample is divided
-    among households in proportion to 1/(sampling rate of the region) and a calibration
-    factor, so that weights are at least 1 and add to the population.
-    """
+    """Return each household's region, rising, and its weight."""
     province = 1.0 / np.arange(1, _PROVINCES + 1) ** 0.7
     municipality = 1.0 / np.arange(1, _MUNICIPALITIES + 1)
     share = np.outer(province, municipality).ravel()

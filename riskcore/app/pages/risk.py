@@ -344,12 +344,8 @@ def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
 def pattern_counts(
     assessment: Assessment, say: Lines
 ) -> tuple[int, list[tuple[tuple[int, ...], int]]]:
-    """Return how many records at most 3 keys single out, and the patterns of keys.
-
-    A pattern is a set of keys, by position, with the number of records that it singles
-    out and no part of it does; the largest number is first. A missing value is a value
-    of its own.
-    """
+    """Return how many records at most 3 keys single out, and the patterns of keys."""
+    # A pattern singles its records out, and no part of it does.
     keys = assessment.cells.keys
     uniques = suda(assessment.data, keys, _MOST, missing="category", progress=say).found
     words, numbers = np.unique(uniques.keys, return_counts=True)

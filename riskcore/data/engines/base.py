@@ -88,15 +88,8 @@ class Engine(ABC):
         """Return an eager narwhals frame as a table of the engine."""
 
     @abstractmethod
-    def join(
-        self,
-        data: Any,
-        question: Question,
-        table: Any,
-        added: Sequence[str],
-        whole: bool = False,
-    ) -> Any:
-        """Return records with columns of a table added, looked up by the keys."""
+    def join(self, data: Any, lookup: Lookup) -> Any:
+        """Return records with the columns of a lookup, a table of the engine, added."""
         # A whole table has the keys of every record: if one lacks, the data changed.
 
     @abstractmethod
@@ -107,10 +100,7 @@ class Engine(ABC):
         """Return the data with columns recoded and blanked."""
         data = self.native
         for lookup in lookups:
-            table = self.send(lookup.table)
-            data = self.join(
-                data, lookup.question, table, lookup.added, whole=lookup.whole
-            )
+            data = self.join(data, replace(lookup, table=self.send(lookup.table)))
         return self.rewrite(data, changes, blank) if changes else data
 
     def weigh(self, question: Question) -> Weights:
@@ -182,9 +172,8 @@ class Engine(ABC):
             nw.new_series(name, values, backend=cells.implementation)
             for name, values in results.items()
         )
-        return self.join(
-            self.native, question, self.send(table), list(results), whole=True
-        )
+        lookup = Lookup(question.keys, self.send(table), list(results), whole=True)
+        return self.join(self.native, lookup)
 
     def is_float(self, key: Any) -> bool:
         """Tell whether a key is a float: its NaN is missing."""

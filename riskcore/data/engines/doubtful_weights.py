@@ -49,10 +49,7 @@ def refuse_doubtful(
     scale: float | None,
     first: str = "",
 ) -> None:
-    """Refuse weights with faults and, if no scale is given, those that look scaled.
-
-    ``first`` says where a fault is.
-    """
+    """Refuse weights with faults and, if no scale is given, those that look scaled."""
     faults = [f"{k:,} {fault}" for fault, k in weights.faults.items() if k]
     if faults:
         code = f"; such as {weights.least:.15g}: codes, not weights"

@@ -8,7 +8,7 @@ columns and, if it has one, the order of its input.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,21 +22,17 @@ Blank = Callable[[Any, Mapping[Any, Any]], Any]
 class Lookup:
     """Columns to look up by the values of keys."""
 
-    keys: tuple[Any, ...]
-    # A narwhals DataFrame: the keys, named as in a table of cells, and the columns.
+    keys: Sequence[Any]
+    # The keys, named as in a table of cells, and the columns: a narwhals DataFrame, or
+    # a table of the engine.
     table: Any
+    added: Sequence[str]  # names of the columns that are added to the records
     whole: bool = False  # whether it has the keys of every record
 
     @property
-    def question(self) -> Question:
-        """The keys, and their names in the table."""
-        return Question(self.keys)
-
-    @property
-    def added(self) -> list[str]:
-        """Names of the columns that are added to the records."""
-        added: list[str] = self.table.columns[len(self.keys) :]
-        return added
+    def key_columns(self) -> list[str]:
+        """Names of the keys in the table."""
+        return Question(self.keys).key_columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,19 +81,7 @@ def read(
     reading: Reading | None = None,
     progress: Parts | None = None,
 ) -> Any:
-    r"""Return columns of a file in the order given: a table, or a dict for mu-Argus.
-
-    The suffix gives the format: ``.csv``, ``.tsv`` and ``.txt`` (also followed by
-    ``.gz``) are text with a header, ``.parquet`` and ``.pq`` Parquet, ``.feather`` and
-    ``.arrow`` Arrow's IPC file format, ``.sav`` and ``.zsav`` SPSS, ``.dta`` Stata,
-    ``.sas7bdat`` and ``.xpt`` SAS, ``.xlsx`` Excel; ``.asc``, ``.dat``, ``.saf`` and
-    any other file with a suffix that no format knows and with an ``.rda`` of the same
-    name next to it is mu-Argus. A folder, or a pattern such as ``survey/*.parquet``,
-    stands for all its Parquet files, which are read as one.
-
-    Columns of a CSV file are text, except for ``numeric`` ones; with ``text`` so are
-    all of a mu-Argus file, also those declared numeric: "118.30" stays "118.30".
-    """
+    """Return columns of a file in the order given: a table, or a dict for mu-Argus."""
     file = opened(path, reading)
     return file.read(columns, numeric=numeric, text=text, progress=progress)[0]
 
@@ -163,18 +151,8 @@ def write(
     progress: Parts | None = None,
     renumbered: Collection[str] = (),
 ) -> Path:
-    """Write columns to a file of the format of its suffix, and return its path.
-
-    The file appears whole or not at all. Floats read back to the last bit. In CSV a
-    missing value (None, masked, nan) is an empty field, text, also empty text, is
-    quoted only where `read` needs it, and lines end in LF. Access rights are set as in
-    `riskcore.data.files.replace.replacing_all`, which ``create`` replaces.
-
-    ``like`` gives the delimiter and encoding of CSV (except that ``.tsv`` has tabs) and
-    the missing codes of all columns, which are quoted where they are values; or the
-    mu-Argus file that the columns come from. Some of its variables may have recodings
-    or new ids (``renumbered``).
-    """
+    """Write columns to a file, whole or not at all, and return its path."""
+    # Access rights are those of `replace.replacing_all`, which ``create`` replaces.
     path = check_writable(path, overwrite=overwrite, like=like)
     if like is not None and like.joined is not None:
         for target, part, own in like.joined.split(path, columns, like):

@@ -112,7 +112,7 @@ class OnEngine:
         first = np.zeros(int(coded.codes.max()) + 1, np.int64)
         first[coded.codes[::-1]] = np.arange(len(coded.codes) - 1, -1, -1)
         columns = {key_column(0): _series(old)[first], new: _series(values)[first]}
-        return Lookup((name,), table_of(columns), whole=True)
+        return Lookup((name,), table_of(columns), [new], whole=True)
 
     def _blanking(self, masks: Masks) -> Lookup:
         """Return the rows that lose a value, and the blanked columns of each."""
@@ -125,9 +125,11 @@ class OnEngine:
         for i, mask in enumerate(masks.values()):
             if mask.any():
                 name = f"{self.engine.prefix}blank_{i}"
-                flags = nw.new_series(name, mask[at], nw.Boolean(), backend=holder)
-                columns[name] = flags
-        return Lookup(tuple(self.question.keys), table_of(columns))
+                columns[name] = nw.new_series(
+                    name, mask[at], nw.Boolean(), backend=holder
+                )
+        flags = list(columns)[len(self.question.keys) :]
+        return Lookup(tuple(self.question.keys), table_of(columns), flags)
 
     def _left(self, name: Any, recoded: bool, verified: CodedRecords) -> Any:
         """Return the categories that are left of a column with a list, in its order."""

@@ -54,10 +54,7 @@ class Paired:
     changed: list[str]  # columns changed though no setting says so, in words
 
     def shown(self, say: Lines, *, shuffled: bool) -> list[Shown]:
-        """Return what the columns and the order of the file show of hidden values.
-
-        An order that nobody says was drawn is looked at as a column.
-        """
+        """Return what the columns and the order of the file show of hidden values."""
         columns = self.columns
         if self.order is not None and not shuffled:
             columns = {**columns, _ORDER: np.argsort(self.order)}

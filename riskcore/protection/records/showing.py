@@ -46,11 +46,7 @@ def shown_by(
     drawn: Collection[Hashable] = (),
     say: Lines = silent,
 ) -> tuple[Shown, ...]:
-    """Return what columns, in the order they are written, show of hidden values.
-
-    ``drawn`` columns have new ids. ``at`` is the row of each element of the columns,
-    ``stands_for`` its number of records; by default the elements are the rows.
-    """
+    """Return what columns, in the order they are written, show of hidden values."""
     records, codes_of = Records.of(columns), result.prepared.codes
     written = result.source.names if at is not None else records.columns
     suppressed = {

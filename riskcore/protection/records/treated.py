@@ -346,11 +346,9 @@ def table_of(numbers: Floats) -> tuple[Floats, Integers]:
 
 
 def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any]:
-    """Return numbers as the values of a column: text as text, whole as whole.
-
-    A number that the column has already is written as there, unless it has marks of
-    thousands.
-    """
+    """Return numbers as the values of a column: text as text, whole as whole."""
+    # A number that the column has already is written as there, unless it has marks of
+    # thousands.
     labels = [plain_value(value) for value in column.labels]
     if not any(isinstance(value, str) for value in labels):
         if any(isinstance(value, Decimal) for value in labels):

@@ -204,10 +204,8 @@ def _numbered(
 def _still_true(
     labels: Labels, new_values: Mapping[Any, NDArray[np.float64]], *, kept: bool
 ) -> Labels:
-    """Return labels without those of codes that treatments gave to other records.
-
-    Codes declared as missing go, too: unless they were ``kept``, none occurs.
-    """
+    """Return labels without those of codes that treatments gave to other records."""
+    # Codes declared as missing go, too: unless they were ``kept``, none occurs.
     values, missing = dict(labels.values), dict(labels.missing)
     for name, numbers in new_values.items():
         new = {*map(code_text, numbers.tolist())}

@@ -73,12 +73,7 @@ def write(
     reports: Reports,
     record_before: records.Record | None = None,
 ) -> dict[str, Any]:
-    """Do what `Protected.write` does.
-
-    ``reports`` make their texts from what was found in the written file.
-    ``record_before`` is the record of the same file made before: another file is
-    refused.
-    """
+    """Do what `Protected.write` does; ``reports`` make texts of the written file."""
     _refuse_write(result, allow_unsafe=options["allow_unsafe"])
     result.source.refuse_changed()
     source = result.source

@@ -284,11 +284,8 @@ class Settings:
         return columns
 
     def cost_of(self, key: Hashable) -> float:
-        """Return the cost of blanking a key, unless the cost is its entropy.
-
-        It is infinite if a related column must not be blanked. Of a key whose
-        categories have costs it is the cost of the others.
-        """
+        """Return the cost of blanking a key, unless the cost is its entropy."""
+        # Of a key whose categories have costs it is the cost of the others.
         goes = self.blanked_with(key)
         if any(entry in self.strata for entry in goes):
             return math.inf

@@ -25,10 +25,8 @@ from riskcore.assessment.wave_choices import refuse_too_many
 from riskcore.assessment.wave_matches import (
     Choice,
     Matched,
-    choice_of,
-    choices_taken,
+    choices_with,
     each_matched,
-    listed,
     rows_of,
 )
 from riskcore.common.progress import Lines, silent
@@ -95,11 +93,9 @@ def _worst(
     say: Lines,
     masks: Masks | None,
 ) -> Assessment:
-    """Return an assessment with a row for each person, of the worst choice of waves.
-
-    f is the smallest, with its F, and the risk is the largest. Persons with the same
-    histories in the same waves are a cell.
-    """
+    """Return an assessment with a row for each person, of the worst choice of waves."""
+    # f is the smallest, with its F, and the risk is the largest. Persons with the same
+    # histories in the same waves are a cell.
     panel = persons.panel
     f, F, risk = np.full(len(panel), np.inf), np.zeros(len(panel)), np.zeros(len(panel))
     matches = (
@@ -125,11 +121,7 @@ def _each_released(
 ) -> Iterator[Matched]:
     """Yield who fits the released histories of persons in each choice of waves."""
     panel, rows = persons.panel, rows_of(persons.panel)
-    for kind in choices_taken(panel):
-        choice = choice_of(panel, kind)
-        if choice is None:
-            continue
-        say(f"matching persons in waves {listed(panel, choice.waves)}")
+    for choice in choices_with(panel, say, "matching persons in"):
         table = _table(coded, panel, rows, choice)
         before = _assessed(table, [*coded.columns], settings)
         blanks = {name: masks[name][choice.candidates] for name in coded.columns}
@@ -236,11 +228,7 @@ def suppress_persons(
     coded = with_designs(coded, settings.variables, settings.missing)
     rows = rows_of(panel)
     now = {name: np.zeros(len(panel), bool) for name in has_value}
-    for kind in choices_taken(panel):
-        choice = choice_of(panel, kind)
-        if choice is None:
-            continue
-        say(f"suppressing for waves {listed(panel, choice.waves)}")
+    for choice in choices_with(panel, say, "suppressing for"):
         table = _table(coded, panel, rows, choice)
         of_choice = [replace(aim, among=choice.concerned) for aim in aims]
         sets = [_assessed(table, keys, settings) for keys in settings.keys]

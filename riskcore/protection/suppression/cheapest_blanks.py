@@ -138,11 +138,8 @@ def records_of_codes(cells: Cells, i: int) -> Integers:
 
 
 def losses_of(cells: Cells) -> list[Integers]:
-    """Return for each key what blanking each code loses: 1/n if n records have it.
-
-    That is the share of its category, in units of 2**-50, rounded down. The last entry
-    of each key, and that of missing values, is 0.
-    """
+    """Return for each key what blanking each code loses: 1/n if n records have it."""
+    # 1/n is the share of a category, in units of 2**-50, rounded down.
     losses = []
     for i in range(len(cells.keys)):
         records = records_of_codes(cells, i)
@@ -337,11 +334,7 @@ def _cheapest(
 def _cheapest_of(
     margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
 ) -> KeyMasks:
-    """Return for each task the cheapest set that makes it safe, all keys if none does.
-
-    A margin is counted once for all tasks in whose order it comes before the best set
-    so far. With ``draw`` the order of sets of equal cost and size is drawn.
-    """
+    """Return each task's cheapest set that makes it safe, all keys if none does."""
     subsets, masks, place = _subsets(tasks.preference)
     sums = sums_of_costs(tasks.costs, subsets)
     sizes = np.bitwise_count(masks).astype(np.int64)

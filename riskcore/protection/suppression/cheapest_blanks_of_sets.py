@@ -177,11 +177,9 @@ def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positi
 def _minimal_unsafe(
     sight: Sight, among: Positions, affordable: int
 ) -> tuple[Positions, KeyMasks, KeyMasks]:
-    """Return the minimal unsafe sets of units, and what hopeless units lose.
-
-    The sets come as pairs: a position in ``among``, and the keys of the set that may be
-    blanked. The largest come first: a set is safe if a set with one more key is.
-    """
+    """Return the minimal unsafe sets of units, and what hopeless units lose."""
+    # Pairs of a position in ``among`` and the keys that may be blanked. The largest
+    # sets come first: a set is safe if a set with one more key is.
     margins, units = sight.margins, len(among)
     m = len(sight.columns)
     present = margins.present(sight.cell[among])
@@ -279,13 +277,10 @@ class Choice:
         return self.cost_of(mask), mask.bit_count()
 
     def cheapest(self, sets: Iterable[int]) -> list[int]:
-        """Return the sets of keys of the smallest rank that hit all, by preference.
-
-        The set with the fewest free keys is hit by each of them in turn; what has been
-        tried is left out of later branches. A branch ends where sets without a common
-        key cost more than the best keys. After `_NODES` choices the best so far is
-        taken: it hits all sets, but a smaller one may exist.
-        """
+        """Return the sets of keys of the smallest rank that hit all, by preference."""
+        # The set with the fewest free keys is hit by each of them in turn; what has
+        # been tried is left out of later branches. A branch ends where sets without a
+        # common key cost more than the best keys.
         needed = _without_larger(sets)
         best = {self._greedy(needed)}
         best_rank = self.rank(*best)

@@ -19,12 +19,7 @@ def effects(
     after: Mapping[str, Floats],
     weights: Floats | None = None,
 ) -> dict[str, Any]:
-    """Return what treatments did to columns of numbers, as plain data.
-
-    ``before`` has at least the columns of ``after``; nan is missing. Without a weight
-    on records with a value a column has no distribution, None, and constant columns
-    have no correlation.
-    """
+    """Return what treatments did to columns of numbers, as plain data."""
     files = {"before": before, "after": after}
     weight = (
         np.ones(len(next(iter(after.values()), ()))) if weights is None else weights

@@ -120,11 +120,9 @@ class Microaggregation(Treatment):
 
 
 def groups_of(x: Floats, k: int, codes: Sequence[bool] = ()) -> Integers:
-    """Return the group of each record, shape (n, p); at least k of each are complete.
-
-    An incomplete record joins the group whose centroid is nearest in the columns that
-    it has. Columns of ``codes`` are categories, and distances those of Gower then.
-    """
+    """Return the group of each record; at least k records of each are complete."""
+    # An incomplete record joins the group whose centroid is nearest in the columns that
+    # it has. With ``codes`` distances are those of Gower.
     if any(codes):
         x = _for_gower(x, codes)
     present = ~np.isnan(x)

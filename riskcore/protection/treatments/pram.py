@@ -166,12 +166,8 @@ def post_randomize(
     strata: NDArray[Any] | None = None,
     matrix: Matrix | None = None,
 ) -> tuple[NDArray[Any], dict[str, Any]]:
-    """Return codes of categories changed at random, and what changed.
-
-    Codes from 0 to ``levels`` - 1 are categories, any other is missing and stays. Each
-    record draws by its own one of the secret ``numbers`` of 64 bits. Each stratum, from
-    0, has a matrix of its own: nobody gets a category that does not occur in it.
-    """
+    """Return codes of categories changed at random, and what changed."""
+    # Each stratum has its own matrix: nobody gets a category that does not occur in it.
     if levels > MOST_CATEGORIES:
         raise ValueError(
             f"post-randomization: the column has {levels:,} categories, more than "

@@ -72,11 +72,7 @@ def margins_of(
     columns: Mapping[str, tuple[NDArray[Any], NDArray[Any]]],
     totals: Mapping[str, Mapping[Any, float]],
 ) -> dict[str, Margin]:
-    """Return the margins of coded columns; refuse totals that cannot be reached.
-
-    A column is the code of each record and the label of each code; a code without a
-    label is missing. Totals are the known number of people of each category.
-    """
+    """Return the margins of coded columns; refuse totals that cannot be reached."""
     margins = {}
     for name, category_totals in totals.items():
         codes, labels = columns[name]

@@ -93,10 +93,7 @@ class Shift(Treatment):
 
 
 def _codes(dates: Floats, label: str, *, kept: bool) -> Any:
-    """Return which dates are probably codes; warn of them, and of what tells shifts.
-
-    ``kept`` says that they are dates.
-    """
+    """Return which dates are probably codes; warn of them, and of what tells shifts."""
     present = ~np.isnan(dates)
     days = np.floor(dates[present]).astype(np.int64).astype("M8[D]")
     distinct, place, records = np.unique(days, return_inverse=True, return_counts=True)

@@ -21,11 +21,7 @@ class SmallStrata(UserWarning):
 def strata(
     stratum: Integers | None, counts: NDArray[np.bool_], fewest: int, label: str
 ) -> Iterator[Integers]:
-    """Yield the positions of the records of each stratum.
-
-    Strata with fewer than ``fewest`` records that count become one stratum. If that has
-    too few as well, the smallest of the others joins it.
-    """
+    """Yield the positions of the records of each stratum, small ones joined."""
     if np.count_nonzero(counts) < fewest:
         raise ValueError(
             f"{label}: needs at least {fewest} records with values, and there are only "

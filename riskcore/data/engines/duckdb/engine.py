@@ -14,7 +14,7 @@ from typing import Any
 from riskcore.data.engines import base
 from riskcore.data.engines.base import Compute, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, frequencies
-from riskcore.data.engines.protecting import Blank, Change, Changes
+from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 from riskcore.data.files.arrow import import_pyarrow
 
 # Types whose values are equal by one rule to duckdb and by another in Arrow.
@@ -69,24 +69,17 @@ class DuckDB(base.Engine):
         """Return an eager narwhals frame as a relation of the same connection."""
         return self.native._con.from_arrow(table.to_arrow())
 
-    def join(
-        self,
-        data: Any,
-        question: Question,
-        table: Any,
-        added: Sequence[str],
-        whole: bool = False,
-    ) -> Any:
+    def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added, in an order of duckdb's."""
         # No table is called by a name, since users may have given it to one of theirs.
         on = []
-        for key, name in zip(question.keys, question.key_columns, strict=True):
+        for key, name in zip(lookup.keys, lookup.key_columns, strict=True):
             column = self.column(key, "riskcore_data.")
             if self.is_float(key):
                 column = f"CASE WHEN NOT isnan({column}) THEN {column} END"
             on.append(f"{column} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}")
-        template = "riskcore_cells.{0}"
-        if whole:
+        table, template = lookup.table, "riskcore_cells.{0}"
+        if lookup.whole:
             table = table.project("*, TRUE AS riskcore_known")
             template = (
                 "CASE WHEN riskcore_cells.riskcore_known IS NULL "
@@ -97,7 +90,7 @@ class DuckDB(base.Engine):
             table.set_alias("riskcore_cells"), " AND ".join(on), how="left"
         )
         columns = [f"riskcore_data.{_quoted(name)}" for name in data.columns]
-        columns += [template.format(_quoted(name)) for name in added]
+        columns += [template.format(_quoted(name)) for name in lookup.added]
         return joined.project(", ".join(columns))
 
     def fold_case(self, name: str) -> str:
@@ -126,7 +119,8 @@ class DuckDB(base.Engine):
                 break
         fields = (f"riskcore_results.{name} AS {name}" for name in added)
         cells = cells.project(", ".join([keys, *fields]))
-        return self.join(self.native, question, cells, list(added), whole=True)
+        lookup = Lookup(question.keys, cells, list(added), whole=True)
+        return self.join(self.native, lookup)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
         """Return data with columns recoded and blanked; the lookups are dropped."""

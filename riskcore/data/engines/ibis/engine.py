@@ -9,7 +9,7 @@ from typing import Any
 
 from riskcore.data.engines import base
 from riskcore.data.engines.counting import Question, Weights
-from riskcore.data.engines.protecting import Blank, Change, Changes
+from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 
 # Texts that some collations take for one another.
 _ALIKE = [("A", "a"), ("\u00e9", "e")]
@@ -123,14 +123,7 @@ class Ibis(base.Engine):
         silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
         return node.copy(data=silent(node.data.obj)).to_expr()
 
-    def join(
-        self,
-        data: Any,
-        question: Question,
-        table: Any,
-        added: Sequence[str],
-        whole: bool = False,
-    ) -> Any:
+    def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added to them, in the engine's order."""
         if self._backend == "polars":
             raise TypeError(
@@ -138,16 +131,17 @@ class Ibis(base.Engine):
                 "cannot be returned: give the lazy frame of polars itself"
             )
         ibis = import_module("ibis")
-        ours = {f"{self.prefix}{name}": name for name in question.key_columns}
-        table = table.rename(ours)
+        ours = {f"{self.prefix}{name}": name for name in lookup.key_columns}
+        table = lookup.table.rename(ours)
         on = []
-        for key, name in zip(question.keys, ours, strict=True):
+        for key, name in zip(lookup.keys, ours, strict=True):
             column = data[key]
             if self.is_float(key):
                 column = ibis.ifelse(column.isnan(), ibis.null(), column)
             on.append(column.identical_to(table[name]))
         return data.left_join(table, on).select(
-            *(data[name] for name in data.columns), *(table[name] for name in added)
+            *(data[name] for name in data.columns),
+            *(table[name] for name in lookup.added),
         )
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 from riskcore.data.engines import base
 from riskcore.data.engines.base import Compute, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, frequencies
-from riskcore.data.engines.protecting import Blank, Change, Changes
+from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 
 
 class Polars(base.Engine):
@@ -59,42 +59,35 @@ class Polars(base.Engine):
         """Return an eager narwhals frame as a lazy frame of polars."""
         return table.to_native().lazy()
 
-    def join(
-        self,
-        data: Any,
-        question: Question,
-        table: Any,
-        added: Sequence[str],
-        whole: bool = False,
-    ) -> Any:
+    def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added to them, in their order."""
         import polars
 
-        ours = {name: f"{self.prefix}{name}" for name in question.key_columns}
+        ours = {name: f"{self.prefix}{name}" for name in lookup.key_columns}
         keys = [
             (_exact(key).fill_nan(None) if self.is_float(key) else _exact(key)).alias(
                 name
             )
-            for key, name in zip(question.keys, ours.values(), strict=True)
+            for key, name in zip(lookup.keys, ours.values(), strict=True)
         ]
         marker = f"{self.prefix}known"
-        table = table.rename(ours)
+        table = lookup.table.rename(ours)
         joined = data.with_columns(keys).join(
             table.with_columns(polars.lit(value=True).alias(marker))
-            if whole
+            if lookup.whole
             else table,
             on=list(ours.values()),
             how="left",
             nulls_equal=True,
             maintain_order="left",
         )
-        if whole:
+        if lookup.whole:
             types = table.collect_schema()
             joined = joined.with_columns(
                 polars.struct(_exact(name), marker)
                 .map_batches(_known, return_dtype=types[name], is_elementwise=True)
                 .alias(name)
-                for name in added
+                for name in lookup.added
             ).drop(marker)
         return joined.drop(list(ours.values()))
 
@@ -126,7 +119,8 @@ class Polars(base.Engine):
         )
         table = table.select(*question.key_columns, results.alias("results"))
         table = table.unnest("results")
-        return self.join(self.native, question, table, list(added), whole=True)
+        lookup = Lookup(question.keys, table, list(added), whole=True)
+        return self.join(self.native, lookup)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
         """Return data with columns recoded and blanked; the lookups are dropped."""

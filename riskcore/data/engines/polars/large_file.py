@@ -13,6 +13,7 @@ from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import LARGEST_SQUARED, Question, Weights
 from riskcore.data.engines.polars.engine import Polars
 from riskcore.data.engines.polars.scan import scan
+from riskcore.data.engines.protecting import Lookup
 from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.base_format import RecordBatches
 
@@ -70,19 +71,12 @@ class LargeFile(Polars):
             squares += exact_parts(w * w)
         return replace(weights, squares=math.fsum(squares))
 
-    def join(
-        self,
-        data: Any,
-        question: Question,
-        table: Any,
-        added: Sequence[str],
-        whole: bool = False,
-    ) -> Any:
+    def join(self, data: Any, lookup: Lookup) -> Any:
         """Return a reader of the records with results, in their order and types."""
         import narwhals.stable.v2 as nw
 
-        frame = nw.from_native(super().join(data, question, table, added, whole))
-        results = frame.select(*added).head(0).collect().to_arrow().schema
+        frame = nw.from_native(super().join(data, lookup))
+        results = frame.select(*lookup.added).head(0).collect().to_arrow().schema
         schema = self.file.schema
         for field in results:
             schema = schema.append(field)

@@ -14,7 +14,7 @@ import numpy as np
 from riskcore.data.engines import base
 from riskcore.data.engines.base import Compute, Numbers, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, frequencies
-from riskcore.data.engines.protecting import Blank, Change, Changes
+from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 from riskcore.data.files.arrow import import_pyarrow
 
 # What Spark compares texts by if nothing else is said: letter by letter.
@@ -48,31 +48,25 @@ class Spark(base.Engine):
         """Return an eager narwhals frame as a data frame of the same session."""
         return self.native.sparkSession.createDataFrame(table.to_arrow())
 
-    def join(
-        self,
-        data: Any,
-        question: Question,
-        table: Any,
-        added: Sequence[str],
-        whole: bool = False,
-    ) -> Any:
+    def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added to them, in an order of Spark's."""
         functions = import_module("pyspark.sql.functions")
-        if whole:
+        table = lookup.table
+        if lookup.whole:
             table = table.withColumn("riskcore_known", functions.lit(True))
         on = []
-        for key, name in zip(question.keys, question.key_columns, strict=True):
+        for key, name in zip(lookup.keys, lookup.key_columns, strict=True):
             column = self.column(data, key)
             if self.is_float(key):
                 column = functions.when(~functions.isnan(column), column)
             on.append(column.eqNullSafe(table[name]))
-        added_columns = [table[name] for name in added]
-        if whole:
+        added_columns = [table[name] for name in lookup.added]
+        if lookup.whole:
             error = functions.raise_error(functions.lit(str(changed_meanwhile())))
             missing = table["riskcore_known"].isNull()
             added_columns = [
                 functions.when(missing, error).otherwise(column).alias(name)
-                for column, name in zip(added_columns, added, strict=True)
+                for column, name in zip(added_columns, lookup.added, strict=True)
             ]
         return data.join(table, reduce(and_, on), "left").select(
             *(data[_ticked(name)] for name in data.columns), *added_columns
@@ -100,7 +94,8 @@ class Spark(base.Engine):
         for name, kind in added.items():
             schema = schema.add(name, kind)
         table = _in_arrow(cells, partial(_results, question, compute), schema)
-        return self.join(self.native, question, table, list(added), whole=True)
+        lookup = Lookup(question.keys, table, list(added), whole=True)
+        return self.join(self.native, lookup)
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
         """Return data with columns recoded and blanked; the lookups are dropped."""
