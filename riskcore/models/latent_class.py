@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
+from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_threads, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.core.special.lanes import LANES
@@ -795,8 +796,15 @@ def _left_out(table: CellTable) -> Ints:
     if clusters is not None and len(clusters) >= LEFT_OUT:
         left = clusters.without(0, LEFT_OUT)
         return table.records - left.records_in_cells(len(table))
-    cell, group = groups_of(table.records, LEFT_OUT)
-    return np.bincount(cell[group == 0], minlength=len(table))
+    # By the categories of each record, whatever the order of the keys.
+    marks = np.zeros(len(table), np.uint64)
+    for code, size in zip(table.codes, table.levels, strict=True):
+        marks += scattered(code.astype(np.uint64) + np.uint64(size << 32))
+    cell = np.repeat(np.arange(len(table)), table.records)
+    first = np.cumsum(table.records) - table.records
+    number = (np.arange(len(cell)) - first[cell]).astype(np.uint64)
+    order = np.argsort(scattered(marks[cell] + number), kind="stable")
+    return np.bincount(cell[order[: table.n // LEFT_OUT]], minlength=len(table))
 
 
 def _widened(sample: Sample, mixture: Mixture, n: int) -> Mixture:

@@ -165,7 +165,10 @@ def test_the_order_of_records_does_not_matter(files, population):
 def test_the_order_of_keys_does_not_matter(files):
     expected, rows = whole(audited(files))
     turned, other = whole(audited(files, keys=KEYS[::-1]))
-    assert other == rows
+    assert [row[:2] for row in other] == [row[:2] for row in rows]
+    np.testing.assert_allclose(
+        [row[2] for row in other], [row[2] for row in rows], rtol=1e-12
+    )
     first, second = json.loads(expected), json.loads(turned)
     assert second.pop("keys") == first.pop("keys")[::-1]
     close(second, first, 1e-12)
