@@ -94,7 +94,7 @@ SECTIONS = (
     # They have rows of files that are not part of the project.
     *(
         Section(script, f"bench/results/{script}.md", measured=True)
-        for script in ("attackers", "after_truth", "rapid")
+        for script in ("attackers", "after_truth")
     ),
     Section(
         "calibration_cells", "bench/results/calibration_of_cells.md", measured=True

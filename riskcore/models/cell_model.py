@@ -362,11 +362,11 @@ class CellModel(ABC):
         """Return what records of cells see of others, and what share of them counts."""
         cells, clusters = part_of(records, "power"), self.sample.clusters
         expected = self.n * self._probability_of_others(cells)
-        found = records[cells]
+        own = records[cells]
         if clusters is None:
-            return Seen.of(expected, found, found), 1.0
-        counted = clusters.in_cells(len(records))[cells]
-        return Seen.of_clusters(expected, found, counted, counted)
+            return Seen.of(expected, own, own), 1.0
+        in_clusters = clusters.in_cells(len(records))[cells]
+        return Seen.of_clusters(expected, own, in_clusters, in_clusters)
 
     def _probability_of_others(self, cells: Ints) -> Floats:
         """Return pi of cells of the sample for the others of a record in each."""

@@ -26,12 +26,12 @@ def seen_in_windows(
 ) -> tuple[Seen, float]:
     """Return what records see, and their share; ``probability`` is of cells."""
     cells = part_of(sample.records, "power")
-    expected, found = sample.n * probability(cells), sample.frequency[cells]
+    expected, near = sample.n * probability(cells), sample.frequency[cells]
     if sample.clusters is None:
-        return Seen.of(expected, found, sample.records[cells]), 1.0
+        return Seen.of(expected, near, sample.records[cells]), 1.0
     counted = clusters_in(sample, sample.clusters, cells)
     weight = sample.clusters.in_cells(len(sample))[cells]
-    return Seen.of_clusters(expected, found, counted, weight)
+    return Seen.of_clusters(expected, near, counted, weight)
 
 
 def clusters_in(sample: CellTable, clusters: Clusters, cells: Ints) -> Ints:
