@@ -212,8 +212,8 @@ class CellModel(ABC):
 
     # Standard deviations of sums and of tau because no model is right, as shares of
     # them, in populations of known truth (bench/results/calibration_of_cells.md).
-    _wrong: ClassVar[float] = 0.02
-    _wrong_tau: ClassVar[float] = 0.04
+    _wrong: ClassVar[float] = 0.03
+    _wrong_tau: ClassVar[float] = 0.06
 
     sample: CellTable = field(repr=False)
     overdispersion: Overdispersion = field(default_factory=Overdispersion)
@@ -557,7 +557,7 @@ class CellModel(ABC):
         each group, and tau of the same cells computed. In a sample of clusters, the
         groups are of whole clusters, with equally many clusters of each stratum. Where
         no overdispersion was found, the ends also allow for the overdispersion that the
-        sample could hide. And no model is right: 4 % of tau, times the share of the
+        sample could hide. And no model is right: 6 % of tau, times the share of the
         population outside the sample, are added as a standard deviation.
 
         Parameters
