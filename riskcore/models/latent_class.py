@@ -486,15 +486,15 @@ class LatentClass(CellModel):
         return mean_in_cells(clusters, without, cells)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
-        """Return half of the difference that other rules for clusters make."""
+        """Return a standard deviation for rules for clusters, which may be wrong."""
         if self.sample.clusters is None:
             return 0.0
         at = figure(self)
-        error = abs(at - figure(replace(self, own_cluster=0.0)))
+        error = abs(at - figure(replace(self, own_cluster=0.0))) / 2.0
         if self.bands is None and telling_keys(self._fitted_cells):
             whole = replace(self, shares=self._shares_of(self.sample.records, 0.0))
             error = math.hypot(error, figure(whole) - at)
-        return error / 2.0
+        return error
 
     def _refitted(self, records: Ints) -> Self:
         bands, left = self.bands, records
