@@ -110,5 +110,5 @@ def test_the_risk_never_rises_when_a_key_is_blanked(seed):
     for kept, key in itertools.product(range(16), range(4)):
         if kept >> key & 1:
             # The sum of the cells' laws is a gamma law only nearly, and a cell leaves
-            # out half of its record, a sum of cells does not: 1.0021 is the worst of 40.
+            # out half of its record, a sum of cells does not: 1.0021 was the worst.
             assert (risks[kept ^ 1 << key] <= risks[kept] * (1 + 2.5e-3)).all()
