@@ -190,14 +190,14 @@ class CellModel(ABC):
     array([0.24, 0.16, 0.24, 0.08])
     >>> prior = model.prior()
     >>> prior.p.round(3)
-    array([0.997, 0.997, 0.997, 0.999])
+    array([0.192, 0.228, 0.234, 0.403])
     >>> model.unique_probability().round(4)
-    array([0.0011, 0.0023, 0.    , 0.0476])
+    array([0.1603, 0.2039, 0.    , 0.3953])
     >>> round(model.tau(), 4), model.tau_interval(groups=0)
-    (0.051, (0, 1))
+    (0.7595, (0, 2))
     >>> found = model.interval(None, CellPrior.unique_probability, groups=0)
     >>> [round(each, 4) for each in found]
-    [0.051, 0.051, 0.051]
+    [0.7595, 0.7595, 0.7595]
     >>> model.with_overdispersion("dirichlet-multinomial").overdispersion.reason
     'boundary A = infinity: no overdispersion'
     >>> noisy = LogLinear.fit([[0, 0, 1, 1]], weight_sum=[5.0, 9.0, 12.0, 14.0])
@@ -457,7 +457,7 @@ class CellModel(ABC):
         >>> cells = CellTable.of([[0, 1, 1]], weight_sum=[9.0, 9.0, 9.0])
         >>> records, people, others = LogLinear.fit(cells).in_another_sample(cells)
         >>> records.mean.round(2), others
-        (array([1.5, 1.5]), array([8., 8.]))
+        (array([0.74, 0.93]), array([8., 8.]))
         """
         table = self._table(cells)
         drawn = self._law(table, self.probability(table))

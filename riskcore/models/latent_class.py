@@ -146,7 +146,7 @@ class LatentClass(CellModel):
     >>> keys = [(rng.random(2000) < 0.2 + 0.6 * group).astype(int) for _ in range(5)]
     >>> model = LatentClass.fit(keys)
     >>> model
-    <LatentClass: 2,000 records, 2 classes, overdispersion of shape 10.117 (n pi)^1>
+    <LatentClass: 2,000 records, 2 classes, overdispersion of shape 18.293 (n pi)^1>
     >>> [step.classes for step in model.path]
     [1, 2, 3, 4, 5]
     >>> float(model.probability().sum().round(6))
