@@ -4,11 +4,13 @@
 
 Each replicate draws a population, a sample of it, and releases of as many records: made
 from the sample, made from the whole population, or a second sample of it. All chance
-comes from fixed seeds. The Adult file is used where it lies in /work/shared.
+comes from fixed seeds. The persons of 1994 are adult.csv (UCI Adult) in the folder that
+RISKCORE_POPULATIONS names, and are left out without it.
 """
 
 import csv
 import math
+import os
 import warnings
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
@@ -32,7 +34,7 @@ N, PROCESSES = 50_000, 2
 SIZES = {0.05: 8, 0.01: 1, 0.2: 1}  # replicates of each sampling fraction
 REPLICATES = 2  # of membership
 CLASSES = (40, 12, 8, 6, 10)
-ADULT = Path("/work/shared/data/populations/adult.csv")
+ADULT = Path(os.environ.get("RISKCORE_POPULATIONS", ".")) / "adult.csv"
 KEYS = ["sex", "age", "race", "marital-status", "education", "workclass", "occupation"]
 PEOPLE = 1_000  # of the original and of the holdout, for membership
 WIDTHS = (None, 0.1, 0.03)  # of the kernels: None is by Scott's rule
@@ -250,7 +252,7 @@ def claims_of():
 
 
 def groups(rng):
-    """Numbers of groups, of which some are dense and others wide."""
+    """Numbers of groups, some dense and others wide."""
     group, width = rng.integers(0, 8, 6 * PEOPLE), np.exp(rng.normal(-1.5, 1.2, 8))
     centers, noise = rng.normal(0, 3, (8, 4)), rng.normal(size=(len(group), 4))
     return [], list((centers[group] + noise * width[group][:, None]).T)

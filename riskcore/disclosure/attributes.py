@@ -54,7 +54,7 @@ class AttributeGuesses:
         By how much the model has the share of right guesses about others too small, as
         guesses between parts of the original tell; 0 for a holdout.
     learner : bool
-        Whether a random forest guesses, and only guesses of which it is sure count.
+        Whether a random forest guesses; only the guesses that it is sure of count.
     """
 
     target: Hashable

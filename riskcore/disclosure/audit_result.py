@@ -57,7 +57,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     attributes : tuple of AttributeGuesses
         For each target, the guesses about the people of the original and about others.
     learned : tuple of AttributeGuesses
-        With scikit-learn, those of which a random forest is sure (RAPID).
+        With scikit-learn, the guesses that a random forest is sure of (RAPID).
     number_links : tuple of NumberLink
         With numbers, what the released records that fit a person's keys and numbers
         best tell of the person.

@@ -133,7 +133,7 @@ def membership(
             )
             for file in (released, asked)
         )
-        other = np.minimum(second.second, MOST)  # of one person alone there is none
+        other = np.minimum(second.second, MOST)  # a single person has no other
         scores.append(np.log(first.first + _TINY) - _SHRINKAGE * np.log(other + _TINY))
     return replace(Membership.of(*scores), files=(n, h))
 

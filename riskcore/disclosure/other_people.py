@@ -4,9 +4,9 @@ A released record may have the keys of somebody in the original by chance. How o
 other people tell: those of a holdout; or, without one, those whom a model of the keys
 draws as another sample of the same size from the same population.
 
-A record of a second sample, or of a generator that learned from all people, is drawn
-the more often, the more people its cell has. A claim about it is right with E[1] / E[F]
-and not E[1/F]: the mean over a law of F with weights F.
+A record of a second sample, or of a generator that learned from all people, is in a
+cell with a chance that grows with the people of the cell. A claim about it is right
+with E[1] / E[F] and not E[1/F]: the mean over a law of F with weights F.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Keys that follow from others, taken together as one key.
 
-A commune tells its province, an occupation its sector, the year of birth the age but
-for a year. A model whose classes have keys independent of each other spends its classes
-on such pairs, and the rest of the keys pays for it. Two keys are tied if records that
+A commune tells its province, an occupation its sector, and the year of birth the age
+within a year. A model whose classes have independent keys spends its classes on such
+pairs, and the rest of the keys pays for it. Two keys are tied if records that
 share a category of one nearly always share the category of the other: with A the share
 of pairs that do, and B that among all pairs of records, 1 - log A/log B is at least
 0.8 (0 if they are independent, 1 if one is a function of the other; an entropy of order
@@ -135,7 +135,7 @@ class TiedKeys:
 
 
 def _of_group(codes: Sequence[Ints], parts: Sequence[Ints]) -> tuple[Ints, Sums]:
-    """Return the rows of cells in a group of keys, of which some have any value."""
+    """Return the rows of cells in a group of keys; some keys may have any value."""
     size, rows = len(parts[0]), 0
     column = np.full(len(codes[0]), ANY)
     category, row = [np.zeros(0, int)], [np.zeros(0, int)]
@@ -151,7 +151,7 @@ def _of_group(codes: Sequence[Ints], parts: Sequence[Ints]) -> tuple[Ints, Sums]
         ]
         both = _joint([np.concatenate([part, code[cells]]) for part, code in pairs])
         there, here = both[:size], both[size:]
-        if kind.all():  # each category is one; a combination that was not seen is none
+        if kind.all():  # categories have rows, unseen combinations do not
             place = np.full(int(both.max()) + 1, -1)
             place[there] = np.arange(size)
             column[cells] = place[here]

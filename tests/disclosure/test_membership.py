@@ -138,7 +138,7 @@ def test_scores_are_those_of_all_pairs():
 
 
 def groups(rng, n):
-    """Return numbers of groups, of which some are dense and others wide."""
+    """Return numbers of groups, some dense and others wide."""
     group = rng.integers(0, 8, n)
     width = np.exp(np.linspace(-3.0, 0.5, 8))[group]
     centers = np.random.default_rng(0).normal(0, 3, (8, 3))
