@@ -48,7 +48,7 @@ REFUSED = {
     "assess: long option": ([*ASSESS, "--" + "w" * 10**6], "no option --www"),
     "assess: option of protect": ([*ASSESS, "--shuffle", "1"], "--shuffle"),
     "assess: ambiguous": ([*ASSESS, "--re"],
-                          "no option --re; did you mean --report or"),
+                          "no option --re; did you mean --reference or --report"),
     "assess: weight without name": ([*ASSESS, "--weight"], "--weight"),
     "assess: two weights": ([*ASSESS, "--weight", "W", "AGE"], "AGE"),
     "assess: keys twice": ([*ASSESS, "--keys", "AGE"], "--keys: given twice"),
