@@ -47,6 +47,7 @@ ONE_CELL = "all records are in one cell: the sample has no information on other 
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
 _ROUGH = 2.0**-20  # tolerance of the overdispersion without a group
 _CERTAIN = 2.0**-30  # the relative variance of what is known
+_NOBODY = 2.0**-100  # practically no people
 # Shape of sample uniques below which records may be copies, and records that tell.
 _CLUMPED, _TELLING = 0.05, 1000
 
@@ -127,6 +128,7 @@ class CellLaw(NamedTuple):
     error: Floats  # relative variance of the mean, by the shares
     shape: Floats | None = None  # of the number G; None without overdispersion
     evenness: Floats | None = None  # shape over mean
+    fellows: float = 0.0  # others of a cell whom each of its people brings along
 
     def of_another_sample(self) -> CellLaw:
         """Return the law of cells whose records tell of the shares as well."""
@@ -136,12 +138,13 @@ class CellLaw(NamedTuple):
             spread = self.error + (0.0 if self.shape is None else 1.0 / self.shape)
             shape = 1.0 / np.maximum(spread, _CERTAIN)
             shape[self.mean == 0.0] = 1.0
-            return CellLaw(self.mean, np.zeros(len(shape)), shape, shape / self.mean)
+            none, evenness = np.zeros(len(shape)), shape / self.mean
+            return CellLaw(self.mean, none, shape, evenness, self.fellows)
 
     def of_cells(self, cells: Ints) -> CellLaw:
         """Return the law of some cells."""
-        shape, evenness = (part if part is None else part[cells] for part in self[2:])
-        return CellLaw(self.mean[cells], self.error[cells], shape, evenness)
+        parts = (part if part is None else part[cells] for part in self[:-1])
+        return CellLaw(*parts, self.fellows)
 
     def given(self, f: Floats, others: Floats) -> CellPrior:
         """Return the law of F of cells of f records, of so many others each."""
@@ -150,10 +153,13 @@ class CellLaw(NamedTuple):
             # Given f records, the number G of the cell is gamma of shape f + t.
             shape = f + self.shape
             mean, error = shape / (1.0 + self.evenness), error + 1.0 / shape
+        mean = mean * others
+        # People who come in groups make X a compound Poisson number.
+        error = error + self.fellows / np.maximum(mean, _NOBODY)
         if not error.any():
-            return CellPrior(f, mu=mean * others)
+            return CellPrior(f, mu=mean)
         error = np.maximum(error, _CERTAIN)
-        odds = mean * others * error
+        odds = mean * error
         p, q = 1.0 / (1.0 + odds), odds / (1.0 + odds)
         return CellPrior(f, shape=1.0 / error, p=p, q=q)
 
@@ -180,6 +186,9 @@ class CellModel(ABC):
         Number of free parameters of pi.
     shares : Shares or None
         What the sizes of categories say of their shares; None without an estimate.
+    fellows : float
+        How many others of its cell a person of a rare cell has in its cluster, beyond
+        those that chance brings; 0 without clusters.
 
     Examples
     --------
@@ -223,6 +232,7 @@ class CellModel(ABC):
     log_likelihood: float = math.nan
     parameters: int = 0
     shares: Shares | None = None
+    fellows: float = 0.0
 
     @property
     def n(self) -> int:
@@ -280,6 +290,7 @@ class CellModel(ABC):
         return replace(
             self,
             overdispersion=overdispersion,
+            fellows=self._found_fellows(),
             reason=overdispersion.reason or self.reason,
             converged=not math.isnan(overdispersion.scale),
         )
@@ -368,6 +379,20 @@ class CellModel(ABC):
         in_clusters = clusters.in_cells(len(records))[cells]
         return Seen.of_clusters(expected, own, in_clusters, in_clusters)
 
+    def _found_fellows(self) -> float:
+        """Return how many others of a rare cell a cluster has, beyond those by chance.
+
+        The mean is over records, with the weight 1/(1 + n pi).
+        """
+        clusters = self.sample.clusters
+        if clusters is None:
+            return 0.0
+        pi = self._prior_probability_of(np.arange(len(self.sample)))[clusters.cell]
+        size = np.repeat(clusters.sizes, np.diff(clusters.starts))
+        weight = clusters.records / (1.0 + self.n * pi)
+        beyond = weight * (clusters.records - 1.0 - (size - 1.0) * pi)
+        return max(math.fsum(beyond.tolist()) / math.fsum(weight.tolist()), 0.0)
+
     def _probability_of_others(self, cells: Ints) -> Floats:
         """Return pi of cells of the sample for the others of a record in each."""
         others, clusters = self._prior_probability_of(cells), self.sample.clusters
@@ -420,9 +445,10 @@ class CellModel(ABC):
             X has the mean m (W/f - 1), where m = n pi (f + t)/(n pi + t) with the shape
             t of the cell, n pi without overdispersion; and the shape s of
 
-                1/s = 1/(f + t) + sum_j v_j,
+                1/s = 1/(f + t) + sum_j v_j + c/E[X],
 
-            with the relative variances v_j of the shares of the cell's categories.
+            with the relative variances v_j of the shares of the cell's categories, and
+            c fellows: people of a cluster are alike, so that X comes in clumps.
             Without any, X is Poisson. Unequal sampling rates enter by the cell's own
             weights; where weights differ within cells, W/f is smoothed, see
             `with_smoothed_weights`. Where W/f is below 1, the cell has no other people:
@@ -476,10 +502,11 @@ class CellModel(ABC):
         if shares is not None:
             mean, error = mean * over_keys(shares.gain, coded), shares.error_of(coded)
         if self.overdispersion.poisson:
-            return CellLaw(mean, error)
+            return CellLaw(mean, error, fellows=self.fellows)
         cells = self._summed_cells(table)
         shape, evenness = self.overdispersion.shape, self.overdispersion.evenness
-        return CellLaw(mean, error, shape(mean) * cells, evenness(mean) * cells)
+        shapes = shape(mean) * cells, evenness(mean) * cells
+        return CellLaw(mean, error, *shapes, self.fellows)
 
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.

@@ -18,6 +18,8 @@ from riskcore.common.words import counted
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.codes import Ints
 
+_FEW = 8.0  # other records; clusters of so many leave out 2/3 of their own
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Clusters:
@@ -90,11 +92,16 @@ class Clusters:
         return counts
 
     @property
+    def sizes(self) -> Ints:
+        """The number of records of each cluster."""
+        sizes: Ints = np.add.reduceat(self.records, self.starts[:-1])
+        return sizes
+
+    @property
     def own_parts(self) -> NDArray[np.float64]:
-        """What part of each cluster's m records its own cells leave out, 1 - 2^-m."""
-        parts: NDArray[np.float64] = 1.0 - 0.5 ** np.add.reduceat(
-            self.records, self.starts[:-1]
-        )
+        """What part of its records each cluster's cells leave out: half and more."""
+        others = self.sizes - 1.0
+        parts: NDArray[np.float64] = (others + _FEW) / (others + 2.0 * _FEW)
         return parts
 
     @property

@@ -134,9 +134,9 @@ class LatentClass(CellModel):
 
     In `prior`, the pi of a cell comes from the fit without half of one of its own
     records, as far as the classes adapt to it: a record makes its own cell look less
-    rare than it is. So do the other records of its cluster: of a sample of clusters
-    1 - 2^-m of the own cluster's m records are left out. The shares of categories have
-    laws.
+    rare than it is. So do the other records of its cluster: in a sample of clusters
+    (m + 7)/(m + 15) of the own cluster's m records are left out. The shares of
+    categories have laws.
 
     Examples
     --------

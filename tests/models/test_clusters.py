@@ -9,7 +9,7 @@ import pytest
 from riskcore.assessment.population import risk_by
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models import CellTable, LatentClass, LogLinear
-from riskcore.models.cell_model import student
+from riskcore.models.cell_model import CellLaw, student
 from riskcore.models.clusters import Clusters
 from riskcore.simulate import microdata
 
@@ -247,7 +247,7 @@ def test_one_thread_and_two_give_the_same_bits(monkeypatch):
 
 
 def left_out(model, cell, cluster, kept):
-    """Return pi of each cell by one step of EM without 1 - 2^-m of its own cluster.
+    """Return pi of each cell by one step of EM without a part of its own cluster.
 
     It is over what that takes off the shares of the categories, which have laws.
     """
@@ -261,7 +261,7 @@ def left_out(model, cell, cluster, kept):
     sums, shares, records = np.zeros((3, len(table)))
     for m in kept:
         rows = np.flatnonzero(cluster == m)
-        part = 1.0 - 0.5 ** len(rows)
+        part = (len(rows) + 7.0) / (len(rows) + 15.0)
         left = np.maximum(n * share - part * post[rows].sum(axis=0), 0.0)
         for row in rows:
             pi, of_shares = left / (n - part * len(rows)), 1.0
@@ -280,7 +280,7 @@ def left_out(model, cell, cluster, kept):
 
 
 @pytest.mark.parametrize("group", [None, 3])
-def test_most_of_the_own_cluster_is_left_out(group):
+def test_over_half_of_the_own_cluster_is_left_out(group):
     keys, cluster = columns(300)
     model = LatentClass.fit(keys, classes=3, cluster=cluster)
     table = model.sample
@@ -307,7 +307,83 @@ def test_most_of_the_own_cluster_is_left_out(group):
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
+def test_fellows_by_brute_force():
+    keys, _ = columns(400)
+    cluster = np.lexsort(keys).argsort() // 6  # of people who are alike
+    model = LatentClass.fit(keys, classes=2, cluster=cluster)
+    table = model.sample
+    pi = dict(
+        zip(
+            np.ravel_multi_index(table.codes, table.levels).tolist(),
+            model._prior_probability(table).tolist(),
+            strict=True,
+        )
+    )
+    code = np.ravel_multi_index(keys, table.levels)
+    beyond, weight = [], []
+    for k, m in zip(code.tolist(), cluster.tolist(), strict=True):
+        mine = code[cluster == m]
+        chance = (len(mine) - 1) * pi[k]
+        weight.append(1.0 / (1.0 + 400 * pi[k]))
+        beyond.append(weight[-1] * (np.count_nonzero(mine == k) - 1 - chance))
+    assert model.fellows == pytest.approx(sum(beyond) / sum(weight), rel=1e-12)
+    assert LatentClass.fit(keys, classes=2).fellows == 0.0
+    each = LatentClass.fit(keys, classes=2, cluster=np.arange(400))
+    assert each.fellows == 0.0
+
+
+@pytest.mark.parametrize("shape", [None, 3.0])
+def test_people_who_come_with_fellows_spread_the_number_of_people(shape):
+    mean, others, f, c = np.array([0.25, 2.0]), np.full(2, 9.0), np.ones(2), 0.75
+    law = CellLaw(mean, np.array([0.0, 0.5]), fellows=c)
+    expected, before = mean * others, law.error
+    if shape is not None:
+        law = law._replace(shape=np.full(2, shape), evenness=shape / mean)
+        expected = others * (1.0 + shape) / (1.0 + shape / mean)
+        before = law.error + 1.0 / (1.0 + shape)
+    prior = law.given(f, others)
+    found = prior.shape * prior.q / prior.p
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    variance = expected * (1.0 + c) + before * expected**2
+    np.testing.assert_allclose(found / prior.p, variance, rtol=1e-14)
+    assert law.given(f, np.zeros(2)).unique_probability().tolist() == [1.0, 1.0]
+
+
 # --- against the truth ---
+
+
+def of_villages(seed):
+    """Return keys, villages and population counts of records of whole villages.
+
+    Half of the people have the keys of one of a few of their village.
+    """
+    rng = np.random.default_rng(seed)
+    village = np.sort(rng.integers(0, 300, 30_000))
+    first = np.searchsorted(village, village)
+    founder = first + rng.integers(0, 16, len(village))
+    source = np.where(rng.random(len(village)) < 0.5, founder, np.arange(len(village)))
+    keys = [rng.geometric(p, len(village))[source] for p in (0.05, 0.2, 0.3, 0.5)]
+    _, of, people = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    rows = np.isin(village, rng.permutation(300)[:45])
+    return [column[rows] for column in keys], village[rows], people[of.ravel()[rows]]
+
+
+def test_people_of_whole_villages_come_with_their_fellows():
+    for seed in range(3):
+        keys, village, people = of_villages([8, seed])
+        weights = np.full(len(people), 300 / 45)
+        model = LatentClass.fit(keys, weight_sum=weights, cluster=village)
+        assert model.fellows > 1.0
+        without = replace(model, fellows=0.0)
+        risks, alone = (
+            (one.sample.records * risk_by(one.prior())).sum()
+            / (1.0 / people).sum()
+            for one in (model, without)
+        )
+        assert 0.95 < risks < 1.05
+        assert alone < 0.95
+
+
 
 
 HOUSEHOLD_KEYS = ["PROVINCE", "HHSIZE", "CITIZENSHIP", "MARSTAT", "AGE"]
