@@ -127,7 +127,7 @@ def assess(
         overdispersion is found from records of different clusters, and intervals from
         fits without some clusters. By default the household, if there is one.
     strata : iterable of column names, optional
-        The strata in which clusters were drawn, for the intervals.
+        The strata in which clusters were drawn.
     numeric : iterable of column names, optional
         Columns of numbers that an intruder may know, too, such as income: how many
         records are alone by each one, by all, and by all with the keys, see

@@ -224,8 +224,7 @@ CLUSTER = Column(
     "records are alike; only records of different clusters say how uneven cells are",
 )
 SAMPLING_STRATA = Columns(
-    help="with a model of the population: the strata in which clusters were drawn, "
-    "for the intervals",
+    help="with a model of the population: the strata in which clusters were drawn",
 )
 SUBSETS = Whole(
     metavar="M",

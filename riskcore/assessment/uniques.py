@@ -407,7 +407,7 @@ def estimate_uniques(
         For the models of cells, the unit of sampling that records were drawn in, such
         as the household or the primary sampling unit, see `riskcore.assess`.
     strata : iterable of column names, optional
-        The strata in which clusters were drawn, for the intervals.
+        The strata in which clusters were drawn.
     level : float
         Probability of the intervals.
     reading : Reading, optional

@@ -36,7 +36,7 @@ from riskcore.models.overdispersion import (
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.models.shares import FEW_CLUSTERS, LEAST, Shares, over_keys, telling_keys
+from riskcore.models.shares import FEW_CLUSTERS, Shares, over_keys, telling_keys
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
@@ -330,12 +330,12 @@ class CellModel(ABC):
             smoothing = self._smoothed_without(smoothing, records)
         return replace(model, overdispersion=overdispersion, smoothing=smoothing)
 
-    def _shares_of(self, records: Ints, least: float = LEAST) -> Shares:
+    def _shares_of(self, records: Ints, whole: bool = True) -> Shares:
         """Return the laws of shares for other records of the sample."""
         cells = replace(self._fitted_cells, clusters=self.sample.clusters)
         if cells.clusters is None:
             cells = cells.with_records(records)
-        return Shares.of(cells, least)
+        return Shares.of(cells, whole)
 
     @property
     def _fitted_cells(self) -> CellTable:
@@ -837,9 +837,9 @@ class CellModel(ABC):
             )
         if keys := telling_keys(self.sample):
             return (
-                f"{listed(map(str, keys))} tells the cluster: if clusters were drawn "
-                "whole, nobody outside shares its values, and the risk is higher than "
-                "the estimate"
+                f"{listed(map(str, keys))} tells the cluster: if only a part of each "
+                "cluster was drawn, others in it share its values, and the risk is "
+                "lower than the estimate; name the strata if it is one of them"
             )
         if self.n >= _TELLING and self._shape_of_uniques() < _CLUMPED:
             return (

@@ -44,7 +44,6 @@ from riskcore.models.mixture import (
 from riskcore.models.overdispersion import Seen, kind_of
 from riskcore.models.own_cluster_kernels import write_without_cluster
 from riskcore.models.shares import (
-    LEAST,
     Shares,
     mean_in_cells,
     telling_keys,
@@ -446,10 +445,10 @@ class LatentClass(CellModel):
             return super()._seen(records)
         return seen_in_windows(self.sample, self._prior_probability_of)
 
-    def _shares_of(self, records: Ints, least: float = LEAST) -> Shares:
+    def _shares_of(self, records: Ints, whole: bool = True) -> Shares:
         if self.bands is not None:
             return Shares.as_in_sample(self.bands.errors)
-        return super()._shares_of(records, least)
+        return super()._shares_of(records, whole)
 
     def _laws_of(self, table: CellTable) -> tuple[CellTable, Shares | None]:
         if self.tied is None or self.shares is None:
@@ -492,8 +491,8 @@ class LatentClass(CellModel):
         at = figure(self)
         error = abs(at - figure(replace(self, own_cluster=0.0))) / 2.0
         if self.bands is None and telling_keys(self._fitted_cells):
-            whole = replace(self, shares=self._shares_of(self.sample.records, 0.0))
-            error = math.hypot(error, figure(whole) - at)
+            part = replace(self, shares=self._shares_of(self.sample.records, False))
+            error = math.hypot(error, (figure(part) - at) / 2.0)
         return error
 
     def _refitted(self, records: Ints) -> Self:

@@ -8,8 +8,7 @@ their logarithm, or by a power of the size. All such laws on a grid count as the
 likelihood says, and under each a category of n_a records has a mean and a variance of
 its size. Categories of many records have the share that they have in the sample, with
 the relative variance 1/n_a. Of records in clusters, clusters are counted in place of
-records, and a category of more records than clusters keeps at least half of its share:
-its other people may live in the clusters that were drawn.
+records, unless the strata tell the key: then its categories were all to be drawn.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ _STEP = 0.125  # of the grid of the logarithm of sizes
 _SMALLEST = 16  # times a category is smaller than one person, at least
 _SPREADS = (0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 _POWERS = tuple(0.1 * i for i in range(14))
-LEAST = 0.5  # a category of one cluster keeps at least half of its share
 FEW_CLUSTERS = 30
 _NONE, _CERTAIN = 2.0**-900, 2.0**-30
 
@@ -104,14 +102,11 @@ class Shares:
     error: Floats  # relative variance of the share
 
     @classmethod
-    def of(cls, table: CellTable, least: float = LEAST) -> Self:
-        """Return the shares of the categories of a sample, of clusters ``least``."""
+    def of(cls, table: CellTable, whole: bool = True) -> Self:
+        """Return the shares of the categories of a sample, see `units_of`."""
         fraction = table.n / float(table.weight_sum.sum())
-        rows = [_of_key(units, fraction) for units in units_of(table)]
+        rows = [_of_key(units, fraction) for units in units_of(table, whole)]
         gain, others, error = map(np.concatenate, zip(*rows, strict=True))
-        if table.clusters is not None:  # others may be in the cluster that was drawn
-            several = table.counts > np.concatenate(units_of(table))
-            gain[several] = np.maximum(gain[several], least)
         return cls(np.append(gain, 1.0), np.append(others, 1.0), np.append(error, 0.0))
 
     @classmethod
@@ -150,29 +145,39 @@ def _of_key(units: Floats, fraction: float) -> tuple[Floats, Floats, Floats]:
     return gain, (m - 1.0) / max(n - 1.0, 1.0) * n / m, error
 
 
-def units_of(table: CellTable) -> Sequence[Floats]:
-    """Return by key the records of each category, or the clusters that have it."""
-    clusters = table.clusters
+def units_of(table: CellTable, whole: bool = True) -> Sequence[Floats]:
+    """Return by key the records of each category, or the clusters that have it.
+
+    If clusters were not drawn ``whole``, records count where a key tells the cluster.
+    """
+    clusters, records = table.clusters, np.split(table.counts, table.starts[1:-1])
     if clusters is None:
-        return np.split(table.counts, table.starts[1:-1])
+        return records
     of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
     of, cell = of[clusters.pairs], clusters.cell[clusters.pairs]
-    units = []
-    for code, size in zip(table.codes, table.levels, strict=True):
-        pairs = np.unique(of * size + code[cell])
-        units.append(np.bincount(pairs % size, minlength=size).astype(np.float64))
+    strata, units = len(np.unique(clusters.stratum[of])), []
+    for code, size, many in zip(table.codes, table.levels, records, strict=True):
+        of_cluster, category = np.divmod(np.unique(of * size + code[cell]), size)
+        few = np.bincount(category, minlength=size).astype(np.float64)
+        pairs = len(np.unique(clusters.stratum[of_cluster] * size + category))
+        by_design = pairs == strata or (not whole and _tells(many, few))
+        units.append(many if by_design else few)
     return units
 
 
 def telling_keys(table: CellTable) -> list[Hashable]:
     """Return the keys whose categories are mostly those of a single cluster."""
-    told = []
-    if table.clusters is not None:
-        records = np.split(table.counts, table.starts[1:-1])
-        for key, size, units in zip(table.keys, records, units_of(table), strict=True):
-            if size[(size > 1.0) & (units == 1.0)].sum() > 0.5 * size.sum():
-                told.append(key)
-    return told
+    if table.clusters is None:
+        return []
+    records = np.split(table.counts, table.starts[1:-1])
+    by_key = zip(table.keys, records, units_of(table), strict=True)
+    return [key for key, many, few in by_key if _tells(many, few)]
+
+
+def _tells(records: Floats, clusters: Floats) -> bool:
+    """Return whether most records are in categories of a single cluster."""
+    single = records[(records > 1.0) & (clusters == 1.0)]
+    return bool(single.sum() > 0.5 * records.sum())
 
 
 def over_keys(row: Floats, table: CellTable) -> Floats:

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -550,13 +551,16 @@ def test_what_few_or_told_clusters_leave_open_is_said(many, keys, words):
     )
 
 
-def test_an_interval_reaches_whole_villages_that_are_a_key():
-    found = riskcore.assess(villages(40), ["VILLAGE", "AGE"], "WEIGHT", cluster="PSU")
-    cells = len(found.cells)  # if villages are whole, F = f and each cell adds 1
-    estimate = found.by_model.expected_reidentifications
-    assert estimate < 0.8 * cells
-    low, high = found.by_model.expected_reidentifications_interval()
-    assert low < estimate < 0.9 * cells < high
+def test_villages_that_are_a_key_may_be_whole_or_not():
+    keys = ["VILLAGE", "AGE"]
+    assess = partial(riskcore.assess, villages(40), keys, "WEIGHT", cluster="PSU")
+    cells = len(assess().cells)  # if villages are whole, F = f and each cell adds 1
+    whole = assess().by_model.expected_reidentifications
+    assert 0.9 * cells < whole < cells
+    low, high = assess().by_model.expected_reidentifications_interval()
+    part = assess(strata=["VILLAGE"]).by_model.expected_reidentifications
+    assert low < part < 0.5 * whole
+    assert high > cells
 
 
 def test_copied_records_are_said():

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -352,6 +353,25 @@ def test_people_who_come_with_fellows_spread_the_number_of_people(shape):
 # --- against the truth ---
 
 
+@pytest.mark.parametrize("taken", [20, 200])
+def test_one_area_of_each_district_that_is_a_key(taken):
+    """With the district as stratum the risk is right; without it this is said."""
+    rng = np.random.default_rng(taken)
+    area = np.repeat(np.arange(800), 200)
+    district, drawn = area // 16, 16 * np.arange(50) + rng.integers(0, 16, 50)
+    keys = [district, rng.integers(0, 60, 160_000), rng.geometric(0.3, 160_000)]
+    _, of, people = np.unique(keys, axis=1, return_inverse=True, return_counts=True)
+    rows = (200 * drawn[:, np.newaxis] + np.arange(taken)).ravel()
+    truth = (1.0 / people[of.ravel()[rows]]).sum()
+    sample, weights = [key[rows] for key in keys], np.full(len(rows), 3200 / taken)
+    fit = partial(LatentClass.fit, sample, weight_sum=weights, cluster=area[rows])
+    model = fit(strata=district[rows])
+    risks = (model.sample.records * risk_by(model.prior())).sum()
+    assert 0.9 < risks / truth < 1.1
+    assert model.caution == ""
+    assert "name the strata if it is one of them" in fit().caution
+
+
 def of_villages(seed):
     """Return keys, villages and population counts of records of whole villages.
 
@@ -376,14 +396,11 @@ def test_people_of_whole_villages_come_with_their_fellows():
         assert model.fellows > 1.0
         without = replace(model, fellows=0.0)
         risks, alone = (
-            (one.sample.records * risk_by(one.prior())).sum()
-            / (1.0 / people).sum()
+            (one.sample.records * risk_by(one.prior())).sum() / (1.0 / people).sum()
             for one in (model, without)
         )
         assert 0.95 < risks < 1.05
         assert alone < 0.95
-
-
 
 
 HOUSEHOLD_KEYS = ["PROVINCE", "HHSIZE", "CITIZENSHIP", "MARSTAT", "AGE"]

@@ -9,7 +9,13 @@ from scipy import stats
 from riskcore.assessment.population import risk_by
 from riskcore.models import CellTable, LatentClass, LogLinear
 from riskcore.models.cell_table import ANY
-from riskcore.models.shares import Shares, moments_of, over_keys, units_of
+from riskcore.models.shares import (
+    Shares,
+    moments_of,
+    over_keys,
+    telling_keys,
+    units_of,
+)
 
 
 def by_definition(sizes, fraction):
@@ -135,17 +141,26 @@ def test_clusters_are_counted_in_place_of_records():
     assert units.tolist() == right
     mean, variance = moments_of(np.array(right, float), 1.0)
     found = Shares.of(table)
-    assert found.gain[:-1] == pytest.approx(np.maximum(mean[right] / right, 0.5))
+    assert found.gain[:-1] == pytest.approx(mean[right] / right)
     assert found.error[:-1] == pytest.approx(variance[right])
     alone = CellTable.of([key], cluster=np.arange(200))
     assert Shares.of(alone).error == pytest.approx(Shares.of(CellTable.of([key])).error)
 
 
-def test_a_key_that_tells_the_cluster_keeps_half_of_its_shares():
-    """Its other people may live in the cluster that was drawn."""
-    cluster = np.arange(300) % 20
-    table = CellTable.of([cluster, np.arange(300) % 7], cluster=cluster)
-    assert (Shares.of(table).gain[:20] == 0.5).all()
+def test_categories_that_the_strata_tell_were_all_to_be_drawn():
+    """Clusters say nothing of their sizes, records do."""
+    district = np.arange(300) % 20
+    keys = [district, np.arange(300) % 7]
+    table = CellTable.of(keys, cluster=district)
+    designed = CellTable.of(keys, cluster=district, strata=district)
+    assert (Shares.of(table).gain[:20] < 0.1).all()
+    assert telling_keys(table) == [0]
+    assert units_of(designed)[0].tolist() == [15.0] * 20
+    assert units_of(designed)[1].tolist() == units_of(table)[1].tolist()
+    assert (Shares.of(designed).gain[:20] > 0.9).all()
+    assert telling_keys(designed) == []
+    # If clusters were drawn in part, those of districts say nothing either.
+    assert Shares.of(table, whole=False).gain == pytest.approx(Shares.of(designed).gain)
 
 
 # --- against the truth ---
