@@ -129,6 +129,7 @@ class CellLaw(NamedTuple):
     shape: Floats | None = None  # of the number G; None without overdispersion
     evenness: Floats | None = None  # shape over mean
     fellows: float = 0.0  # others of a cell whom each of its people brings along
+    nearby: float = 0.0  # people of a cell in its own clusters, outside the sample
 
     def of_another_sample(self) -> CellLaw:
         """Return the law of cells whose records tell of the shares as well."""
@@ -139,12 +140,12 @@ class CellLaw(NamedTuple):
             shape = 1.0 / np.maximum(spread, _CERTAIN)
             shape[self.mean == 0.0] = 1.0
             none, evenness = np.zeros(len(shape)), shape / self.mean
-            return CellLaw(self.mean, none, shape, evenness, self.fellows)
+            return CellLaw(self.mean, none, shape, evenness, *self[-2:])
 
     def of_cells(self, cells: Ints) -> CellLaw:
         """Return the law of some cells."""
-        parts = (part if part is None else part[cells] for part in self[:-1])
-        return CellLaw(*parts, self.fellows)
+        parts = (part if part is None else part[cells] for part in self[:-2])
+        return CellLaw(*parts, *self[-2:])
 
     def given(self, f: Floats, others: Floats) -> CellPrior:
         """Return the law of F of cells of f records, of so many others each."""
@@ -153,7 +154,7 @@ class CellLaw(NamedTuple):
             # Given f records, the number G of the cell is gamma of shape f + t.
             shape = f + self.shape
             mean, error = shape / (1.0 + self.evenness), error + 1.0 / shape
-        mean = mean * others
+        mean = mean * others + self.nearby * (others > 0.0)
         # People who come in groups make X a compound Poisson number.
         error = error + self.fellows / np.maximum(mean, _NOBODY)
         if not error.any():
@@ -189,6 +190,9 @@ class CellModel(ABC):
     fellows : float
         How many others of its cell a person of a rare cell has in its cluster, beyond
         those that chance brings; 0 without clusters.
+    nearby : float
+        How many people of a cell its own clusters have outside the sample, 0 if they
+        were drawn whole.
 
     Examples
     --------
@@ -233,6 +237,7 @@ class CellModel(ABC):
     parameters: int = 0
     shares: Shares | None = None
     fellows: float = 0.0
+    nearby: float = 0.0
 
     @property
     def n(self) -> int:
@@ -502,11 +507,11 @@ class CellModel(ABC):
         if shares is not None:
             mean, error = mean * over_keys(shares.gain, coded), shares.error_of(coded)
         if self.overdispersion.poisson:
-            return CellLaw(mean, error, fellows=self.fellows)
+            return CellLaw(mean, error, None, None, self.fellows, self.nearby)
         cells = self._summed_cells(table)
         shape, evenness = self.overdispersion.shape, self.overdispersion.evenness
         shapes = shape(mean) * cells, evenness(mean) * cells
-        return CellLaw(mean, error, *shapes, self.fellows)
+        return CellLaw(mean, error, *shapes, self.fellows, self.nearby)
 
     def _summed_cells(self, table: CellTable) -> Floats:
         """Return how many times the shape of a cell combinations of some keys have.

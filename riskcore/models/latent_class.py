@@ -116,8 +116,6 @@ class LatentClass(CellModel):
         Passes over the cells of the last fit.
     selected_on : int
         Number of records on which the number of classes was chosen; 0 if it was given.
-    own_cluster : float
-        1, or 0 if the prior of a cell has its own clusters in full.
     left_out : int64 ndarray, shape (K,), or None
         In the fits of the jackknife, the number of records left out of each cell.
     tied : TiedKeys or None
@@ -158,7 +156,6 @@ class LatentClass(CellModel):
     path: tuple[Step, ...] = ()
     iterations: int = 0
     selected_on: int = 0
-    own_cluster: float = 1.0
     left_out: Ints | None = None
     bands: Bands | None = None
     tied: TiedKeys | None = None
@@ -381,10 +378,7 @@ class LatentClass(CellModel):
         # The shares of categories have laws; so what is left is what classes adapt to.
         if sample.clusters is not None:
             pi = self._without_cluster(sample.clusters)
-            parts = self.own_cluster * sample.clusters.own_parts
-            left = without_clusters(
-                fitted, sample.clusters, parts, PSEUDO * self.classes
-            )
+            left = without_clusters(fitted, sample.clusters, PSEUDO * self.classes)
             pi = (pi / mean_in_cells(sample.clusters, left, len(sample)))[cells]
             lost = np.isnan(pi)
             pi[lost] = probability(fitted.some(cells[lost]), self.mixture)
@@ -430,7 +424,7 @@ class LatentClass(CellModel):
         gone, own = self._own_part(cells)
         n, clusters = self.sample.n - gone, self.sample.clusters
         if clusters is not None:
-            own[:] = self.own_cluster * clusters.own_parts[clusters.kept].mean()
+            own[:] = clusters.own_parts[clusters.kept].mean()
         pi = bands.probability_without_own(self.mixture, cells, own, n, PSEUDO)
         if clusters is None:
             return pi
@@ -470,7 +464,7 @@ class LatentClass(CellModel):
         kept, cells = clusters.kept.astype(np.int32), len(positions)
         n = float(clusters.records_in_cells(cells).sum())
         without = np.zeros(len(records))
-        parts = self.own_cluster * clusters.own_parts
+        parts = clusters.own_parts
 
         def write(start: int, stop: int) -> None:
             sums = np.zeros((len(theta) + 1, len(share)))
@@ -485,11 +479,11 @@ class LatentClass(CellModel):
         return mean_in_cells(clusters, without, cells)
 
     def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
-        """Return a standard deviation for rules for clusters, which may be wrong."""
+        """Return a standard deviation for clusters that were drawn in part."""
         if self.sample.clusters is None:
             return 0.0
         at = figure(self)
-        error = abs(at - figure(replace(self, own_cluster=0.0))) / 2.0
+        error = abs(at - figure(replace(self, nearby=self.fellows))) / 2.0
         if self.bands is None and telling_keys(self._fitted_cells):
             part = replace(self, shares=self._shares_of(self.sample.records, False))
             error = math.hypot(error, (figure(part) - at) / 2.0)

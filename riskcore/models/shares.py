@@ -186,9 +186,7 @@ def over_keys(row: Floats, table: CellTable) -> Floats:
     return product
 
 
-def without_clusters(
-    table: CellTable, clusters: Clusters, parts: Floats, prior: float
-) -> Floats:
+def without_clusters(table: CellTable, clusters: Clusters, prior: float) -> Floats:
     """Return what is left of the shares of each pair without a part of its cluster.
 
     The shares are those of a fit with ``prior`` more records, spread as the sample is.
@@ -197,7 +195,7 @@ def without_clusters(
     records, left = clusters.records.astype(np.float64), np.ones(len(of))
     n = float(records[clusters.pairs].sum())
     all_own = np.bincount(of, records)[of]
-    parts = parts[of] * n / (n + prior)
+    parts = clusters.own_parts[of] * n / (n + prior)
     for column, size in zip(table.codes, table.levels, strict=True):
         code = column[clusters.cell]
         _, place = np.unique(of * size + code, return_inverse=True)

@@ -32,7 +32,7 @@ def sample():
 
 def models(sample):
     classes = LatentClass.fit(sample, classes=2, levels=LEVELS)
-    yield replace(classes, shares=None, own_cluster=0.0)
+    yield replace(classes, shares=None)
     yield replace(LogLinear.fit(sample, levels=LEVELS), shares=None)
 
 
