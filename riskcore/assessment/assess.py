@@ -108,9 +108,10 @@ def assess(
     reference : frame, mapping or path, optional
         For data without weights, of people who were not drawn but took part: a sample
         of the population with the keys and the column ``weight``, or without it if
-        ``sampling_fraction`` says which share took part. Records get weights by a
-        logistic model of who takes part, which assumes that, among people with equal
-        keys, nothing else decides that, and that everybody might.
+        ``sampling_fraction`` says which share took part; or a table of the number of
+        people, ``weight``, for each combination of some of the keys. Records get
+        weights by a logistic model of who takes part, which assumes that, among people
+        with equal keys, nothing else decides that, and that everybody might.
     method : {"exact", "series7", "franconi"}
         How to compute the individual risk: exactly (default), or with the formula of
         mu-Argus or sdcMicro (`riskcore.forms`), to compare with their results.

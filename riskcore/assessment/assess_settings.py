@@ -209,8 +209,8 @@ SAMPLING_FRACTION = Share(
 )
 REFERENCE = File(
     metavar="FILE",
-    help="for people who were not drawn but took part: a sample of the population, to "
-    "weigh them by their keys; --weight is its column of weights",
+    help="for people who were not drawn but took part: a sample of the population, or "
+    "a table of its people by some keys, to weigh them; --weight is its column",
 )
 K = Goals(
     metavar="K",

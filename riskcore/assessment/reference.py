@@ -5,7 +5,8 @@ reference, which has a share s = sum d/sum d^2 of all people. Of these A is bino
 with pi/(pi + s) (Elliott and Valliant 2017, Statistical Science 32, 249-264). Logit pi
 is a sum of effects of the keys, each normal with a variance that the data tell (MacKay
 1992, Neural Computation 4, 415-447): rare values are like the others. The weight is
-1/E[pi] over the errors of the fit, because a risk is nearly linear in pi.
+1/E[pi] over the errors of the fit, because a risk is nearly linear in pi. A table of
+people by some of the keys is a reference of everybody: B counts them, and s is 1.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.words import listed
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, comparable
 from riskcore.data.count import count
@@ -33,6 +35,11 @@ _ASSUMED = (
 )
 _ABSENT = "{:.3g} % of the people are not covered, as no record has {}."
 _LACKING = "{:.3g} % of the records have {}, which the reference lacks."
+_UNUSED = "The reference lacks {}, which is taken to decide nothing by itself."
+_NO_TABLE = (
+    "reference: it lacks {}; give a sample with all keys, or a table of people with "
+    "one row for each combination of some keys and their number as weight"
+)
 
 
 class Reference(NamedTuple):
@@ -65,7 +72,9 @@ class Reference(NamedTuple):
         """Return records of data, each with the number of people it stands for."""
         if self.source is None:
             return coded.sampled(self.fraction)
-        keys, n = [*coded.columns], coded.n
+        names = self.source.names
+        n, lacking = coded.n, [key for key in coded.columns if key not in names]
+        keys = [key for key in coded.columns if key not in lacking] or lacking
         frame = Records.of(self.source.read([*keys, self.weight], self.weight)[0])
         other = CodedRecords.of(frame, keys, self.weight, scale=self.source.scale)
         d = np.asarray(other.sampled(other.n / n * (self.fraction or 1.0)).weights)
@@ -84,9 +93,16 @@ class Reference(NamedTuple):
             kind += [kind[-1] + 1] * (len(place) - len(kind))
         cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
         cell, B = cells.inverse[:n], cells.weight_sum
+        s = d.sum() / (d * d).sum()
+        if lacking:  # the reference is a table of how many people there are
+            s = 1.0
+            if len(np.unique(cells.inverse[n:])) < other.n:
+                raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
         effects = np.stack([np.ones(len(B), np.int64), *cells.codes])
-        remarks, s = _remarks(effects, [*place], A, B), d.sum() / (d * d).sum()
+        remarks = _remarks(effects, [*place], A, B)
+        if lacking:
+            remarks += (_UNUSED.format(listed(map(str, lacking))),)
         # The fit is to cells with all keys, whose people are a part of all.
         whole = effects.all(axis=0)
         a, b = A[whole].sum() / n, B[whole].sum() / B.sum()

@@ -276,3 +276,42 @@ def test_the_command_reads_a_reference(samples, tmp_path, capsys, monkeypatch):
     reference["w"] = reference["w"] * 0.5
     assert coded.record_weights == pytest.approx(weights(data, reference), rel=1e-12)
     assert main([*words, "--output", "sample.csv", "--overwrite"]) == 2
+
+
+# --- a table of how many people there are ---
+
+
+def table_of(population, keys):
+    frame = polars.DataFrame(population).group_by(keys).agg(polars.len().alias("w"))
+    return frame.sort(keys)
+
+
+def test_a_table_of_people_by_some_keys():
+    """Its people are known: each value has as many people as it says."""
+    rng = np.random.default_rng(8)
+    population = people(rng)
+    took_part = rng.random(len(population["sex"])) < chances(population, rng, 0.3)
+    rows = np.flatnonzero(took_part)
+    panel, table = some(population, rows), table_of(population, ["sex", "age"])
+    found = riskcore.assess(panel, KEYS, "w", reference=table, population="weights")
+    weights = found.cells.record_weights
+    for key in ("sex", "age"):
+        for value in CATEGORIES[key]:
+            many = np.count_nonzero(population[key] == value)
+            assert weights[panel[key] == value].sum() == pytest.approx(many, rel=0.03)
+    assert "The reference lacks area, which is taken" in " ".join(
+        found.summary().split()
+    )
+
+
+def test_a_reference_that_lacks_keys_is_a_table():
+    population = people(np.random.default_rng(9), 2000)
+    panel = some(population, np.arange(200))
+    sample = {**some(population, np.arange(300, 700)), "w": np.full(400, 5.0)}
+    del sample["age"]
+    with pytest.raises(
+        ValueError, match="lacks 'age'; give a sample with all keys, or"
+    ):
+        weights(panel, sample)
+    with pytest.raises(KeyError, match="no column 'sex'"):
+        weights(panel, {"w": [1.0, 2.0]})
