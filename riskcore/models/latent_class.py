@@ -59,7 +59,7 @@ CLASSES = 30  # largest number that is tried
 SELECTION = 50_000  # records on which the number of classes is chosen
 PATIENCE = 3  # the path ends after this many steps without a better one
 LEFT_OUT = 5  # one of so many records tells which number of classes is best
-STARTS, FEWER, MANY = 4, 2, 10_000  # usual starts, and for more than so many records
+STARTS, FEWER, MANY = 4, 2, 6_000  # usual starts, and for more than so many records
 STEPS = 8  # EM steps of a jackknife fit, from the fit to all records
 PSEUDO = 1.0  # records of the prior in each class
 OWN = 0.5  # of its own record a cell's prior leaves out; notes/cell_models.md
@@ -201,7 +201,7 @@ class LatentClass(CellModel):
             records, the same part in every run.
         starts : int, optional
             Number of starts for each number of classes, by default 4, and 2 if there
-            are more than 10,000 records. One start adds a class to the previous fit; in
+            are more than 6,000 records. One start adds a class to the previous fit; in
             the others every class begins near a record.
         threads : int, optional
             Largest number of threads; by default two, if the machine has them.

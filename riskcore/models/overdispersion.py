@@ -45,8 +45,8 @@ POISSON = "boundary A = infinity: no overdispersion"
 ALONE = f"{POISSON}: no cell has two records"
 EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 MOST_CELLS = 2**15  # a random part of all cells, enough for two parameters
-# Above so many rows, those within so small a part of an octave are joined.
-_FEW_ROWS, _PER_OCTAVE = 2**11, 32.0
+# Many rows are joined within such parts of an octave, larger ones for rough fits.
+_PER_OCTAVE, _ROUGHLY = 32, 8
 _LIKE = 10  # parts of the records, by the probability of their cells
 SMALL = 5  # records of a cell
 # Scales that are taken as 0 and as infinite.
@@ -207,11 +207,11 @@ class Seen(NamedTuple):
         share = float(few.sum() / many.sum())
         return cls.of(expected * ratio[part], clusters, weight), share
 
-    def joined(self) -> Self:
+    def joined(self, per_octave: int = _PER_OCTAVE) -> Self:
         """Return few rows: of as many records and nearly as many expected ones."""
-        if len(self.expected) <= _FEW_ROWS:
+        if len(self.expected) <= 64 * per_octave:
             return self
-        octave = np.floor(_PER_OCTAVE / math.log(2.0) * log(self.expected))
+        octave = np.floor(per_octave / math.log(2.0) * log(self.expected))
         order = np.lexsort((octave, self.records))
         both = np.stack([octave, self.records])[:, order]
         first = np.flatnonzero(
@@ -261,7 +261,7 @@ def fit_overdispersion(
         return Overdispersion()
     if not (seen.records > 1).any():
         return Overdispersion(kind=kind, reason=ALONE)
-    seen = seen.joined()
+    seen = seen.joined(_PER_OCTAVE if tolerance == EXACT else _ROUGHLY)
     exponents = exponents if kind == "power" else (1.0,)
     (scale, exponent), highest = (math.inf, 1.0), seen.height() + _BEFORE
     for b in exponents:
