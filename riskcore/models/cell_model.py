@@ -325,15 +325,15 @@ class CellModel(ABC):
         """The cells by which weights are smoothed."""
         return self.sample
 
-    def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with overdispersion and smoothing of other records."""
+    def _dispersed_again(self, refit: Self, records: Ints) -> Self:
+        """Return a refit with shares, overdispersion and smoothing of its records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
-        model = replace(self, shares=self._shares_of(records))
-        overdispersion = model._fitted_overdispersion(records, old.kind, start, _ROUGH)
-        if smoothing is not None:
+        refit = replace(refit, shares=refit._shares_of(records))
+        overdispersion = refit._fitted_overdispersion(records, old.kind, start, _ROUGH)
+        if smoothing is not None:  # by all cells, which know the spread of weights
             smoothing = self._smoothed_without(smoothing, records)
-        return replace(model, overdispersion=overdispersion, smoothing=smoothing)
+        return replace(refit, overdispersion=overdispersion, smoothing=smoothing)
 
     def _shares_of(self, records: Ints, whole: bool = True) -> Shares:
         """Return the laws of shares for other records of the sample."""

@@ -498,8 +498,8 @@ class LatentClass(CellModel):
         for _ in range(STEPS):
             mixture = em_step(sample, mixture)[0]
         out = self.sample.records - records
-        model = replace(self, mixture=mixture, left_out=out, bands=bands)
-        return model._dispersed_again(records)
+        refit = replace(self, mixture=mixture, left_out=out, bands=bands)
+        return self._dispersed_again(refit, records)
 
     @cached_property
     def _alone(self) -> Sample:

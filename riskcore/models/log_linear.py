@@ -230,7 +230,7 @@ class LogLinear(CellModel):
 
     def _refitted(self, records: Ints) -> Self:
         model = self._fitted(records, STEPS)
-        return replace(self, factors=model.factors)._dispersed_again(records)
+        return self._dispersed_again(replace(self, factors=model.factors), records)
 
     def _fitted(self, records: Ints, cycles: int) -> Self:
         """Return the model scaled to the margins of some records, from its factors."""

@@ -316,6 +316,10 @@ def test_weights_are_smoothed_by_bands():
     raw = fit.with_smoothed_weights(False)._mean_weight(table)
     assert np.array_equal(raw, table.frequency_weight / table.frequency)
     assert mean.std() < raw.std()
+    exact = CellTable.of(data, keys, weight="w", tolerance={"age": 0})
+    fit = LatentClass.fit(exact, classes=2)  # has intervals, by fits without a group
+    low, high = fit.tau_interval()
+    assert low < fit.tau() < high
 
 
 def test_clusters_leave_out_half_of_their_records():
