@@ -32,10 +32,9 @@ Floats = NDArray[np.float64]
 MANY = 64  # records of a category that tell its share
 _STEP = 0.125  # of the grid of the logarithm of sizes
 _SMALLEST = 16  # times a category is smaller than one person, at least
-_SPREADS = (0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+_SPREADS = (0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of log sizes
 _POWERS = tuple(0.1 * i for i in range(14))
-FEW_CLUSTERS = 30
-_NONE, _CERTAIN = 2.0**-900, 2.0**-30
+_NONE, _CERTAIN = 2.0**-900, 2.0**-30  # a least chance, and a least variance
 
 
 class Laws(NamedTuple):
@@ -153,8 +152,7 @@ def units_of(table: CellTable, whole: bool = True) -> Sequence[Floats]:
     clusters, records = table.clusters, np.split(table.counts, table.starts[1:-1])
     if clusters is None:
         return records
-    of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
-    of, cell = of[clusters.pairs], clusters.cell[clusters.pairs]
+    of, cell = clusters.cluster[clusters.pairs], clusters.cell[clusters.pairs]
     strata, units = len(np.unique(clusters.stratum[of])), []
     for code, size, many in zip(table.codes, table.levels, records, strict=True):
         of_cluster, category = np.divmod(np.unique(of * size + code[cell]), size)
@@ -191,8 +189,8 @@ def without_clusters(table: CellTable, clusters: Clusters, prior: float) -> Floa
 
     The shares are those of a fit with ``prior`` more records, spread as the sample is.
     """
-    of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
-    records, left = clusters.records.astype(np.float64), np.ones(len(of))
+    of, records = clusters.cluster, clusters.records.astype(np.float64)
+    left = np.ones(len(of))
     n = float(records[clusters.pairs].sum())
     all_own = np.bincount(of, records)[of]
     parts = clusters.own_parts[of] * n / (n + prior)

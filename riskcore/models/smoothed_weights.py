@@ -109,7 +109,7 @@ class SmoothedWeights:
     ) -> Floats:
         """Return the product of the factors of cells; their mean over unknown keys."""
         product = _product(self.base, self.factors, table.codes)
-        open_ = np.logical_or.reduce([codes < 0 for codes in table.codes])
+        open_ = ~table.complete
         if not open_.any():
             return product
         product[open_] = own[open_]
