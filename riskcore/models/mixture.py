@@ -7,7 +7,10 @@ of the cells in a fixed order, so threads do not change any bit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.elementary import log
@@ -23,6 +26,13 @@ _EACH = 4  # keys between two checks: theta >= 2^-106 in every fit
 _SMALL_SQUARES, _ROW_SCALE = 2.0**-64, 2.0**32
 ROW_LOG_SCALE = 22.18070977791825  # 32 log 2
 _LEAST = 2.0**-960  # of the product of both halves; records divided by it are finite
+
+
+class Mixture(NamedTuple):
+    """The parameters: shares of C classes, and theta of shape (sum of levels, C)."""
+
+    share: NDArray[np.float64]
+    theta: NDArray[np.float64]
 
 
 @kernel

@@ -42,12 +42,9 @@ def single(sample):
         np.arange(size) if key in TOLERANCE else None
         for key, size in zip(sample.keys, sample.levels, strict=True)
     ]
-    counts = [
-        np.bincount(code, sample.records) if of is not None else None
-        for code, of in zip(sample.codes, band, strict=True)
-    ]
-    counts = [None if n is None else n.astype(np.int64) for n in counts]
-    return Bands(sample, tuple(band), *in_bands(sample, band), tuple(counts))
+    counts = [np.bincount(code, sample.records) for code in sample.codes]
+    counts = tuple(n.astype(np.int64) for n in counts)
+    return Bands(sample, tuple(band), *in_bands(sample, band), counts)
 
 
 def thetas(bands, mixture):
