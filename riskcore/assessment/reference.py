@@ -27,7 +27,8 @@ from riskcore.data.source import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _MOST = 1000  # effects, whose matrix is dense
-_STEPS, _LONGEST, _CLOSE = 500, 2.0, 1e-3
+_STEPS, _LONGEST = 500, 2.0  # of the fit, and the largest change of an effect in one
+_CLOSE, _SETTLED = 1e-3, 0.05  # changes of effects, and of variances, that end it
 _LEAST = 1e-4  # a variance of effects that is as good as none
 _ASSUMED = (
     "The weights come from a reference: they assume that, among people with equal "
@@ -155,7 +156,7 @@ def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Float
         new = np.bincount(kind, effects * effects) / np.maximum(free, _LEAST)
         growth = np.maximum(new, _LEAST)[2:] / variance[2:]
         variance[2:] *= growth
-        if np.abs(step).max() <= _CLOSE and np.abs(growth - 1).max() <= 0.05:
+        if np.abs(step).max() <= _CLOSE and np.abs(growth - 1).max() <= _SETTLED:
             break
     else:
         raise ValueError("reference: the fit did not settle; recode rare values")

@@ -110,10 +110,9 @@ class CellPrior:
     def __repr__(self) -> str:
         kind = "Poisson" if self.shape is None else "negative binomial"
         if self.population is not None:
-            known_cells = int(np.count_nonzero(~np.isnan(self.population)))
-            kind = f"{known_cells} known" + (
-                f", {kind}" if known_cells < len(self.records) else ""
-            )
+            number = int(np.count_nonzero(~np.isnan(self.population)))
+            rest = f", {kind}" if number < len(self.records) else ""
+            kind = f"{number} known{rest}"
         return f"<CellPrior: {counted(len(self.records), 'cell')}, {kind}>"
 
 
@@ -611,13 +610,9 @@ class CellModel(ABC):
         below, above = self._error(
             lambda model: model.tau(table), level, groups, self._wrong_tau
         )
-        return (
-            max(math.floor(tau - math.hypot(tau - low, below)), 0),
-            min(
-                math.ceil(tau + math.hypot(high - tau, above)),
-                int(table.unique.sum()),
-            ),
-        )
+        least = math.floor(tau - math.hypot(tau - low, below))
+        most = math.ceil(tau + math.hypot(high - tau, above))
+        return max(least, 0), min(most, int(table.unique.sum()))
 
     def interval(
         self,

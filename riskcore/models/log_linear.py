@@ -170,11 +170,7 @@ class LogLinear(CellModel):
             tolerance=arguments.number_in("tolerance", tolerance, "(0, inf)"),
         )
         if len(table) == 1:
-            return replace(
-                model,
-                converged=False,
-                reason=ONE_CELL,
-            )
+            return replace(model, converged=False, reason=ONE_CELL)
         fitted_model = model._fitted(table.records, _CYCLES)
         if not fitted_model.converged:
             return fitted_model
