@@ -144,8 +144,9 @@ class CellLaw(NamedTuple):
 
     def of_cells(self, cells: Ints) -> CellLaw:
         """Return the law of some cells."""
-        parts = (part if part is None else part[cells] for part in self[:-2])
-        return CellLaw(*parts, *self[-2:])
+        mean, error = self.mean[cells], self.error[cells]
+        shape, evenness = (x if x is None else x[cells] for x in self[2:4])
+        return CellLaw(mean, error, shape, evenness, *self[-2:])
 
     def given(self, f: Floats, others: Floats) -> CellPrior:
         """Return the law of F of cells of f records, of so many others each."""
@@ -735,7 +736,7 @@ class CellModel(ABC):
         if groups not in self._fits_without:
             cell, group = groups_of(sample.records, groups)
 
-            def refit(out: int) -> Self:
+            def refit(out: int) -> CellModel:
                 if clusters is None:
                     gone = np.bincount(cell[group == out], minlength=len(sample))
                     return self._refitted(sample.records - gone)

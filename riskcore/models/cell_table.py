@@ -439,7 +439,8 @@ class CellTable:
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Mask of the cells that have a value of every key, shape (K,)."""
-        return np.all([column != ANY for column in self.codes], axis=0)
+        mask: NDArray[np.bool_] = np.all([x != ANY for x in self.codes], axis=0)
+        return mask
 
     @cached_property
     def starts(self) -> tuple[int, ...]:

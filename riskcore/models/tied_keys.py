@@ -134,7 +134,7 @@ def _of_group(codes: Sequence[Ints], parts: Sequence[Ints]) -> tuple[Ints, Sums]
         if not kind.any():
             continue
         cells = np.flatnonzero((has_value == kind).all(axis=1))
-        some = np.flatnonzero(kind)
+        some = np.flatnonzero(kind).tolist()
         both = _joint([np.concatenate([parts[i], codes[i][cells]]) for i in some])
         there, here = both[:size], both[size:]
         if kind.all():  # categories have rows, unseen combinations do not
