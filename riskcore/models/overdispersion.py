@@ -168,7 +168,7 @@ def _in_part(cells: int) -> NDArray[np.bool_]:
 class Seen(NamedTuple):
     """What records see around them in their cells, or windows; of like ones one row.
 
-    Only records in small cells are heard, given that they are in such: few large cells
+    Only records in small cells count, given that they are in one: a few large cells
     would drown what the small ones say, which matter for the risk.
     """
 

@@ -1,12 +1,12 @@
 """What the sizes of a key's categories in a sample say of their shares of all people.
 
-A category that was seen once has not the share 1/n if many were not seen at all, and
-areas of equal size look unequal in a small sample. A category of size m has Poisson(m)
-records in a sample, and is seen if it has some. So the numbers of categories with 1, 2,
-... records tell how the sizes of a key's categories are spread (Good 1953): normally in
-their logarithm, or by a power of the size. All such laws on a grid count as their
-likelihood says, and under each a category of n_a records has a mean and a variance of
-its size. Categories of many records have the share that they have in the sample, with
+A category that was seen once does not have the share 1/n if many were not seen at all,
+and areas of equal size look unequal in a small sample. A category of size m has
+Poisson(m) records in a sample, and is seen if it has some. So the numbers of categories
+with 1, 2, ... records tell how the sizes of a key's categories are spread (Good 1953):
+normally in their logarithm, or by a power of the size. Each law on a grid counts by its
+likelihood, and under each a category of n_a records has a mean and a variance of its
+size. Categories of many records have the share that they have in the sample, with
 the relative variance 1/n_a. Of records in clusters, clusters are counted in place of
 records, unless the strata tell the key: then its categories were all to be drawn.
 """

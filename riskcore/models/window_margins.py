@@ -5,10 +5,9 @@ any more besides the one in its middle is chance. Rings around the window tell w
 expect if numbers are spread evenly; the records inside tell of heaps, such as round
 incomes. Given the ring, the expected number is a gamma number whose shape the whole key
 tells: large where numbers are spread evenly, small where they heap; the largest that is
-likely is taken. So the estimate
-goes from the ring to the records inside as far as the data say (empirical Bayes,
-Robbins 1956). How wide the rings are, by the records that they hold, is chosen by the
-likelihood, too.
+likely is taken. So the estimate goes from the ring to the records inside as far as the
+data say (empirical Bayes, Robbins 1956). How wide the rings are, by the records that
+they hold, is chosen by the likelihood, too.
 """
 
 from __future__ import annotations
