@@ -189,11 +189,10 @@ class Seen(NamedTuple):
     def of_clusters(
         cls, expected: Floats, records: Ints, clusters: Ints, weight: Ints
     ) -> tuple[Self, float]:
-        """Return what is seen, each cluster as one record, and clusters per record.
-
-        As many are expected as the clusters per record in ten parts of the records, by
-        pi: common cells have several records of a cluster by chance, rare ones hardly.
-        """
+        """Return what is seen, each cluster as one record, and clusters per record."""
+        # As many are expected as the clusters per record in ten parts of the records,
+        # by pi: common cells have several records of a cluster by chance, rare ones
+        # hardly.
         order = np.argsort(expected, kind="stable")
         many, few = weight * records, weight * clusters
         part = np.empty(len(order), np.int64)

@@ -51,11 +51,9 @@ def write_without_cluster(
     keys: int, classes: int, rows: int, share: Any, theta: Any, n: float, parts: Any,
     pseudo: float, prior: Any, sums: Any, probability: Any,
 ) -> None:  # fmt: skip
-    """Write pi of each pair of a cluster and a cell, without a part of each cluster.
-
-    ``sums`` has the expected records of the cluster in each category and class, and in
-    the last row in each class; it is 0 before and after.
-    """
+    """Write pi of each pair of a cluster and a cell, without a part of each cluster."""
+    # ``sums`` has the expected records of the cluster in each category and class, and
+    # in the last row in each class; it is 0 before and after.
     joint = stack()
     for m in range(first, last):
         if kept[m] == 0:

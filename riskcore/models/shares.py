@@ -72,11 +72,8 @@ def _laws(first: int) -> Laws:
 
 
 def moments_of(counts: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return the mean size of categories of 0, ..., MANY records, and its variance.
-
-    The variance is relative to the mean. ``fraction`` is the share of the people that
-    is in the sample.
-    """
+    """Return the mean size of categories of 0, ..., MANY records, and its variance."""
+    # The variance is relative. ``fraction`` of the people are in the sample.
     few = counts[(counts > 0.0) & (counts <= MANY)].astype(np.int64)
     records = np.arange(MANY + 1.0)
     if len(few) < 2:
@@ -145,10 +142,8 @@ def _of_key(units: Floats, fraction: float) -> tuple[Floats, Floats, Floats]:
 
 
 def units_of(table: CellTable, whole: bool = True) -> Sequence[Floats]:
-    """Return by key the records of each category, or the clusters that have it.
-
-    If clusters were not drawn ``whole``, records count where a key tells the cluster.
-    """
+    """Return by key the records of each category, or the clusters that have it."""
+    # If clusters were not drawn ``whole``, records count where a key tells the cluster.
     clusters, records = table.clusters, np.split(table.counts, table.starts[1:-1])
     if clusters is None:
         return records
@@ -185,10 +180,8 @@ def over_keys(row: Floats, table: CellTable) -> Floats:
 
 
 def without_clusters(table: CellTable, clusters: Clusters, prior: float) -> Floats:
-    """Return what is left of the shares of each pair without a part of its cluster.
-
-    The shares are those of a fit with ``prior`` more records, spread as the sample is.
-    """
+    """Return what is left of the shares of each pair without a part of its cluster."""
+    # The shares are of a fit with ``prior`` more records, spread as the sample is.
     of, records = clusters.cluster, clusters.records.astype(np.float64)
     left = np.ones(len(of))
     n = float(records[clusters.pairs].sum())

@@ -160,11 +160,9 @@ class Weights(NamedTuple):
         )
 
     def factor(self, key: int, others: Floats, residual: float) -> tuple[Floats, float]:
-        """Return the shrunk factors of a key given the others, and how many are free.
-
-        Their variance is found by moments, from the ratios of the sums of weights of
-        the categories to what the other keys let expect.
-        """
+        """Return shrunk factors of a key given the others, and how many are free."""
+        # Their variance is found by moments, from the ratios of the sums of weights of
+        # the categories to what the other keys let expect.
         codes, size = self.codes[key], self.levels[key]
         factor = np.ones(size)
         records = np.bincount(codes, self.f, size)

@@ -48,10 +48,8 @@ class CodedCells(NamedTuple):
     sums: Sequence[Sums]
 
     def rows(self, values: Floats, unseen: float) -> Floats:
-        """Return values of all categories with their sums, key by key.
-
-        Combinations that the sample lacks have the value ``unseen``.
-        """
+        """Return values of all categories with their sums, key by key."""
+        # Combinations that the sample lacks have the value ``unseen``.
         levels = [
             n - of.rows for n, of in zip(self.table.levels, self.sums, strict=True)
         ]
