@@ -94,11 +94,9 @@ class Reference(NamedTuple):
             kind += [kind[-1] + 1] * (len(place) - len(kind))
         cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
         cell, B = cells.inverse[:n], cells.weight_sum
-        s = d.sum() / (d * d).sum()
-        if lacking:  # the reference is a table of how many people there are
-            s = 1.0
-            if len(np.unique(cells.inverse[n:])) < other.n:
-                raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
+        s = 1.0 if lacking else d.sum() / (d * d).sum()  # lacking: a table of people
+        if lacking and len(np.unique(cells.inverse[n:])) < other.n:
+            raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
         effects = np.stack([np.ones(len(B), np.int64), *cells.codes])
         remarks = _remarks(effects, [*place], A, B)
