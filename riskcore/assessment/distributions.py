@@ -186,12 +186,10 @@ def link_values(
     value: Any, number: Any, group: Any, place: Any, finish: Any, sums: Any,
     touched: Any, pool_value: Any, pool_number: Any, links: Any, last: Any, ends: Any,
 ) -> None:  # fmt: skip
-    """Link combinations to the values of agreeing combinations of other patterns.
-
-    The combinations from ``start`` to ``stop`` have pattern ``a``; the others have any
-    pattern before ``others``. ``ends`` is how much of the pool and of the links is
-    used.
-    """
+    """Link combinations to the values of agreeing combinations of other patterns."""
+    # The combinations from ``start`` to ``stop`` have pattern ``a``; the others have
+    # any pattern before ``others``. ``ends`` is how much of the pool and of the links
+    # is used.
     own, groups = _Own(begin, value, number), _Groups(group, place, finish)
     pool = _Pool(pool_value, pool_number)
     for b in range(others):
@@ -224,12 +222,10 @@ def _group_combinations(
     start: int, stop: int, low: int, high: int, words: int, code: Any, joint: Any,
     table: Any, begin: Any, groups: Any,
 ) -> tuple[int, int]:  # fmt: skip
-    """Group combinations from ``low`` to ``high`` by their joint keys.
-
-    A group is named by a combination of the smaller side. Return the first combination
-    of this side and the bits of the table; ``groups.begin`` gets the number of values
-    of each group.
-    """
+    """Group combinations from ``low`` to ``high`` by their joint keys."""
+    # A group is named by a combination of the smaller side. Return the first
+    # combination of this side and the bits of the table; ``groups.begin`` gets the
+    # number of values of each group.
     first, end = start, stop
     if stop - start > high - low:
         first, end = low, high
@@ -308,11 +304,10 @@ def gather_values(
     pool_value: Any, pool_number: Any, sums: Any, touched: Any, levels: int,
     alpha: float, room: int, at: Any, values: Any, numbers: Any, done: Any,
 ) -> None:  # fmt: skip
-    """Write the values of each combination: its own, and the values it is linked to.
-
-    Begin at ``done[0]``, stop when there is no room, and write there where it stopped.
-    The second row of sums is for combinations that belong to the cell only perhaps.
-    """
+    """Write the values of each combination: its own, and the values it is linked to."""
+    # Begin at ``done[0]``, stop when there is no room, and write there where it
+    # stopped. The second row of sums is for combinations that belong to the cell only
+    # perhaps.
     to = 0
     i = done[0]
     while i < stop and to + levels <= room:

@@ -173,11 +173,10 @@ def ordered_distances(
     m: int,
     distance: Any,
 ) -> None:
-    """Write the mean, over the m - 1 gaps between values, of the mass that crosses.
-
-    Between two values of the cell, its cumulated share is constant, while the cumulated
-    share of the file rises: the cell's is larger before the two meet, the file's after.
-    """
+    """Write the mean, over the m - 1 gaps between values, of the mass that crosses."""
+    # Between two values of the cell, its cumulated share is constant, while the
+    # cumulated share of the file rises: the cell's is larger before the two meet, the
+    # file's after.
     N = up_to[m - 1]
     for cell in range(start, stop):
         n = 0.0

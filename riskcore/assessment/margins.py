@@ -175,11 +175,9 @@ class Margins:
 
     @cached_property
     def _chances(self) -> list[tuple[int, Positions, Floats]]:
-        """The keys that records lack, and what such records add to complete cells.
-
-        The chances of a record are those by all the keys that it has, whatever others
-        keep: so f never falls when a key is blanked.
-        """
+        """The keys that records lack, and what such records add to complete cells."""
+        # The chances of a record are those by all the keys that it has, whatever others
+        # keep: so f never falls when a key is blanked.
         cells = self.cells
         chances: list[tuple[int, Positions, Floats]] = []
         has = self.present(np.arange(len(cells)))

@@ -27,7 +27,8 @@ from riskcore.data.source import Source
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 _MOST = 1000  # effects, whose matrix is dense
-_STEPS, _LONGEST, _CLOSE = 500, 2.0, 1e-3
+_STEPS, _LONGEST = 500, 2.0  # of the fit, and the largest change of an effect in one
+_CLOSE, _SETTLED = 1e-3, 0.05  # changes of effects, and of variances, that end it
 _LEAST = 1e-4  # a variance of effects that is as good as none
 _ASSUMED = (
     "The weights come from a reference: they assume that, among people with equal "
@@ -93,11 +94,9 @@ class Reference(NamedTuple):
             kind += [kind[-1] + 1] * (len(place) - len(kind))
         cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
         cell, B = cells.inverse[:n], cells.weight_sum
-        s = d.sum() / (d * d).sum()
-        if lacking:  # the reference is a table of how many people there are
-            s = 1.0
-            if len(np.unique(cells.inverse[n:])) < other.n:
-                raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
+        s = 1.0 if lacking else d.sum() / (d * d).sum()  # lacking: a table of people
+        if lacking and len(np.unique(cells.inverse[n:])) < other.n:
+            raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
         effects = np.stack([np.ones(len(B), np.int64), *cells.codes])
         remarks = _remarks(effects, [*place], A, B)
@@ -155,7 +154,7 @@ def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Float
         new = np.bincount(kind, effects * effects) / np.maximum(free, _LEAST)
         growth = np.maximum(new, _LEAST)[2:] / variance[2:]
         variance[2:] *= growth
-        if np.abs(step).max() <= _CLOSE and np.abs(growth - 1).max() <= 0.05:
+        if np.abs(step).max() <= _CLOSE and np.abs(growth - 1).max() <= _SETTLED:
             break
     else:
         raise ValueError("reference: the fit did not settle; recode rare values")

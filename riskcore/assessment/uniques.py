@@ -214,14 +214,12 @@ class UniquesEstimates(WithReport):
         """
         arguments.whole_from("most", most, 1, 2**20)
         observed = [float(self.sizes[j]) for j in range(1, most + 1)]
-        sizes_by_model = {"observed": np.array(observed)}
+        by_model = {"observed": np.array(observed)}
         for estimate in self.estimates:
             if estimate.converged and estimate.model in _FITS:
                 model = _FITS[estimate.model](self.sizes, self.cells)
-                sizes_by_model[estimate.model] = model.expected_sizes(
-                    self.sizes.n, most
-                )
-        return sizes_by_model
+                by_model[estimate.model] = model.expected_sizes(self.sizes.n, most)
+        return by_model
 
     @property
     def disagreement(self) -> float:
@@ -271,8 +269,7 @@ class UniquesEstimates(WithReport):
         marks = [(x.model, x.tau, x.low, x.high) for x in self.estimates]
         note = (
             f"{counted(self.sizes[1], 'sample unique')} of "
-            f"{counted(self.sizes.n, 'record')}, "
-            f"population {self.population:,}"
+            f"{counted(self.sizes.n, 'record')}, population {self.population:,}"
         )
         truth, scale = math.nan, "expected, with intervals"
         if self.truth is not None:

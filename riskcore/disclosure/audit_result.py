@@ -34,11 +34,7 @@ _COPIED = 0.01  # share of records: a poor model of the release has as many
 _SEEN = 0.52  # area: margins alone, learned from a file, lie a little nearer to it
 Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
-RECORD_COLUMNS = (
-    "original_frequency",
-    "right_claim_probability",
-    "copy_probability",
-)
+RECORD_COLUMNS = ("original_frequency", "right_claim_probability", "copy_probability")
 _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 

@@ -121,9 +121,8 @@ class CopiedBeside:
     def of(cls, scores: tuple[Floats, Floats], ratio: float) -> CopiedBeside:
         """Return the most likely shares for the scores of records."""
         pairs, records = np.unique(scores[0] + 1j * scores[1], return_counts=True)
-        unknown = cls(
-            math.nan, math.nan, ratio, (pairs.real.copy(), pairs.imag.copy()), records
-        )
+        distinct = pairs.real.copy(), pairs.imag.copy()
+        unknown = cls(math.nan, math.nan, ratio, distinct, records)
 
         def there(share: float) -> float:
             most = max(1.0 - share - _TINY, 0.0)
@@ -167,9 +166,8 @@ class CopiedBeside:
 
     def _height(self, share: float, there: float) -> float:
         """Return the log-likelihood of shares, with 0 for no copies."""
-        mixed: Floats = (
-            (1.0 - share - there) + share * self.scores[0] + there * self.scores[1]
-        )
+        here, other = self.scores
+        mixed: Floats = (1.0 - share - there) + share * here + there * other
         return float((self.records * log(mixed)).sum())
 
 
@@ -247,8 +245,8 @@ class Copies:
         """The probability that each released record is a copy, by the mixture."""
         copied = self.share * self.score
         made = 1.0 - self.share
-        sure = np.ones(len(copied))
-        return np.divide(copied, made + copied, out=sure, where=made + copied != 0.0)
+        both = made + copied
+        return np.divide(copied, both, out=np.ones(len(both)), where=both != 0.0)
 
     @property
     def in_words(self) -> str:

@@ -201,12 +201,10 @@ def components(nodes: int, source: Integers, target: Integers) -> Integers:
 def search_components(
     nodes: int, begin: Any, target: Any, component: Any, work: Any
 ) -> None:
-    """Find the component of each node by Tarjan's search, without recursion.
-
-    The rows of ``work``, zeros at first: when each node is met, from 1; the first met
-    that it reaches; the node that led to it; the nodes without a component, as met; and
-    the next arc of each node.
-    """
+    """Find the component of each node by Tarjan's search, without recursion."""
+    # The rows of ``work``, zeros at first: when each node is met, from 1; the first met
+    # that it reaches; the node that led to it; the nodes without a component, as met;
+    # and the next arc of each node.
     first, above, stack, arc = nodes, 2 * nodes, 3 * nodes, 4 * nodes
     met = 0
     kept = 0

@@ -219,11 +219,9 @@ def _is_shared(key: _Key, household: Integers | None) -> bool:
 
 
 def _once_a_household(grouping: Grouping, household: Integers) -> Integers:
-    """Return one record of each household for each value of a column that it has.
-
-    If each record has its own value, it is the first of the household in the order of
-    the column: neighbors of the same household do not test a rule.
-    """
+    """Return one record of each household for each value of a column that it has."""
+    # If each record has its own value, it is the first of the household in the order of
+    # the column: neighbors of the same household do not test a rule.
     if grouping.single:
         order = grouping.sorted_by
         first: Integers = order[np.unique(household[order], return_index=True)[1]]
@@ -438,11 +436,9 @@ def _in_bands(grouping: Grouping, key: _Key) -> Iterator[Mask]:
 
 
 def _found_by_code(grouping: Grouping, key: _Key) -> Mask:
-    """Return the suppressed values that are shown by a column of their codes.
-
-    It is tried on all values, suppressed ones too: if no value is left that shows, an
-    attacker still knows what such a code stands for.
-    """
+    """Return the suppressed values that are shown by a column of their codes."""
+    # It is tried on all values, suppressed ones too: if no value is left that shows, an
+    # attacker still knows what such a code stands for.
     missing = grouping.groups - 1
     codes = np.where(grouping.group < missing, key.codes, -1)
     # Ids of persons and households are codes of nothing.

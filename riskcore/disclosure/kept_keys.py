@@ -37,11 +37,9 @@ def kept_sets(blanked: Mask) -> Iterator[tuple[Integers, Integers]]:
 
 
 def with_missing_drawn(codes: Integers) -> Integers:
-    """Return codes whose missing keys are drawn from complete records.
-
-    A record takes them from one that agrees in its other keys, so that it fits a
-    pattern by the share of these which fit. Without such a record they stay missing.
-    """
+    """Return codes whose missing keys are drawn from complete records."""
+    # A record takes them from one that agrees in its other keys, so that it fits a
+    # pattern by the share of these which fit. Without such a record they stay missing.
     missing = codes < 0
     complete = np.flatnonzero(~missing.any(axis=1))
     drawn, random = codes.copy(), np.random.default_rng(_SEED)

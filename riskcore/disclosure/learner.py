@@ -94,11 +94,10 @@ def _of_target(
 
 
 def _forest(x: Array, y: Array, asked: Array, column: Array | int) -> Array:
-    """Return what a random forest tells of those asked: of each, a column of y.
-
-    As in Breiman (2001), each tree learns from as many records drawn with replacement;
-    the squared error of indicators is Gini's index. One tree at a time is in memory.
-    """
+    """Return what a random forest tells of those asked: of each, a column of y."""
+    # As in Breiman (2001), each tree learns from as many records drawn with
+    # replacement; the squared error of indicators is Gini's index. One tree at a time
+    # is in memory.
     from sklearn.tree import DecisionTreeRegressor as Tree
 
     def told(seed: int) -> Array:

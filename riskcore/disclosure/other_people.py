@@ -24,7 +24,7 @@ from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
 from riskcore.disclosure.copies import CopiedShare
 from riskcore.models.cell_model import CellLaw, CellModel, CellPrior
-from riskcore.models.cell_table import ANY, CellTable
+from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 
@@ -33,8 +33,8 @@ Integers = NDArray[np.int64]
 
 HOLDOUT, MODEL = "holdout", "model"
 PARTS = 3  # of the original, to see what a model has wrong
-_MANY = 100_000
-_TINY = 2.0**-40
+_MANY = 100_000  # records from which one part is enough
+_TINY = 2.0**-40  # practically no chance
 _LEAST = 1e-6  # chances of more records of a cell that are left out
 _ODDS = 3.0  # from which a release counts as not made from the original
 # Differences of margins, and matches, beside those of a second sample: more mean that
@@ -164,9 +164,8 @@ def by_holdout(
     draws: PopulationDraws,
 ) -> OtherPeople:
     """Return what people of a holdout with all keys tell, as of ``n``."""
-    whole = np.logical_and.reduce([column != ANY for column in holdout.codes])
-    if whole.any():
-        holdout = holdout.some(whole)
+    if holdout.complete.any():
+        holdout = holdout.some(holdout.complete)
     hits = claims.matches_in(holdout)
     means = None if model is not None else mean_risks(cells)
     right = _risks_of_hits(model, claims, hits, means)
@@ -252,9 +251,9 @@ def expected_claims(
     once = claims.some(claims.known_in(law.sample))
     once = _with_records(once, np.ones(len(once), np.int64))
     drawn, people, others = law.in_another_sample(once)
-    expected, shape = drawn.mean, np.full(len(once), math.inf)
-    if drawn.shape is not None:
-        shape = drawn.shape
+    expected, shape = drawn.mean, drawn.shape
+    if shape is None:
+        shape = np.full(len(once), math.inf)
     chance = np.exp(_log_nobody(expected, shape))
     left = 1.0 - chance
     gain, _ = draws.told(people, np.zeros(len(once)), others)
@@ -285,39 +284,29 @@ def expected_claims(
 def _between_parts(law: CellModel, means: Floats | None) -> tuple[Floats, float]:
     """Return the risks of claims that match other parts, and their sum by a model."""
     parts = [(law, part, means) for part in parts_of_records(law.sample.records)]
-    comparisons = in_threads(usual_threads(), _of_part, parts)
-    return np.concatenate([hits for hits, _ in comparisons]), math.fsum(
-        wanted for _, wanted in comparisons
-    )
+    hits, wanted = zip(*in_threads(usual_threads(), _of_part, parts), strict=True)
+    return np.concatenate(hits), math.fsum(wanted)
 
 
 def _of_part(
     law: CellModel, claimed: Integers, means: Floats | None
 ) -> tuple[Floats, float]:
     """Return the same for the claims of one part about the people of the others."""
-    table, cls = law.sample, type(law)
+    table = law.sample
     there = table.records - claimed
     known_cells = _with_records(table, there).some(there > 0)
     known_cells = known_cells.scaled(table.n / known_cells.n)
-    fitted = cls.fit(known_cells, overdispersion=False)  # type: ignore[attr-defined]
+    fit = type(law).fit  # type: ignore[attr-defined]
+    fitted = fit(known_cells, overdispersion=False)
     if not fitted.converged:
         return np.zeros(0), 0.0
     model = replace(fitted, overdispersion=law.overdispersion)
     alone = np.flatnonzero(claimed == 1)
-    alone = alone[_occur(table.some(alone), known_cells)]
+    # A model of the others knows only their categories.
+    alone = alone[(known_cells.counts[table.positions[alone]] > 0.0).all(axis=1)]
     claims = table.some(alone).scaled(table.n / known_cells.n)
     hits = _risks_of_hits(model, claims, there[alone], means)
     return hits, expected_claims(model, claims, means)[0]
-
-
-def _occur(cells: CellTable, known_cells: CellTable) -> NDArray[np.bool_]:
-    """Return whether each category of cells is that of a known record."""
-    mask = np.ones(len(cells), bool)
-    for codes, theirs, levels in zip(
-        cells.codes, known_cells.codes, known_cells.levels, strict=True
-    ):
-        mask &= (np.bincount(theirs, minlength=levels) > 0)[codes]
-    return mask
 
 
 def parts_of_records(records: Integers) -> Iterator[Integers]:
@@ -330,15 +319,14 @@ def parts_of_records(records: Integers) -> Iterator[Integers]:
 
 def fitted_to(cells: CellTable) -> CellModel | None:
     """Return a model of the records that have all keys, None without an estimate."""
-    whole = np.logical_and.reduce([column >= 0 for column in cells.codes])
-    if not whole.any():
+    if not cells.complete.any():
         return None
-    complete_cells = replace(cells.some(whole), certain=True)
+    complete_cells = replace(cells.some(cells.complete), certain=True)
     law = LatentClass.fit(complete_cells, overdispersion=False)
     return law if law.converged else None
 
 
-def _log_nobody(expected: Floats, shape: Floats | float) -> Floats:
+def _log_nobody(expected: Floats, shape: Floats) -> Floats:
     """Return the log of the chance that a sample has nobody in a cell."""
     with np.errstate(invalid="ignore"):
         dispersed = -shape * np.log1p(expected / shape)

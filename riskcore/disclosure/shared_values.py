@@ -82,11 +82,9 @@ class SharedValues:
 
 
 def in_bands(values: Floats) -> tuple[Floats, float]:
-    """Return a column on the scale of its bands, and the width of a band there.
-
-    That is asinh((x - median)/IQR), even in the middle and logarithmic in the tails.
-    Values that are few, or half of them equal, count as they are.
-    """
+    """Return a column on the scale of its bands, and the width of a band there."""
+    # That is asinh((x - median)/IQR), even in the middle and logarithmic in the tails.
+    # Values that are few, or half of them equal, count as they are.
     observations = values[~np.isnan(values)]
     if len(np.unique(observations)) <= MANY_VALUES:
         return values, 0.0

@@ -18,14 +18,12 @@ def write_windows(
     share: Any, theta: Any, window: Any, inside: Any, records: Any, least: Any,
     smooth: Any, n: float, pseudo: float, probability: Any,
 ) -> None:  # fmt: skip
-    """Write pi of the windows of some cells, without a part of one record of each.
-
-    ``at`` has the rows of a cell in ``window``, ``inside`` and ``least``, ``of`` those
-    of its bands in ``theta`` and ``records``. Of the record's part, the share
-    ``inside`` of the band is taken off by the chance that it is in the class, the rest
-    by the share of the class in the band, which is that of its number. Then ``smooth``
-    makes of the records of the window what is expected there.
-    """
+    """Write pi of the windows of some cells, without a part of one record of each."""
+    # ``at`` has the rows of a cell in ``window``, ``inside`` and ``least``, ``of``
+    # those of its bands in ``theta`` and ``records``. Of the record's part, the share
+    # ``inside`` of the band is taken off by the chance that it is in the class, the
+    # rest by the share of the class in the band, which is that of its number. Then
+    # ``smooth`` makes of the records of the window what is expected there.
     joint = stack()
     for k in range(start, stop):
         total, _ = _joint(k, of, keys, classes, share, theta, joint)

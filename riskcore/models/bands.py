@@ -31,11 +31,11 @@ from riskcore.models.band_kernels import write_windows
 from riskcore.models.cell_table import CellTable
 from riskcore.models.clusters import Clusters
 from riskcore.models.codes import Ints
+from riskcore.models.mixture import Mixture
 from riskcore.models.shares import units_of
 from riskcore.models.window_margins import Margin, margin_of
 
 Floats = NDArray[np.float64]
-Pair = tuple[Floats, Floats]  # shares of the classes, and theta
 
 _FIRST = 128  # bands of equally many records from which merging starts
 _BORDER = 3.0  # parameters that the place of a border counts as
@@ -60,17 +60,14 @@ class Bands:
     band: tuple[Ints | None, ...]  # by key of each code; None for keys without an order
     table: CellTable  # the cells of the sample with bands in place of numbers
     place: Ints  # the cell of ``table`` of each cell of the sample, shape (K,)
-    counts: tuple[Ints | None, ...]  # by key the records of each code
+    counts: tuple[Ints, ...]  # by key the records of each code
 
     @classmethod
     def of(cls, sample: CellTable) -> Self:
         """Return the bands that a sample with a tolerance is best described by."""
         assert sample.matching is not None
         ordered = sample.matching.windows.key
-        counts = [
-            np.bincount(column, sample.records, size).astype(np.int64)
-            for column, size in zip(sample.codes, sample.levels, strict=True)
-        ]
+        counts = _counts(sample, sample.records)
         rough = [
             equal_bands(counts[key], _OTHER)[column] if key in ordered else column
             for key, column in enumerate(sample.codes)
@@ -80,21 +77,12 @@ class Bands:
             others = [rough[other] for other in range(len(rough)) if other != key]
             band[key] = _merged(sample, key, counts[key], others)
         table, place = in_bands(sample, band)
-        banded_counts = [
-            None if of is None else n for of, n in zip(band, counts, strict=True)
-        ]
-        return cls(sample, tuple(band), table, place, tuple(banded_counts))
+        return cls(sample, tuple(band), table, place, counts)
 
     def with_records(self, records: Ints) -> Self:
         """Return the same bands with other numbers of records of the sample's cells."""
-        counts = tuple(
-            None
-            if old is None
-            else np.bincount(code, records, len(old)).astype(np.int64)
-            for code, old in zip(self.sample.codes, self.counts, strict=True)
-        )
         table = self.table.with_records(self.gathered(records))
-        return replace(self, counts=counts, table=table)
+        return replace(self, counts=_counts(self.sample, records), table=table)
 
     def gathered(self, records: Ints) -> Ints:
         """Return the records of each cell of bands, given the sample's."""
@@ -125,7 +113,7 @@ class Bands:
         """The sum of log(m/M) over the records: what bands leave out of log pi."""
         total = 0.0
         for band, n in zip(self.band, self.counts, strict=True):
-            if band is not None and n is not None:
+            if band is not None:
                 some = n > 0
                 share = n[some] / np.bincount(band, n)[band[some]]
                 total += float((n[some] * log(share)).sum())
@@ -135,10 +123,9 @@ class Bands:
     def errors(self) -> tuple[Floats, ...]:
         """Return by key and category, or window, the relative variance of its share."""
         # Clusters raise that of a window as they raise that of the band in its middle.
-        clusters, n = self.sample.clusters, float(self.table.n)
-        table = self.table
-        if clusters is not None:
-            table = replace(table, clusters=self.clusters(clusters))
+        table, n = self.table, float(self.table.n)
+        if self.sample.clusters is not None:
+            table = replace(table, clusters=self.clusters(self.sample.clusters))
         variances = [1.0 / np.maximum(units, 1.0) for units in units_of(table)]
         for key, (window, band) in enumerate(
             zip(self._windows, self.band, strict=True)
@@ -156,23 +143,21 @@ class Bands:
             variances[key] = more[band] * (1.0 - window.records / n) * error
         return tuple(variances)
 
-    def window_mixture(self, mixture: Pair) -> Pair:
+    def window_mixture(self, mixture: Mixture) -> Mixture:
         """Return a mixture with a row for each category, or window, of the sample."""
         share, theta = mixture
         profiles = np.split(theta, self.table.starts[1:-1])
         pairs = zip(profiles, self._windows, strict=True)
         rows = [of if window is None else window.sums(of) for of, window in pairs]
-        return share, np.vstack(rows)
+        return Mixture(share, np.vstack(rows))
 
     def probability_without_own(
-        self, mixture: Pair, cells: Ints, part: Floats, n: int, pseudo: float
+        self, mixture: Mixture, cells: Ints, part: Floats, n: int, pseudo: float
     ) -> Floats:
-        """Return pi of the windows of some cells, without ``part`` of one own record.
-
-        The record's class and band take it off as far as the window has its band, its
-        number takes off the rest. ``mixture`` is that of `window_mixture`, ``n`` the
-        records of the fit, ``pseudo`` the records of the prior in each class.
-        """
+        """Return pi of the windows of cells without ``part`` of one own record."""
+        # The record's class and band take it off as far as the window has its band, its
+        # number takes off the rest. ``n`` are the records of the fit, ``pseudo`` those
+        # of the prior in each class.
         share, theta = (np.ascontiguousarray(array) for array in mixture)
         window = np.ascontiguousarray(self.window_mixture(mixture)[1])
         at, of = self.sample.positions[cells], self.table.positions[self.place[cells]]
@@ -196,10 +181,9 @@ class Bands:
         windows = self.sample.matching.windows
         band_windows: list[BandWindows | None] = [None] * len(self.band)
         for key, low, high in zip(windows.key, windows.low, windows.high, strict=True):
-            band, n = self.band[key], self.counts[key]
+            band = self.band[key]
             assert band is not None
-            assert n is not None
-            band_windows[key] = BandWindows.of(band, n, low, high)
+            band_windows[key] = BandWindows.of(band, self.counts[key], low, high)
         return tuple(band_windows)
 
     @cached_property
@@ -215,11 +199,9 @@ class Bands:
         windows = self.sample.matching.windows
         margins: list[Margin | None] = [None] * len(self.band)
         for key, values in zip(windows.key, windows.values, strict=True):
-            n = self.counts[key]
-            assert n is not None
             if len(values) > 1:
                 reach = windows.tolerance[self.sample.keys[key]].reach(values)
-                margins[key] = margin_of(values, reach, n[: len(values)])
+                margins[key] = margin_of(values, reach, self.counts[key][: len(values)])
         return tuple(margins)
 
     @cached_property
@@ -298,6 +280,12 @@ class BandWindows:
         shares: Floats = theta[self.first] * self.first_part[:, np.newaxis]
         shares += between + theta[self.last] * self.last_part[:, np.newaxis]
         return shares
+
+
+def _counts(table: CellTable, records: Ints) -> tuple[Ints, ...]:
+    """Return by key the records of each code, given those of the cells."""
+    pairs = zip(table.codes, table.levels, strict=True)
+    return tuple(np.bincount(x, records, n).astype(np.int64) for x, n in pairs)
 
 
 def _codes_of(table: CellTable, band: Sequence[Ints | None]) -> tuple[Ints, ...]:

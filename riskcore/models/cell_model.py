@@ -23,7 +23,7 @@ from riskcore.common import arguments, html
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted, listed
 from riskcore.core.special.gamma.functions import exp, log, log1p
-from riskcore.models.cell_table import ANY, SAME, CellTable
+from riskcore.models.cell_table import SAME, CellTable
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
@@ -36,12 +36,13 @@ from riskcore.models.overdispersion import (
     part_of,
 )
 from riskcore.models.poisson_binomial import PoissonBinomial
-from riskcore.models.shares import FEW_CLUSTERS, Shares, over_keys, telling_keys
+from riskcore.models.shares import Shares, over_keys, telling_keys
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
 
+FEW_CLUSTERS = 30  # fewer cannot tell how much clusters differ
 GROUPS = 20  # of records or clusters; each group is left out once
 ONE_CELL = "all records are in one cell: the sample has no information on other cells"
 _ASYMPTOTIC = 30  # degrees of freedom from which an expansion is used
@@ -109,10 +110,9 @@ class CellPrior:
     def __repr__(self) -> str:
         kind = "Poisson" if self.shape is None else "negative binomial"
         if self.population is not None:
-            known_cells = int(np.count_nonzero(~np.isnan(self.population)))
-            kind = f"{known_cells} known" + (
-                f", {kind}" if known_cells < len(self.records) else ""
-            )
+            number = int(np.count_nonzero(~np.isnan(self.population)))
+            rest = f", {kind}" if number < len(self.records) else ""
+            kind = f"{number} known{rest}"
         return f"<CellPrior: {counted(len(self.records), 'cell')}, {kind}>"
 
 
@@ -144,8 +144,9 @@ class CellLaw(NamedTuple):
 
     def of_cells(self, cells: Ints) -> CellLaw:
         """Return the law of some cells."""
-        parts = (part if part is None else part[cells] for part in self[:-2])
-        return CellLaw(*parts, *self[-2:])
+        mean, error = self.mean[cells], self.error[cells]
+        shape, evenness = (x if x is None else x[cells] for x in self[2:4])
+        return CellLaw(mean, error, shape, evenness, *self[-2:])
 
     def given(self, f: Floats, others: Floats) -> CellPrior:
         """Return the law of F of cells of f records, of so many others each."""
@@ -316,24 +317,23 @@ class CellModel(ABC):
             The weights stay as they are if the records of each cell have one weight,
             all cells have one record, or the weights of records are not known.
         """
-        return replace(
-            self, smoothing=SmoothedWeights.of(self._weighed) if smooth else None
-        )
+        smoothing = SmoothedWeights.of(self._weighed) if smooth else None
+        return replace(self, smoothing=smoothing)
 
     @property
     def _weighed(self) -> CellTable:
         """The cells by which weights are smoothed."""
         return self.sample
 
-    def _dispersed_again(self, records: Ints) -> Self:
-        """Return the model with overdispersion and smoothing of other records."""
+    def _dispersed_again(self, refit: Self, records: Ints) -> Self:
+        """Return a refit with shares, overdispersion and smoothing of its records."""
         old, smoothing = self.overdispersion, self.smoothing
         start = 1.0 if old.poisson else old.scale
-        model = replace(self, shares=self._shares_of(records))
-        overdispersion = model._fitted_overdispersion(records, old.kind, start, _ROUGH)
-        if smoothing is not None:
+        refit = replace(refit, shares=refit._shares_of(records))
+        overdispersion = refit._fitted_overdispersion(records, old.kind, start, _ROUGH)
+        if smoothing is not None:  # by all cells, which know the spread of weights
             smoothing = self._smoothed_without(smoothing, records)
-        return replace(model, overdispersion=overdispersion, smoothing=smoothing)
+        return replace(refit, overdispersion=overdispersion, smoothing=smoothing)
 
     def _shares_of(self, records: Ints, whole: bool = True) -> Shares:
         """Return the laws of shares for other records of the sample."""
@@ -376,7 +376,7 @@ class CellModel(ABC):
 
     def _seen(self, records: Ints) -> tuple[Seen, float]:
         """Return what records of cells see of others, and what share of them counts."""
-        cells, clusters = part_of(records, "power"), self.sample.clusters
+        cells, clusters = part_of(records), self.sample.clusters
         expected = self.n * self._probability_of_others(cells)
         own = records[cells]
         if clusters is None:
@@ -385,16 +385,14 @@ class CellModel(ABC):
         return Seen.of_clusters(expected, own, in_clusters, in_clusters)
 
     def _found_fellows(self) -> float:
-        """Return how many others of a rare cell a cluster has, beyond those by chance.
-
-        The mean is over records, with the weight 1/(1 + n pi).
-        """
+        """Return how many others of a rare cell a cluster has, beyond chance."""
         clusters = self.sample.clusters
         if clusters is None:
             return 0.0
         pi = self._prior_probability_of(np.arange(len(self.sample)))[clusters.cell]
-        size = np.repeat(clusters.sizes, np.diff(clusters.starts))
+        size = clusters.sizes[clusters.cluster]
         weight = clusters.records / (1.0 + self.n * pi)
+        # The mean is over records, with the weight 1/(1 + n pi).
         beyond = weight * (clusters.records - 1.0 - (size - 1.0) * pi)
         return max(math.fsum(beyond.tolist()) / math.fsum(weight.tolist()), 0.0)
 
@@ -514,30 +512,17 @@ class CellModel(ABC):
         return CellLaw(mean, error, *shapes, self.fellows, self.nearby)
 
     def _summed_cells(self, table: CellTable) -> Floats:
-        """Return how many times the shape of a cell combinations of some keys have.
-
-        The sum of the gamma laws of N cells is taken as gamma of the same mean and
-        variance: N^(1 - b) times the shape of a cell of pi. This is exact for b = 0 and
-        1, and for cells that are alike; otherwise it is a little too low.
-        """
-        rest = 1.0 - self.overdispersion.exponent
-        if rest == 0.0:
-            return np.ones(len(table))
-        summed: Floats = exp(rest * log(self._cells_alike(table)))
-        return summed
-
-    def _cells_alike(self, table: CellTable) -> Floats:
-        """Return how many cells that are alike each stands for: (sum pi)^2/sum pi^2."""
-        cells = np.ones(len(table))
-        open_ = np.flatnonzero(
-            np.logical_or.reduce([code == ANY for code in table.codes])
-        )
-        if len(open_):
+        """Return how many times the shape of a cell combinations of some keys have."""
+        # The sum of the gamma laws of N cells, as if alike, is taken as gamma of the
+        # same mean and variance: N^(1 - b) times the shape of a cell of pi.
+        rest, cells = 1.0 - self.overdispersion.exponent, np.ones(len(table))
+        open_ = np.flatnonzero(~table.complete)
+        if len(open_) and rest > 0.0:
             some = table.some(open_)
             pi, squares = self._probability(some), self._squares(some)
             mask = squares > 0.0
             alike = np.maximum(pi[mask] * pi[mask] / squares[mask], 1.0)
-            cells[open_[mask]] = alike
+            cells[open_[mask]] = exp(rest * log(alike))
         return cells
 
     def _squares(self, table: CellTable) -> Floats:
@@ -626,13 +611,9 @@ class CellModel(ABC):
         below, above = self._error(
             lambda model: model.tau(table), level, groups, self._wrong_tau
         )
-        return (
-            max(math.floor(tau - math.hypot(tau - low, below)), 0),
-            min(
-                math.ceil(tau + math.hypot(high - tau, above)),
-                int(table.unique.sum()),
-            ),
-        )
+        least = math.floor(tau - math.hypot(tau - low, below))
+        most = math.ceil(tau + math.hypot(high - tau, above))
+        return max(least, 0), min(most, int(table.unique.sum()))
 
     def interval(
         self,
@@ -700,11 +681,9 @@ class CellModel(ABC):
         groups: int,
         wrong: float,
     ) -> tuple[float, float]:
-        """Return how far an interval of a figure reaches, for the error of the fit.
-
-        Few groups tell the spread, so it is by Student's law. ``wrong`` is a standard
-        deviation for a wrong model, as a share of the figure outside the sample.
-        """
+        """Return how far an interval of a figure reaches, for the error of the fit."""
+        # ``wrong`` is a standard deviation for a wrong model, as a share of the figure
+        # outside the sample. Few groups tell the spread, so it is by Student's law.
         models = self._replicates(groups)
         figures = in_threads(usual_threads(), figure, [(model,) for model in models])
         mean = math.fsum(figures) / groups
@@ -716,9 +695,8 @@ class CellModel(ABC):
             error = math.hypot(error, z * rule)
         if wrong:
             people = math.fsum(self.sample.weight_sum.tolist())
-            error = math.hypot(
-                error, z * wrong * figure(self) * max(1.0 - self.n / people, 0.0)
-            )
+            outside = max(1.0 - self.n / people, 0.0)
+            error = math.hypot(error, z * wrong * figure(self) * outside)
         below, above = self._border_errors(figure)
         return math.hypot(error, z * below), math.hypot(error, z * above)
 
@@ -734,10 +712,8 @@ class CellModel(ABC):
         calls = [(replace(self, overdispersion=law),) for law in laws]
         off = np.array(in_threads(usual_threads(), figure, calls)) - at
         squares = np.array(chances) * off * off
-        below, above = (
-            math.sqrt(math.fsum(squares[side].tolist()))
-            for side in (off < 0.0, off > 0.0)
-        )
+        sides = squares[off < 0.0], squares[off > 0.0]
+        below, above = (math.sqrt(math.fsum(side.tolist())) for side in sides)
         return below, above
 
     def _likely_laws(self) -> list[tuple[Overdispersion, float]]:
@@ -756,34 +732,21 @@ class CellModel(ABC):
 
     def _replicates(self, groups: int) -> list[Self]:
         """Return the models fitted without each group of records or clusters."""
+        sample, clusters = self.sample, self.sample.clusters
         if groups not in self._fits_without:
-            whole = self.sample.clusters is None
-            refit = self._by_record(groups) if whole else self._by_cluster(groups)
-            calls = [(group_number,) for group_number in range(groups)]
+            cell, group = groups_of(sample.records, groups)
+
+            def refit(out: int) -> CellModel:
+                if clusters is None:
+                    gone = np.bincount(cell[group == out], minlength=len(sample))
+                    return self._refitted(sample.records - gone)
+                left = clusters.without(out, groups)
+                model = replace(self, sample=replace(sample, clusters=left))
+                return model._refitted(left.records_in_cells(len(sample)))
+
+            calls = [(out,) for out in range(groups)]
             self._fits_without[groups] = in_threads(usual_threads(), refit, calls)
         return self._fits_without[groups]
-
-    def _by_record(self, groups: int) -> Callable[[int], CellModel]:
-        """Return the fit without a group of records."""
-        cell, group = groups_of(self.sample.records, groups)
-
-        def refit(group_number: int) -> CellModel:
-            gone = np.bincount(cell[group == group_number], minlength=len(self.sample))
-            return self._refitted(self.sample.records - gone)
-
-        return refit
-
-    def _by_cluster(self, groups: int) -> Callable[[int], CellModel]:
-        """Return the fit without a group of clusters."""
-        clusters = self.sample.clusters
-        assert clusters is not None
-
-        def refit(group_number: int) -> CellModel:
-            left = clusters.without(group_number, groups)
-            model = replace(self, sample=replace(self.sample, clusters=left))
-            return model._refitted(left.records_in_cells(len(self.sample)))
-
-        return refit
 
     def _as_groups(self, groups: int) -> int:
         if arguments.whole("groups", groups) == 0:

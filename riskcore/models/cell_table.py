@@ -258,11 +258,7 @@ class CellTable:
             )
         if cells.missing not in WILDCARDS or cells.windows is not None:
             table = cls._of_values(
-                codes,
-                cells.categories,
-                cells.records,
-                cells.weight_sum,
-                cells.keys,
+                codes, cells.categories, cells.records, cells.weight_sum, cells.keys
             )
         else:
             table = cls.of_margins(
@@ -303,7 +299,7 @@ class CellTable:
         array([2])
         """
         table = cls.of_margins(cells, cells.codes, cells.records, cells.weight_sum)
-        whole = np.logical_and.reduce([column != ANY for column in table.codes])
+        whole = table.complete
         if not whole.any():
             raise ValueError("no record has all keys")
         place = np.full(len(cells), -1)
@@ -439,6 +435,12 @@ class CellTable:
     def unique(self) -> NDArray[np.bool_]:
         """Mask of the sample uniques, shape (K,)."""
         return np.equal(self.frequency, 1)
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Mask of the cells that have a value of every key, shape (K,)."""
+        mask: NDArray[np.bool_] = np.all([x != ANY for x in self.codes], axis=0)
+        return mask
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -584,12 +586,8 @@ class CellTable:
                     "not occur in the sample of the model; fit it to data that have "
                     "them, or recode"
                 )
-        return replace(
-            self,
-            codes=columns,
-            levels=other.levels,
-            categories=other.categories,
-        )
+        levels, categories = other.levels, other.categories
+        return replace(self, codes=columns, levels=levels, categories=categories)
 
     def matches_in(self, other: CellTable) -> Ints:
         """Return the number of records of another table that match each cell.
@@ -741,9 +739,7 @@ class CellTable:
         whole = np.logical_and.reduce([column >= 0 for column in columns])
         if not whole.any():
             return places
-        there = np.flatnonzero(
-            np.logical_and.reduce([codes >= 0 for codes in other.codes])
-        )
+        there = np.flatnonzero(other.complete)
         both = [
             np.concatenate([theirs[there], mine[whole]]).astype(np.uint32)
             for theirs, mine in zip(other.codes, columns, strict=True)

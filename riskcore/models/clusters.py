@@ -112,9 +112,14 @@ class Clusters:
         return f"from records of different clusters{named}, {many}"
 
     @property
+    def cluster(self) -> Ints:
+        """The cluster of each pair."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    @property
     def pairs(self) -> NDArray[np.bool_]:
         """Which pairs of a cluster and a cell are of clusters that are kept."""
-        return np.repeat(self.kept, np.diff(self.starts))
+        return self.kept[self.cluster]
 
     def __repr__(self) -> str:
         return f"<Clusters: {counted(len(self), 'cluster')}>"

@@ -186,11 +186,9 @@ def log_probability(sizes: SizeIndices, K: int, alpha: float) -> float:
 
 
 def crowded(alpha: float, sizes: SizeIndices) -> bool:
-    """Return whether sums over cells keep more digits than sums over records.
-
-    sum_j s_j (psi(alpha+j) - psi(alpha)) is near u/alpha for small alpha and near
-    n/alpha for large alpha. This part cancels in a score, so it is left out exactly.
-    """
+    """Return whether sums over cells keep more digits than sums over records."""
+    # sum_j s_j (psi(alpha+j) - psi(alpha)) is near u/alpha for small alpha and near
+    # n/alpha for large alpha. This part cancels in a score, so it is left out exactly.
     return alpha < 1.0 and sizes.n > 2 * sizes.u
 
 

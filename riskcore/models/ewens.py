@@ -128,11 +128,9 @@ class Ewens(PolyaUrn):
 
 
 def _theta_of_cells(n: int, u: int) -> float:
-    """Return the theta at which E K = u, for 1 < u < n.
-
-    The equation is u - 1 = theta (psi(theta+n) - psi(theta+1)), or n - u = n - theta
-    (psi(theta+n) - psi(theta)): the smaller of the two counts keeps its digits.
-    """
+    """Return the theta at which E K = u, for 1 < u < n."""
+    # The equation is u - 1 = theta (psi(theta+n) - psi(theta+1)), or n - u = n - theta
+    # (psi(theta+n) - psi(theta)): the smaller of the two counts keeps its digits.
     if 2 * u < n:
         return positive_root(
             lambda theta: u - 1 - theta * float(digamma_difference(theta + 1.0, n - 1)),

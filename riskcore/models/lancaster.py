@@ -600,12 +600,10 @@ def add_shortfalls(
     begin: Any, outer: int, inner: int, share: Any, excess: Any, start: int, stop: int,
     threshold: Any, thresholds: int, path: Any, inside: Any, sums: Any,
 ) -> None:  # fmt: skip
-    """Add w max(t - S, 0) for each falling threshold t and inner cell.
-
-    The groups of cells from ``start`` to ``stop`` differ in outer keys before the last.
-    ``begin`` ends with room for the category of each key, ``path`` with room for S and
-    w after each key.
-    """
+    """Add w max(t - S, 0) for each falling threshold t and inner cell."""
+    # The groups of cells from ``start`` to ``stop`` differ in outer keys before the
+    # last. ``begin`` ends with room for the category of each key, ``path`` with room
+    # for S and w after each key.
     skipped = (begin[outer] + _LANES - 1) // _LANES * _LANES
     width = skipped + inner
     last = outer - 1

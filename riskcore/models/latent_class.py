@@ -35,6 +35,7 @@ from riskcore.models.codes import Ints
 from riskcore.models.mixture import (
     MOST_CLASSES,
     ROW_LOG_SCALE,
+    Mixture,
     add_expectations,
     add_rows,
     write_probabilities,
@@ -43,12 +44,7 @@ from riskcore.models.mixture import (
 )
 from riskcore.models.overdispersion import Seen, kind_of
 from riskcore.models.own_cluster_kernels import write_without_cluster
-from riskcore.models.shares import (
-    Shares,
-    mean_in_cells,
-    telling_keys,
-    without_clusters,
-)
+from riskcore.models.shares import Shares, mean_in_cells, telling_keys, without_clusters
 from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.tied_keys import NO_SUMS, CodedCells, TiedKeys
 from riskcore.models.window_overdispersion import seen_in_windows
@@ -81,13 +77,6 @@ class Step:
     held_out: float  # the log-likelihood of the fifth of the records left out
     iterations: int  # passes over the cells, of all starts together
     converged: bool  # whether the last cycle gained less than the tolerance
-
-
-class Mixture(NamedTuple):
-    """The parameters: shares of C classes, and theta of shape (sum of levels, C)."""
-
-    share: Floats
-    theta: Floats
 
 
 class Ascent(NamedTuple):
@@ -251,23 +240,21 @@ class LatentClass(CellModel):
                 converged=False,
                 reason=ONE_CELL,
             )
-        bands = tied = None
-        if table.matching is None:
+        bands = None if table.matching is None else Bands.of(table)
+        tied = None
+        if bands is None:
             tied = TiedKeys.of(table, some_records(table, selection))
-        else:
-            bands = Bands.of(table)
         coarser = bands or tied
         fitted = table if coarser is None else coarser.table
+        whole = Sample.of(fitted, threads)
         path: tuple[Step, ...] = ()
         selected_on = 0
         if classes is None:
             part = some_records(fitted, selection)
             selected_on = part.n
             path, begin, size = _path(part, threads, most_classes, starts)
-            whole = Sample.of(fitted, threads)
             begin = _widened(whole, begin, size)
         else:
-            whole = Sample.of(fitted, threads)
             begin = _best_of(whole, classes, starts, None)[0].mixture
         ascent = ascend(whole, begin, _CYCLES)
         model = cls(
@@ -331,7 +318,7 @@ class LatentClass(CellModel):
     def _probability(self, table: CellTable) -> Floats:
         share, theta = self.mixture
         if self.bands is not None:
-            return probability(table, Mixture(*self.bands.window_mixture(self.mixture)))
+            return probability(table, self.bands.window_mixture(self.mixture))
         cells = self._coded(table)
         return probability(cells.table, Mixture(share, cells.rows(theta, OWN / self.n)))
 
@@ -342,20 +329,17 @@ class LatentClass(CellModel):
         (share, theta), squares = self.mixture, np.zeros(len(table))
         coded = self._coded(table)
         table = coded.table
-        first_class, other = np.triu_indices(len(share))
-        both = (
-            share[first_class] * share[other] * np.where(first_class == other, 1.0, 2.0)
-        )
+        a, b = np.triu_indices(len(share))
+        both = share[a] * share[b] * np.where(a == b, 1.0, 2.0)
         for first in range(0, len(both), MOST_CLASSES):
             part = slice(first, first + MOST_CLASSES)
-            of_pairs = theta[:, first_class[part]] * theta[:, other[part]]
+            of_pairs = theta[:, a[part]] * theta[:, b[part]]
             of_keys = np.split(of_pairs, self._fitted_cells.starts[1:-1])
             of_pairs = coded.rows(of_pairs, 0.0)
             for keys, cells in table.patterns():
-                gone = [sums.sum(axis=0) for sums in of_keys]
                 weight = both[part].copy()
-                for key in {*range(len(gone))} - {*keys}:
-                    weight *= gone[key]
+                for key in {*range(len(of_keys))} - {*keys}:
+                    weight *= of_keys[key].sum(axis=0)
                 pairs = Mixture(weight, of_pairs)
                 squares[cells] += probability(table.some(cells), pairs)
         return squares
@@ -451,12 +435,10 @@ class LatentClass(CellModel):
         return coded.table, self.shares.of_sums(coded, self.tied.table.counts)
 
     def _without_cluster(self, clusters: Clusters) -> Floats:
-        """Return pi of the sample's cells without a part of their own cluster.
-
-        People of a cluster share values of the keys, so they make each other's cells
-        look less rare. A cell of several clusters gets the mean over its records, one
-        without records of a kept cluster nan.
-        """
+        """Return pi of the sample's cells without a part of their own cluster."""
+        # People of a cluster share values of the keys, so they make each other's cells
+        # look less rare. A cell of several clusters gets the mean over its records, one
+        # without records of a kept cluster nan.
         fitted = self._fitted_cells
         positions, prior = fitted.positions, _prior(fitted)
         share, theta = (np.ascontiguousarray(part) for part in self.mixture)
@@ -498,8 +480,8 @@ class LatentClass(CellModel):
         for _ in range(STEPS):
             mixture = em_step(sample, mixture)[0]
         out = self.sample.records - records
-        model = replace(self, mixture=mixture, left_out=out, bands=bands)
-        return model._dispersed_again(records)
+        refit = replace(self, mixture=mixture, left_out=out, bands=bands)
+        return self._dispersed_again(refit, records)
 
     @cached_property
     def _alone(self) -> Sample:
@@ -553,9 +535,8 @@ class Sample:
         second = _half(table, others)
         begins = np.searchsorted(first.place, np.arange(len(first.positions) + 1))
         parts = min(max(len(table) // _PER_PART, 1), _PARTS)
-        cuts = np.searchsorted(
-            begins, [stop for _, stop in parts_of(len(table), parts)]
-        )
+        stops = [stop for _, stop in parts_of(len(table), parts)]
+        cuts = np.searchsorted(begins, stops)
         return cls(
             table,
             table.records[order].astype(np.float64),
@@ -711,9 +692,7 @@ def _extrapolated(
         np.maximum(a + 2.0 * reach * step + reach * reach * turn, _KEPT * c)
         for a, step, turn, c in zip(begin, moved, bent, second, strict=True)
     )
-    for start, stop in zip(
-        sample.table.starts[:-1], sample.table.starts[1:], strict=True
-    ):
+    for start, stop in pairwise(sample.table.starts):
         theta[start:stop] /= theta[start:stop].sum(axis=0)
     return Mixture(share / share.sum(), theta)
 
@@ -762,8 +741,7 @@ def _path(
     out = _left_out(table)
     sample = Sample.of(table.with_records(table.records - out), threads)
     path: list[Step] = []
-    best: Mixture | None = None
-    before: Mixture | None = None
+    best = before = None
     for classes in range(1, most + 1):
         ascent, iterations = _best_of(sample, classes, starts, before)
         before, likelihood = ascent.mixture, ascent.log_likelihood
@@ -771,11 +749,10 @@ def _path(
         pi = probability(table, before)
         judges = (out > 0) & (pi > 0.0)  # others have categories that no fit knows
         held_out = math.fsum((out[judges] * log(pi[judges])).tolist())
-        path.append(
-            Step(classes, likelihood, free, held_out, iterations, ascent.converged)
-        )
+        step = Step(classes, likelihood, free, held_out, iterations, ascent.converged)
+        path.append(step)
         highest = max(path, key=lambda step: step.held_out)
-        if best is None or highest is path[-1]:
+        if highest is step:
             best = before
         if classes - highest.classes >= PATIENCE:
             break

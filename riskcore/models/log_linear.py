@@ -170,11 +170,7 @@ class LogLinear(CellModel):
             tolerance=arguments.number_in("tolerance", tolerance, "(0, inf)"),
         )
         if len(table) == 1:
-            return replace(
-                model,
-                converged=False,
-                reason=ONE_CELL,
-            )
+            return replace(model, converged=False, reason=ONE_CELL)
         fitted_model = model._fitted(table.records, _CYCLES)
         if not fitted_model.converged:
             return fitted_model
@@ -230,7 +226,7 @@ class LogLinear(CellModel):
 
     def _refitted(self, records: Ints) -> Self:
         model = self._fitted(records, STEPS)
-        return replace(self, factors=model.factors)._dispersed_again(records)
+        return self._dispersed_again(replace(self, factors=model.factors), records)
 
     def _fitted(self, records: Ints, cycles: int) -> Self:
         """Return the model scaled to the margins of some records, from its factors."""

@@ -7,7 +7,10 @@ of the cells in a fixed order, so threads do not change any bit.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.elementary import log
@@ -23,6 +26,13 @@ _EACH = 4  # keys between two checks: theta >= 2^-106 in every fit
 _SMALL_SQUARES, _ROW_SCALE = 2.0**-64, 2.0**32
 ROW_LOG_SCALE = 22.18070977791825  # 32 log 2
 _LEAST = 2.0**-960  # of the product of both halves; records divided by it are finite
+
+
+class Mixture(NamedTuple):
+    """The parameters: shares of C classes, and theta of shape (sum of levels, C)."""
+
+    share: NDArray[np.float64]
+    theta: NDArray[np.float64]
 
 
 @kernel
@@ -108,14 +118,12 @@ def add_expectations(
     classes: int, share: Any, theta: Any, second: Any, sums: Any, second_sums: Any,
     likelihood: Any,
 ) -> None:  # fmt: skip
-    """Add the expected records of each category and class, and f log pi, of some cells.
-
-    The cells from ``begins[row]`` on share the codes of the first half of their keys,
-    for which ``sums`` has the categories. ``second`` has the products of the other
-    half, by ``place``; of ``second_sums`` its numbers are the missing factors. A cell
-    of probability 0 is counted in ``likelihood[2]``, its records in no class;
-    ``likelihood[3]`` counts how often f log pi was scaled.
-    """
+    """Add expected records of each category and class, and f log pi, of some cells."""
+    # The cells from ``begins[row]`` on share the codes of the first half of their keys,
+    # for which ``sums`` has the categories. ``second`` has the products of the other
+    # half, by ``place``; of ``second_sums`` its numbers are the missing factors. A cell
+    # of probability 0 is counted in ``likelihood[2]``, its records in no class;
+    # ``likelihood[3]`` counts how often f log pi was scaled.
     first, back = stack(), stack()
     uniques = 1.0  # the product of their probabilities
     for row in range(start, stop):
@@ -191,12 +199,10 @@ def write_without(
     codes: Any, part: Any, start: int, stop: int, keys: int, classes: int, share: Any,
     theta: Any, n: float, pseudo: float, prior: Any, probability: Any,
 ) -> None:  # fmt: skip
-    """Write pi of some cells after an EM step without a part of one record of each.
-
-    The part is taken off the sums of each class by the chance that the record is in it.
-    ``prior`` is the share of the prior in each category, ``pseudo`` its total in a
-    class.
-    """
+    """Write pi of some cells after an EM step without a part of one record of each."""
+    # The part is taken off the sums of each class by the chance that the record is in
+    # it. ``prior`` is the share of the prior in each category, ``pseudo`` its total in
+    # a class.
     joint = stack()
     for k in range(start, stop):
         total, scaled = _joint(k, codes, keys, classes, share, theta, joint)

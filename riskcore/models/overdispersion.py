@@ -30,10 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.core.special.gamma.functions import (
-    exp,
-    log,
-)
+from riskcore.core.special.gamma.functions import exp, log
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.solve import EXACT, positive_root
@@ -153,10 +150,10 @@ class Overdispersion:
         return f"<Overdispersion: shape {self.scale:.5g} (n pi)^{self.exponent:g}>"
 
 
-def part_of(records: Ints, kind: str) -> Ints:
+def part_of(records: Ints) -> Ints:
     """Return the positions of the cells to which a law is fitted, of all cells."""
-    seen = (records > 0) & (kind != "none")
-    if kind == "power" and len(records) > MOST_CELLS:
+    seen = records > 0
+    if len(records) > MOST_CELLS:
         seen &= _in_part(len(records))
     return np.flatnonzero(seen)
 
@@ -171,7 +168,7 @@ def _in_part(cells: int) -> NDArray[np.bool_]:
 class Seen(NamedTuple):
     """What records see around them in their cells, or windows; of like ones one row.
 
-    Only records in small cells are heard, given that they are in such: few large cells
+    Only records in small cells count, given that they are in one: a few large cells
     would drown what the small ones say, which matter for the risk.
     """
 
@@ -192,11 +189,10 @@ class Seen(NamedTuple):
     def of_clusters(
         cls, expected: Floats, records: Ints, clusters: Ints, weight: Ints
     ) -> tuple[Self, float]:
-        """Return what is seen, each cluster as one record, and clusters per record.
-
-        As many are expected as the clusters per record in ten parts of the records, by
-        pi: common cells have several records of a cluster by chance, rare ones hardly.
-        """
+        """Return what is seen, each cluster as one record, and clusters per record."""
+        # As many are expected as the clusters per record in ten parts of the records,
+        # by pi: common cells have several records of a cluster by chance, rare ones
+        # hardly.
         order = np.argsort(expected, kind="stable")
         many, few = weight * records, weight * clusters
         part = np.empty(len(order), np.int64)
@@ -294,8 +290,8 @@ def likely_laws(seen: Seen, kind: str) -> list[tuple[Overdispersion, float]]:
             heights.append(seen.height(a * powers) + _BEFORE * exponent + prior)
     chance = exp(np.array(heights) - max(heights))
     chance /= math.fsum(chance.tolist())
-    kept = [(law, p) for law, p in zip(laws, chance.tolist(), strict=True)]
-    kept = [(law, p) for law, p in kept if p > _UNLIKELY]
+    pairs = zip(laws, chance.tolist(), strict=True)
+    kept = [(law, p) for law, p in pairs if p > _UNLIKELY]
     total = math.fsum(p for _, p in kept)
     return [(law, p / total) for law, p in kept]
 

@@ -29,15 +29,9 @@ def _add_cluster(
 
 @kernel
 def _clear(
-    first: int,
-    last: int,
-    codes: Any,
-    cells: Any,
-    keys: int,
-    classes: int,
-    rows: int,
+    first: int, last: int, codes: Any, cells: Any, keys: int, classes: int, rows: int,
     sums: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Set the sums to which pairs were added to 0 again."""
     for c in range(classes):
         sums[rows * classes + c] = 0.0
@@ -57,30 +51,17 @@ def write_without_cluster(
     keys: int, classes: int, rows: int, share: Any, theta: Any, n: float, parts: Any,
     pseudo: float, prior: Any, sums: Any, probability: Any,
 ) -> None:  # fmt: skip
-    """Write pi of each pair of a cluster and a cell, without a part of each cluster.
-
-    ``sums`` has the expected records of the cluster in each category and class, and in
-    the last row in each class; it is 0 before and after.
-    """
+    """Write pi of each pair of a cluster and a cell, without a part of each cluster."""
+    # ``sums`` has the expected records of the cluster in each category and class, and
+    # in the last row in each class; it is 0 before and after.
     joint = stack()
     for m in range(first, last):
         if kept[m] == 0:
             continue
         size = _add_cluster(
-            starts[m],
-            starts[m + 1],
-            codes,
-            cells,
-            records,
-            keys,
-            classes,
-            rows,
-            share,
-            theta,
-            parts[m],
-            joint,
-            sums,
-        )
+            starts[m], starts[m + 1], codes, cells, records, keys, classes, rows,
+            share, theta, parts[m], joint, sums,
+        )  # fmt: skip
         for i in range(starts[m], starts[m + 1]):
             pi = 0.0
             for c in range(classes):

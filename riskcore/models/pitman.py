@@ -321,10 +321,7 @@ def _standard_errors(
     determinant = a * d - b * b
     if not (determinant > 0.0 and d > 0.0):
         return {}
-    return {
-        "theta": math.sqrt(d / determinant),
-        "sigma": math.sqrt(a / determinant),
-    }
+    return {"theta": math.sqrt(d / determinant), "sigma": math.sqrt(a / determinant)}
 
 
 # --- moments -----------------------------------------------------------------------

@@ -66,12 +66,10 @@ class PolyaUrn(Superpopulation):
         return unhit_polya_urn(*self._pairs(n), N - n)
 
     def _expected_sizes(self, n: int, most: int) -> NDArray[np.float64]:
-        """Return E S_j, each from the one before.
-
-        A given set of j people has a cell of its own if they come first, all join one
-        cell, and no one else does. From j to j + 1 the expectation changes by the
-        factor (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
-        """
+        """Return E S_j, each from the one before."""
+        # A given set of j people has a cell of its own if they come first, all join one
+        # cell, and no one else does. From j to j + 1 the expectation changes by the
+        # factor (n-j)/(j+1) (j-sigma)/(theta+sigma+n-1-j).
         sizes = np.zeros(most)
         exact, of_one = self._weights()
         if exact == 0:  # nobody ever opens a second cell

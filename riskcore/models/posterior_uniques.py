@@ -180,11 +180,9 @@ def law_of_uniques(A: float, b: float, M: int, m1: int) -> tuple[int, Distributi
 
 
 def _range(mean: float, variance: float, M: int, m1: int) -> tuple[int, int]:
-    """Return states outside which the distribution has less than 1e-30 (Bernstein).
-
-    Tau is distributed as a sum of independent indicators: a step of the chain leaves
-    the zeros of its generating function real (Laguerre).
-    """
+    """Return states outside which the distribution has less than 1e-30 (Bernstein)."""
+    # Tau is distributed as a sum of independent indicators: a step of the chain leaves
+    # the zeros of its generating function real (Laguerre).
     reach = _TAIL / 3.0 + math.sqrt((_TAIL / 3.0) ** 2 + 2.0 * _TAIL * variance)
     first = max(math.floor(mean - reach), m1 - M, 0)
     return first, min(math.ceil(mean + reach), m1)
@@ -232,10 +230,8 @@ _HALVINGS = 64
 def _by_coefficients(
     A: float, b: float, M: int, m1: int, mean: float, first: int, last: int
 ) -> Distribution:
-    """Return probabilities from ``first`` to ``last`` up to a common factor.
-
-    Each follows from its neighbor, as a ratio of integrals along the same path.
-    """
+    """Return probabilities from ``first`` to ``last`` up to a common factor."""
+    # Each follows from its neighbor, as a ratio of integrals along the same path.
     rest = _less(A, m1, b)
     top = m1 if rest > 0.0 else m1 - 1  # else the first record surely hits a unique
     start = min(max(round(mean), first), min(last, top))
@@ -310,13 +306,11 @@ def lay_path(
     factor: Any,
     factor_imaginary: Any,
 ) -> tuple[int, int, float]:
-    """Lay the path of [z^M] (1-z)^-rest ((1-z)^-b - 1)^j, and the integrand on it.
-
-    The path is 1 - z = (1 - z0) (1 + i x)^2, a parabola around the cut z >= 1 through
-    the saddle point z0. The integrand at j - step is the integrand at j times a factor.
-    Return the number of nodes, the number of steps of j for which the path is good, and
-    the factor ((1-z)^-b - 1)^-step at z0.
-    """
+    """Lay the path of [z^M] (1-z)^-rest ((1-z)^-b - 1)^j, and the integrand on it."""
+    # The path is 1 - z = (1 - z0) (1 + i x)^2, a parabola around the cut z >= 1 through
+    # the saddle point z0. The integrand at j - step is the integrand at j times a
+    # factor. Return the number of nodes, the number of steps of j for which the path is
+    # good, and the factor ((1-z)^-b - 1)^-step at z0.
     shape = rest + j * b
     odds = _saddle(rest, b, M, j)
     left, met = exp(-b * log1p(odds)), -expm1_of(-b * log1p(odds))  # sum to 1
@@ -353,10 +347,8 @@ def lay_path(
 def _on_path(
     x: float, odds: float, b: float, share: float
 ) -> tuple[float, float, float, float, float, float]:
-    """Return the logarithms of z/z0, u/u0 and (1 - u^b)/(1 - u0^b), where u = 1 - z.
-
-    Each has the logarithm of the modulus and the angle; none cancels for small x.
-    """
+    """Return the logarithms of z/z0, u/u0 and (1 - u^b)/(1 - u0^b), where u = 1 - z."""
+    # Each has the logarithm of the modulus and the angle; none cancels for small x.
     square = x * x
     w = square / odds
     log_z = 0.5 * log1p((2.0 + 4.0 / odds + w) * w)
@@ -374,11 +366,9 @@ def _on_path(
 
 @kernel
 def _saddle(rest: float, b: float, M: float, j: float) -> float:
-    """Return z/(1-z) at the saddle point on 0 < z < 1.
-
-    There the logarithmic derivative of (1-z)^-rest ((1-z)^-b - 1)^j, which rises with
-    z, is M. The result is at most M, which keeps z^-M falling along the path.
-    """
+    """Return z/(1-z) at the saddle point on 0 < z < 1."""
+    # There the logarithmic derivative of (1-z)^-rest ((1-z)^-b - 1)^j, which rises with
+    # z, is M. The result is at most M, which keeps z^-M falling along the path.
     low = (M - j) / (rest + j * max(b, 1.0))
     high = min(M / (rest + j * b), M)
     if low >= high:

@@ -1,12 +1,12 @@
 """What the sizes of a key's categories in a sample say of their shares of all people.
 
-A category that was seen once has not the share 1/n if many were not seen at all, and
-areas of equal size look unequal in a small sample. A category of size m has Poisson(m)
-records in a sample, and is seen if it has some. So the numbers of categories with 1, 2,
-... records tell how the sizes of a key's categories are spread (Good 1953): normally in
-their logarithm, or by a power of the size. All such laws on a grid count as their
-likelihood says, and under each a category of n_a records has a mean and a variance of
-its size. Categories of many records have the share that they have in the sample, with
+A category that was seen once does not have the share 1/n if many were not seen at all,
+and areas of equal size look unequal in a small sample. A category of size m has
+Poisson(m) records in a sample, and is seen if it has some. So the numbers of categories
+with 1, 2, ... records tell how the sizes of a key's categories are spread (Good 1953):
+normally in their logarithm, or by a power of the size. Each law on a grid counts by its
+likelihood, and under each a category of n_a records has a mean and a variance of its
+size. Categories of many records have the share that they have in the sample, with
 the relative variance 1/n_a. Of records in clusters, clusters are counted in place of
 records, unless the strata tell the key: then its categories were all to be drawn.
 """
@@ -32,10 +32,9 @@ Floats = NDArray[np.float64]
 MANY = 64  # records of a category that tell its share
 _STEP = 0.125  # of the grid of the logarithm of sizes
 _SMALLEST = 16  # times a category is smaller than one person, at least
-_SPREADS = (0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
+_SPREADS = (0.18, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0, 2.8)  # of log sizes
 _POWERS = tuple(0.1 * i for i in range(14))
-FEW_CLUSTERS = 30
-_NONE, _CERTAIN = 2.0**-900, 2.0**-30
+_NONE, _CERTAIN = 2.0**-900, 2.0**-30  # a least chance, and a least variance
 
 
 class Laws(NamedTuple):
@@ -73,11 +72,8 @@ def _laws(first: int) -> Laws:
 
 
 def moments_of(counts: Floats, fraction: float) -> tuple[Floats, Floats]:
-    """Return the mean size of categories of 0, ..., MANY records, and its variance.
-
-    The variance is relative to the mean. ``fraction`` is the share of the people that
-    is in the sample.
-    """
+    """Return the mean size of categories of 0, ..., MANY records, and its variance."""
+    # The variance is relative. ``fraction`` of the people are in the sample.
     few = counts[(counts > 0.0) & (counts <= MANY)].astype(np.int64)
     records = np.arange(MANY + 1.0)
     if len(few) < 2:
@@ -146,15 +142,12 @@ def _of_key(units: Floats, fraction: float) -> tuple[Floats, Floats, Floats]:
 
 
 def units_of(table: CellTable, whole: bool = True) -> Sequence[Floats]:
-    """Return by key the records of each category, or the clusters that have it.
-
-    If clusters were not drawn ``whole``, records count where a key tells the cluster.
-    """
+    """Return by key the records of each category, or the clusters that have it."""
+    # If clusters were not drawn ``whole``, records count where a key tells the cluster.
     clusters, records = table.clusters, np.split(table.counts, table.starts[1:-1])
     if clusters is None:
         return records
-    of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
-    of, cell = of[clusters.pairs], clusters.cell[clusters.pairs]
+    of, cell = clusters.cluster[clusters.pairs], clusters.cell[clusters.pairs]
     strata, units = len(np.unique(clusters.stratum[of])), []
     for code, size, many in zip(table.codes, table.levels, records, strict=True):
         of_cluster, category = np.divmod(np.unique(of * size + code[cell]), size)
@@ -187,12 +180,10 @@ def over_keys(row: Floats, table: CellTable) -> Floats:
 
 
 def without_clusters(table: CellTable, clusters: Clusters, prior: float) -> Floats:
-    """Return what is left of the shares of each pair without a part of its cluster.
-
-    The shares are those of a fit with ``prior`` more records, spread as the sample is.
-    """
-    of = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))
-    records, left = clusters.records.astype(np.float64), np.ones(len(of))
+    """Return what is left of the shares of each pair without a part of its cluster."""
+    # The shares are of a fit with ``prior`` more records, spread as the sample is.
+    of, records = clusters.cluster, clusters.records.astype(np.float64)
+    left = np.ones(len(of))
     n = float(records[clusters.pairs].sum())
     all_own = np.bincount(of, records)[of]
     parts = clusters.own_parts[of] * n / (n + prior)

@@ -109,7 +109,7 @@ class SmoothedWeights:
     ) -> Floats:
         """Return the product of the factors of cells; their mean over unknown keys."""
         product = _product(self.base, self.factors, table.codes)
-        open_ = np.logical_or.reduce([codes < 0 for codes in table.codes])
+        open_ = ~table.complete
         if not open_.any():
             return product
         product[open_] = own[open_]
@@ -160,11 +160,9 @@ class Weights(NamedTuple):
         )
 
     def factor(self, key: int, others: Floats, residual: float) -> tuple[Floats, float]:
-        """Return the shrunk factors of a key given the others, and how many are free.
-
-        Their variance is found by moments, from the ratios of the sums of weights of
-        the categories to what the other keys let expect.
-        """
+        """Return shrunk factors of a key given the others, and how many are free."""
+        # Their variance is found by moments, from the ratios of the sums of weights of
+        # the categories to what the other keys let expect.
         codes, size = self.codes[key], self.levels[key]
         factor = np.ones(size)
         records = np.bincount(codes, self.f, size)

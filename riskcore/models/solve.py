@@ -16,13 +16,11 @@ _LEAST, _LARGEST = 2.0**-140, 2.0**140  # in the domain of the Gamma functions
 def root(
     function: Function, low: float, high: float, tolerance: float = EXACT
 ) -> float:
-    """Return a root between two numbers where a function has opposite signs.
-
-    The method is inverse quadratic interpolation where it is safe, else bisection
-    (Chandrupatla 1997). The interval around the root shrinks to neighboring doubles, or
-    to a fraction ``tolerance`` of the root. The result is nan if the function becomes
-    nan.
-    """
+    """Return a root between two numbers where a function has opposite signs."""
+    # The method is inverse quadratic interpolation where it is safe, else bisection
+    # (Chandrupatla 1997). The interval around the root shrinks to neighboring doubles,
+    # or to a fraction ``tolerance`` of the root. The result is nan if the function
+    # becomes nan.
     a, b = high, low
     fa, fb = function(a), function(b)
     if fa == 0.0 or fb == 0.0:
@@ -61,12 +59,10 @@ def _next_share(a: float, b: float, c: float, fa: float, fb: float, fc: float) -
 
 
 def positive_root(function: Function, start: float, tolerance: float = EXACT) -> float:
-    """Return the root of a function that falls through zero once in (0, infinity).
-
-    The result is nan without a root from 2^-140 to 2^140, or if the function becomes
-    nan. The search leaves ``start`` in growing factors, then narrows by geometric means
-    and ends as `root` does.
-    """
+    """Return the root of a function that falls through zero once in (0, infinity)."""
+    # The result is nan without a root from 2^-140 to 2^140, or if the function becomes
+    # nan. The search leaves ``start`` in growing factors, then narrows by geometric
+    # means and ends as `root` does.
     near = min(max(start, _LEAST), _LARGEST)
     positive = function(near) > 0.0
     step = 2.0

@@ -26,7 +26,7 @@ from riskcore.models.codes import Ints
 
 Floats = NDArray[np.float64]
 
-_TIED = 0.8
+_TIED = 0.8  # from which keys are one; notes/cell_models.md
 _FEWEST = 30  # records that share a category with others, to tell
 
 
@@ -48,10 +48,8 @@ class CodedCells(NamedTuple):
     sums: Sequence[Sums]
 
     def rows(self, values: Floats, unseen: float) -> Floats:
-        """Return values of all categories with their sums, key by key.
-
-        Combinations that the sample lacks have the value ``unseen``.
-        """
+        """Return values of all categories with their sums, key by key."""
+        # Combinations that the sample lacks have the value ``unseen``.
         levels = [
             n - of.rows for n, of in zip(self.table.levels, self.sums, strict=True)
         ]
@@ -93,7 +91,7 @@ class TiedKeys:
             del groups[second], codes[second]
         if len(groups) == len(sample.levels):
             return None
-        columns, levels, parts = [], [], list[tuple[Ints, ...]]()
+        columns, parts = [], list[tuple[Ints, ...]]()
         for group in groups:
             codes = [sample.codes[key] for key in group]
             columns.append(_joint(codes))
@@ -102,36 +100,26 @@ class TiedKeys:
                 _, first_cell = np.unique(columns[-1], return_index=True)
                 part = tuple(code[first_cell] for code in codes)
             parts.append(part)
-            levels.append(len(part[0]))
-        table = replace(
-            sample,
-            codes=tuple(columns),
-            levels=tuple(levels),
-            keys=tuple(range(len(groups))),
-            categories=None,
-        )
+        table = _with_codes(sample, columns, [len(part[0]) for part in parts])
         return cls(tuple(groups), table, tuple(parts))
 
     def coded(self, table: CellTable) -> CodedCells:
         """Return cells, coded as the sample, by groups; and the rows that they need."""
-        columns, sums = [], []
+        columns, levels, sums = [], [], []
         for group, parts in zip(self.groups, self.parts, strict=True):
             column, rows = table.codes[group[0]], NO_SUMS
             if len(group) > 1:
                 column, rows = _of_group([table.codes[key] for key in group], parts)
             columns.append(column)
+            levels.append(len(parts[0]) + rows.rows)
             sums.append(rows)
-        levels = [
-            len(part[0]) + of.rows for part, of in zip(self.parts, sums, strict=True)
-        ]
-        coded = replace(
-            table,
-            codes=tuple(columns),
-            levels=tuple(levels),
-            keys=self.table.keys,
-            categories=None,
-        )
-        return CodedCells(coded, sums)
+        return CodedCells(_with_codes(table, columns, levels), sums)
+
+
+def _with_codes(table: CellTable, codes: list[Ints], levels: list[int]) -> CellTable:
+    """Return cells with codes for groups of keys in place of those of keys."""
+    new = replace(table, codes=tuple(codes), levels=tuple(levels), categories=None)
+    return replace(new, keys=tuple(range(len(codes))))
 
 
 def _of_group(codes: Sequence[Ints], parts: Sequence[Ints]) -> tuple[Ints, Sums]:
@@ -144,12 +132,8 @@ def _of_group(codes: Sequence[Ints], parts: Sequence[Ints]) -> tuple[Ints, Sums]
         if not kind.any():
             continue
         cells = np.flatnonzero((has_value == kind).all(axis=1))
-        pairs = [
-            pair
-            for pair, has in zip(zip(parts, codes, strict=True), kind, strict=True)
-            if has
-        ]
-        both = _joint([np.concatenate([part, code[cells]]) for part, code in pairs])
+        some = np.flatnonzero(kind).tolist()
+        both = _joint([np.concatenate([parts[i], codes[i][cells]]) for i in some])
         there, here = both[:size], both[size:]
         if kind.all():  # categories have rows, unseen combinations do not
             place = np.full(int(both.max()) + 1, -1)
@@ -177,14 +161,11 @@ def _most_tied(codes: Sequence[Ints], records: Ints) -> tuple[int, int] | None:
 
 def tie(first: Ints, second: Ints, records: Ints) -> float:
     """Return how far the first key tells the second, from 0 or below to 1."""
-    n = np.bincount(first, records)
-    pairs, place = np.unique(
-        first * (int(second.max()) + 1) + second, return_inverse=True
-    )
-    both = np.bincount(place, records)
-    n_first = n[pairs // (int(second.max()) + 1)]
-    many = n_first > 1
     size, of = np.bincount(second, records), float(records.sum())
+    pairs, place = np.unique(first * len(size) + second, return_inverse=True)
+    both = np.bincount(place, records)
+    n_first = np.bincount(first, records)[pairs // len(size)]
+    many = n_first > 1
     alike = float((size * (size - 1)).sum()) / (of * (of - 1.0))
     if not alike < 1.0 or not alike > 0.0 or both[many].sum() < _FEWEST:
         return 0.0
@@ -197,7 +178,6 @@ def _joint(codes: Sequence[Ints]) -> Ints:
     """Return one code for the combinations of codes."""
     joint = codes[0]
     for code in codes[1:]:
-        joint = np.unique(
-            joint * (int(code.max(initial=0)) + 1) + code, return_inverse=True
-        )[1]
+        size = int(code.max(initial=0)) + 1
+        joint = np.unique(joint * size + code, return_inverse=True)[1]
     return np.asarray(joint, np.int64)

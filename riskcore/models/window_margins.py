@@ -5,10 +5,9 @@ any more besides the one in its middle is chance. Rings around the window tell w
 expect if numbers are spread evenly; the records inside tell of heaps, such as round
 incomes. Given the ring, the expected number is a gamma number whose shape the whole key
 tells: large where numbers are spread evenly, small where they heap; the largest that is
-likely is taken. So the estimate
-goes from the ring to the records inside as far as the data say (empirical Bayes,
-Robbins 1956). How wide the rings are, by the records that they hold, is chosen by the
-likelihood, too.
+likely is taken. So the estimate goes from the ring to the records inside as far as the
+data say (empirical Bayes, Robbins 1956). How wide the rings are, by the records that
+they hold, is chosen by the likelihood, too.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Floats = NDArray[np.float64]
 _RINGS = (8.0, 16.0, 32.0, 64.0, 128.0)  # least records of a ring
 _SHAPES = 2.0 ** np.arange(-6.0, 13.0)
 _DOUBLINGS = 40  # of the width of a ring
-_LEVELS = 20_000  # numbers that tell the shape
+_LEVELS = 20_000  # numbers that tell the shape, evenly spaced among all
 _LIKELY = 2.0  # how much lower the log-likelihood of an evener law may be
 _EMPTY = 0.5  # records that a ring counts besides its own
 
@@ -53,7 +52,7 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
     # Rings are as wide on both sides in numbers of windows, not in the key's units.
     steps = np.diff(values) * 2.0 / (half[1:] + half[:-1])
     line = NumberLine(np.append(0.0, np.cumsum(steps)), before, np.ones(len(values)))
-    some = _some(len(values))
+    some = np.arange(0, len(values), -(-len(values) // _LEVELS))
     tried = []
     for ring, share in line.rings(_RINGS):
         mean = ring * share
@@ -62,10 +61,8 @@ def margin_of(values: Floats, reach: Floats, n: Ints) -> Margin:
             height = likelihood_height(inside[some], mean[some], shape, n[some])
             tried.append((height, shape, mean, ring))
     highest = max(height for height, *_ in tried)
-    likely = [candidate for candidate in tried if candidate[0] >= highest - _LIKELY]
-    _, shape, mean, ring = max(
-        likely, key=lambda candidate: (candidate[1], candidate[0])
-    )
+    likely = [x for x in tried if x[0] >= highest - _LIKELY]
+    _, shape, mean, ring = max(likely, key=lambda x: (x[1], x[0]))
     own = mean / (mean + shape)
     others = (inside + shape) * own
     error = own / (others + 0.5 * own) + (1.0 - own) ** 2 / ring
@@ -107,12 +104,6 @@ class NumberLine(NamedTuple):
             if not len(open_):
                 break
         return [(records + _EMPTY, shares) for records, shares in found]
-
-
-def _some(levels: int) -> Ints:
-    """Return evenly spaced positions, of all levels unless there are many."""
-    every = -(-levels // _LEVELS)
-    return np.arange(0, levels, every)
 
 
 def likelihood_height(k: Floats, mean: Floats, shape: float, n: Ints) -> float:

@@ -25,7 +25,7 @@ def seen_in_windows(
     sample: CellTable, probability: Callable[[Ints], Floats]
 ) -> tuple[Seen, float]:
     """Return what records see, and their share; ``probability`` is of cells."""
-    cells = part_of(sample.records, "power")
+    cells = part_of(sample.records)
     expected, near = sample.n * probability(cells), sample.frequency[cells]
     if sample.clusters is None:
         return Seen.of(expected, near, sample.records[cells]), 1.0
@@ -37,12 +37,9 @@ def seen_in_windows(
 def clusters_in(sample: CellTable, clusters: Clusters, cells: Ints) -> Ints:
     """Return the number of clusters that have records in the windows of some cells."""
     assert sample.matching is not None
-    windows = sample.matching.windows
     codes = [code.astype(np.uint32) for code in sample.codes]
-    sorted_ = SortedCells.of(codes, sample.levels, windows)
-    there = np.repeat(clusters.kept, np.diff(clusters.starts))
-    cell = clusters.cell[there]
-    cluster = np.repeat(np.arange(len(clusters)), np.diff(clusters.starts))[there]
+    sorted_ = SortedCells.of(codes, sample.levels, sample.matching.windows)
+    cell, cluster = clusters.cell[clusters.pairs], clusters.cluster[clusters.pairs]
     order = np.argsort(cell, kind="stable")
     begin = np.searchsorted(cell[order], np.arange(len(sample) + 1))
     return sorted_.distinct(begin, cluster[order], len(clusters), cells)

@@ -42,12 +42,9 @@ def single(sample):
         np.arange(size) if key in TOLERANCE else None
         for key, size in zip(sample.keys, sample.levels, strict=True)
     ]
-    counts = [
-        np.bincount(code, sample.records) if of is not None else None
-        for code, of in zip(sample.codes, band, strict=True)
-    ]
-    counts = [None if n is None else n.astype(np.int64) for n in counts]
-    return Bands(sample, tuple(band), *in_bands(sample, band), tuple(counts))
+    counts = [np.bincount(code, sample.records) for code in sample.codes]
+    counts = tuple(n.astype(np.int64) for n in counts)
+    return Bands(sample, tuple(band), *in_bands(sample, band), counts)
 
 
 def thetas(bands, mixture):
@@ -316,6 +313,10 @@ def test_weights_are_smoothed_by_bands():
     raw = fit.with_smoothed_weights(False)._mean_weight(table)
     assert np.array_equal(raw, table.frequency_weight / table.frequency)
     assert mean.std() < raw.std()
+    exact = CellTable.of(data, keys, weight="w", tolerance={"age": 0})
+    fit = LatentClass.fit(exact, classes=2)  # has intervals, by fits without a group
+    low, high = fit.tau_interval()
+    assert low < fit.tau() < high
 
 
 def test_clusters_leave_out_half_of_their_records():

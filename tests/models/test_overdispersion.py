@@ -128,7 +128,7 @@ def test_none_is_not_looked_for():
 def test_a_part_of_many_cells_gives_nearly_the_same():
     expected, f = sample(0.5, 0.5, 5, cells=400_000, n=200_000)
     assert (f > 0).sum() > module.MOST_CELLS
-    part = module.part_of(f, "power")
+    part = module.part_of(f)
     assert len(part) < module.MOST_CELLS
     found = fit_overdispersion(seen(expected[part], f[part]), exponents=(0.5,))
     assert found.scale == pytest.approx(0.5, rel=0.1)
@@ -153,14 +153,11 @@ def test_the_part_of_many_cells_is_by_their_place(monkeypatch):
     # Else the fits of a jackknife would each have another part.
     monkeypatch.setattr(module, "MOST_CELLS", 300)
     _, f = sample(0.5, 0.5, 6, cells=3100, n=3000)
-    part = module.part_of(f, "power")
+    part = module.part_of(f)
     _, place = module.groups_of(np.ones(3100, np.int64), 3100)
     assert part.tolist() == np.flatnonzero((place < 300) & (f > 0)).tolist()
     f[part[0]] = 0
-    assert module.part_of(f, "power").tolist() == part[1:].tolist()
-    seen = np.flatnonzero(f)
-    assert module.part_of(f, "dirichlet-multinomial").tolist() == seen.tolist()
-    assert len(module.part_of(f, "none")) == 0
+    assert module.part_of(f).tolist() == part[1:].tolist()
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.3, 0.0), (2.0, 0.0), (2.0, 0.5), (2.0, 1.0)])
