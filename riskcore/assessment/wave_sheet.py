@@ -86,7 +86,13 @@ def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
             f"the model: {100 * alone:.3g} % of the persons are alone with their "
             "keys, and weights cannot tell how rare they are",
         ),
+        *_caution(by_model),
     ]
+
+
+def _caution(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return why a model may be far off, if there is a reason."""
+    return [("  caution", figures["caution"])] if figures["caution"] else []
 
 
 def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -104,6 +110,7 @@ def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("  by the weights alone", f"{weights:,.6g}"),
         ("expected population uniques", f"{figures['population_uniques']:,.6g}"),
         ("population model", f"{figures['population_model']}, {fitted}"),
+        *_caution(figures),
     ]
 
 
