@@ -60,8 +60,11 @@ class Membership:
         """Compare the scores of both files."""
         nearer = _nearer(original, holdout)  # than so large a share of the holdout
         farther = 1.0 - _nearer(holdout, original)
+        # Two more people, one at each end: few do not tell how far scores are spread.
         spread = sum(
-            float(np.var(shares, ddof=1)) / len(shares) if len(shares) > 1 else math.nan
+            float(np.var([*shares, 0.0, 1.0], ddof=1)) / len(shares)
+            if len(shares) > 1
+            else math.nan
             for shares in (nearer, farther)
         )
         people = len(original), len(holdout)
