@@ -42,8 +42,11 @@ from riskcore.disclosure.shared_columns import (
     SharedColumn,
     coded_numbers,
     in_shared_types,
+    number_together,
 )
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
+
+_BY_CHANCE = 20  # kinds of records that two files may have equally often by chance
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 
@@ -243,10 +246,15 @@ def _refuse_same(sources: Mapping[str, Source]) -> None:
         held = _identity(sources[HOLDOUT])
         for what in (ORIGINAL, RELEASED):
             if _identity(sources[what]) == held:
-                raise ValueError(
-                    f"holdout: the {what} file itself; give people who were not in "
-                    "the original, and from whom nothing was made"
-                )
+                raise _not_other_people(what)
+
+
+def _not_other_people(what: str) -> ValueError:
+    """Return the error of a holdout that is one of the other files."""
+    return ValueError(
+        f"holdout: has the records of the {what} file; give people who were not in the "
+        "original, and from whom nothing was made"
+    )
 
 
 def _identity(source: Source) -> tuple[Any, ...]:
@@ -279,6 +287,10 @@ def _of_records(
         known_numbers = _known(files, targets, numbers, own, missing)
         results["number_links"] = number_links(known_numbers)
     if HOLDOUT in files.coded:
+        *others, held = map(np.sort, number_together([*keys, *targets.values()]))
+        for what, people in zip((ORIGINAL, RELEASED), others, strict=True):
+            if np.array_equal(people, held) and len(np.unique(held)) > _BY_CHANCE:
+                raise _not_other_people(what)
         say("looking for the closest records")
         results["membership"] = membership(keys, values)
     say("looking for copies")
