@@ -90,19 +90,17 @@ class Reference(NamedTuple):
                 f"the {n:,} records; give weights that add up to all people"
             )
         # The effects: none, that of all people, and those of the values of each key.
-        place: dict[Any, tuple[int, str]] = {("", ""): (0, ""), ("all", ""): (1, "")}
-        kind, codes = [0, 1], []
+        place: dict[Any, int] = {("", ""): 0, ("all", ""): 1}
+        kind, codes, said = [0, 1], [], {0: "", 1: ""}
         own, theirs = (with_designs(x, keys, self.missing) for x in (coded, other))
-        empty = [(None, "missing")] * (self.missing == "category")
+        empty = [None] * (self.missing == "category")
         for key in keys:
             both, columns = [], (own.columns[key], theirs.columns[key])
             for column, beside in (columns, columns[::-1]):
-                labels = comparable_beside(column.labels, beside.labels)
-                values = [*zip(labels, map(_said, column.labels), strict=True), *empty]
-                at = [
-                    place.setdefault((key, x), (len(place), f"{key} {said}"))[0]
-                    for x, said in values
-                ]
+                labels = comparable_beside(column.labels, beside.labels) + empty
+                at = [place.setdefault((key, x), len(place)) for x in labels]
+                for i, x in zip(at, [*column.labels, *empty], strict=True):
+                    said[i] = f"{key} {plain_value(x)!r}"
                 both.append(np.array([*at, 0], np.uint32)[column.codes])
             codes.append(np.concatenate(both))
             kind += [kind[-1] + 1] * (len(place) - len(kind))
@@ -113,7 +111,7 @@ class Reference(NamedTuple):
             raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
         effects = np.stack([np.ones(len(B), np.int64), *cells.codes])
-        remarks = _remarks(effects, [said for _, said in place.values()], A, B)
+        remarks = _remarks(effects, said, A, B)
         if lacking:
             remarks += (_UNUSED.format(listed(map(str, lacking))),)
         # The fit is to cells with all keys, whose people are a part of all.
@@ -128,13 +126,7 @@ class Reference(NamedTuple):
         return replace(coded, weight="reference", weights=weights, remarks=remarks)
 
 
-def _said(label: Any) -> str:
-    """Return a value in words."""
-    value = plain_value(label)
-    return repr(value) if isinstance(value, str) else str(value)
-
-
-def _remarks(at: Ints, names: list[str], A: Floats, B: Floats) -> tuple[str, ...]:
+def _remarks(at: Ints, names: dict[int, str], A: Floats, B: Floats) -> tuple[str, ...]:
     """Return what the weights assume; refuse a reference with other values."""
     remarks = [_ASSUMED]
     for said, here, there in ((_ABSENT, B, A), (_LACKING, A, B)):
@@ -142,9 +134,8 @@ def _remarks(at: Ints, names: list[str], A: Floats, B: Floats) -> tuple[str, ...
         only[others > 0], only[0] = 0, 0
         largest = [names[i] for i in np.argsort(-only)[:3] if only[i]]
         if largest:
-            values = " or ".join(largest)
             share = here[(only > 0)[at].any(axis=0)].sum() / here.sum()
-            remarks.append(said.format(100 * share, values))
+            remarks.append(said.format(100 * share, " or ".join(largest)))
             if said == _LACKING and share > 0.5:
                 raise ValueError(f"reference: {remarks[-1]} Code keys alike in both.")
     return tuple(remarks)

@@ -46,6 +46,10 @@ from riskcore.disclosure.shared_columns import (
 )
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
 
+_ITSELF = (
+    "holdout: has the records of the {} file; give people who were not in the "
+    "original, and from whom nothing was made"
+)
 _BY_CHANCE = 20  # kinds of records that two files may have equally often by chance
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
@@ -246,15 +250,7 @@ def _refuse_same(sources: Mapping[str, Source]) -> None:
         held = _identity(sources[HOLDOUT])
         for what in (ORIGINAL, RELEASED):
             if _identity(sources[what]) == held:
-                raise _not_other_people(what)
-
-
-def _not_other_people(what: str) -> ValueError:
-    """Return the error of a holdout that is one of the other files."""
-    return ValueError(
-        f"holdout: has the records of the {what} file; give people who were not in the "
-        "original, and from whom nothing was made"
-    )
+                raise ValueError(_ITSELF.format(what))
 
 
 def _identity(source: Source) -> tuple[Any, ...]:
@@ -290,7 +286,7 @@ def _of_records(
         *others, held = map(np.sort, number_together([*keys, *targets.values()]))
         for what, people in zip((ORIGINAL, RELEASED), others, strict=True):
             if np.array_equal(people, held) and len(np.unique(held)) > _BY_CHANCE:
-                raise _not_other_people(what)
+                raise ValueError(_ITSELF.format(what))
         say("looking for the closest records")
         results["membership"] = membership(keys, values)
     say("looking for copies")

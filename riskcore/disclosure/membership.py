@@ -63,8 +63,6 @@ class Membership:
         # Two more people, one at each end: few do not tell how far scores are spread.
         spread = sum(
             float(np.var([*shares, 0.0, 1.0], ddof=1)) / len(shares)
-            if len(shares) > 1
-            else math.nan
             for shares in (nearer, farther)
         )
         people = len(original), len(holdout)
@@ -83,20 +81,20 @@ class Membership:
             "people": list(self.people),
             "files": list(self.files),
             "area": self.area,
-            "area_interval": None if math.isnan(self.error) else [low, high],
+            "area_interval": [low, high],
         }
 
     def _parts(self) -> list[Part]:
         """Return the figures as facts."""
         low, high = self.interval()
-        interval = "" if math.isnan(self.error) else f" ({low:.3f} to {high:.3f})"
         facts = [
             (name, f"{asked:,} of {everybody:,} people")
             for name, asked, everybody in zip(
                 ("original", "holdout"), self.people, self.files, strict=True
             )
         ]
-        facts.append(("told from the holdout, AUC", f"{self.area:.3f}{interval}"))
+        told = f"{self.area:.3f} ({low:.3f} to {high:.3f})"
+        facts.append(("told from the holdout, AUC", told))
         said = "0.5: whether somebody was in the original does not show."
         return [Part("Membership by the closest records", facts, sentences=(said,))]
 

@@ -190,8 +190,8 @@ def test_many_values_that_the_reference_lacks_stand_for_few_people(samples, valu
     )
     assert found.cells.record_weights[:300].max() < 3
     assert found.cells.record_weights[300:].min() > 3
-    name = "'x'" if value else "missing"
-    assert f"have sex {name}, which the reference" in " ".join(found.summary().split())
+    said = f"have sex {value!r}, which the reference"
+    assert said in " ".join(found.summary().split())
 
 
 def test_keys_of_a_csv_file_are_numbers_beside_those_of_other_files(samples, tmp_path):
@@ -210,7 +210,7 @@ def test_keys_of_a_csv_file_are_numbers_beside_those_of_other_files(samples, tmp
 def test_dates_are_named_as_dates(samples):
     _, data, _, reference = samples
     dates = np.datetime64("2000-01-01") + data["age"].astype("m8[D]")
-    with pytest.raises(ValueError, match=r"records have age 2000-01-\d\d or age 2000"):
+    with pytest.raises(ValueError, match=r"records have age .*2000-01-\d\d.* or age"):
         weights({**data, "age": dates}, reference)
 
 

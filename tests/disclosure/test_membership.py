@@ -245,7 +245,7 @@ def test_what_is_needed():
 
 def test_what_is_said():
     one = membership(*columns([[[1]], [[1]], [[0]]], 1))
-    assert one.to_dict()["area_interval"] is None
+    assert one.to_dict()["area_interval"] == [0.0, 1.0]
     files = perturbed(np.random.default_rng(3), n=60, others=30)
     found = membership(*columns(files, 3))
     json.dumps(found.to_dict(), allow_nan=False)
