@@ -231,18 +231,6 @@ def test_a_selection_of_people_is_asked():
     assert low < whole.area < high
 
 
-def test_what_is_needed():
-    shared, _ = columns([[[1]], [[1]]], 1)
-    with pytest.raises(ValueError, match="needs a holdout"):
-        membership(shared, [])
-    with pytest.raises(ValueError, match="without keys and numbers"):
-        membership([], [])
-    shared, _ = columns([[[1]], [[1]], [[1]]], 1)
-    none = [one._replace(codes=(*one.codes[:2], one.codes[2][:0])) for one in shared]
-    with pytest.raises(ValueError, match="the holdout has no records"):
-        membership(none, [])
-
-
 def test_what_is_said():
     one = membership(*columns([[[1]], [[1]], [[0]]], 1))
     assert one.to_dict()["area_interval"] == [0.0, 1.0]
