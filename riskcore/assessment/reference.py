@@ -36,7 +36,7 @@ _ASSUMED = (
 )
 _ABSENT = "{:.3g} % of the people are not covered, as no record has {}."
 _LACKING = "{:.3g} % of the records have {}, which the reference lacks."
-_UNUSED = "The reference lacks {}, which is taken to decide nothing by itself."
+_UNUSED = "The reference lacks {}, taken to decide nothing beside the other keys."
 _NO_TABLE = (
     "reference: it lacks {}; give a sample with all keys, or a table of people with "
     "one row for each combination of some keys and their number as weight"
@@ -107,7 +107,8 @@ class Reference(NamedTuple):
         cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
         cell, B = cells.inverse[:n], cells.weight_sum
         s = 1.0 if lacking else d.sum() / (d * d).sum()  # lacking: a table of people
-        if lacking and len(np.unique(cells.inverse[n:])) < other.n:
+        rows = 0 if self.weight is None else len(np.unique(cells.inverse[n:]))
+        if lacking and rows < other.n:
             raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
         effects = np.stack([np.ones(len(B), np.int64), *cells.codes])

@@ -356,7 +356,7 @@ def test_a_table_of_people_by_some_keys():
         for value in CATEGORIES[key]:
             many = np.count_nonzero(population[key] == value)
             assert weights[panel[key] == value].sum() == pytest.approx(many, rel=0.03)
-    assert "The reference lacks area, which is taken" in " ".join(
+    assert "The reference lacks area, taken to decide nothing" in " ".join(
         found.summary().split()
     )
 
@@ -370,5 +370,8 @@ def test_a_reference_that_lacks_keys_is_a_table():
         ValueError, match="lacks 'age'; give a sample with all keys, or"
     ):
         weights(panel, sample)
+    table = table_of(population, ["sex", "area"]).drop("w")  # nobody is counted
+    with pytest.raises(ValueError, match="lacks 'age'; give a sample with all keys"):
+        weights(panel, table, None, sampling_fraction=0.1)
     with pytest.raises(KeyError, match="no column 'sex'"):
         weights(panel, {"w": [1.0, 2.0]})
