@@ -799,10 +799,11 @@ class CellModel(ABC):
             return ""
         reasons = []
         if clusters is not None and len(clusters) < FEW_CLUSTERS:
+            how = "half or twice" if len(clusters) > 3 else "far from"
             reasons.append(
                 f"{counted(len(clusters), 'cluster')} cannot tell how much clusters "
-                f"differ ({FEW_CLUSTERS} or more can): the risk may be half or twice "
-                "the estimate"
+                f"differ ({FEW_CLUSTERS} or more can): the risk may be {how} the "
+                "estimate"
             )
         if keys := telling_keys(self.sample):
             tell = "tells" if len(keys) == 1 else "tell"

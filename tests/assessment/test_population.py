@@ -534,6 +534,7 @@ def villages(many):
 @pytest.mark.parametrize(
     ("many", "keys", "words"),
     [
+        (2, ["AGE", "JOB"], "may be far from the estimate"),
         (7, ["AGE", "JOB"], "7 clusters cannot tell"),
         (7, ["VILLAGE", "AGE"], "7 clusters cannot tell"),
         (7, ["VILLAGE", "AGE"], "estimate. VILLAGE tells the cluster"),
