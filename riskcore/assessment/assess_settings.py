@@ -168,18 +168,14 @@ class Tolerances(ByColumn):
         return amounts
 
 
-KEYS = KeySets(
-    help="key variables: what an intruder may know about a person",
-)
+KEYS = KeySets(help="key variables: what an intruder may know about a person")
 WEIGHT = Column(
     help="column of sampling weights, 0 or more; by default the weight that mu-Argus "
-    "metadata declare",
+    "metadata declare"
 )
-HOUSEHOLD = Column(
-    help="column of household ids, for household risks",
-)
+HOUSEHOLD = Column(help="column of household ids, for household risks")
 HOUSEHOLD_ID = Columns(
-    help="columns that name a household together, the last of them in its place",
+    help="columns that name a household together, the last of them in its place"
 )
 METHOD = Choice(
     choices=get_args(Method),
@@ -221,10 +217,10 @@ K = Goals(
 CLUSTER = Column(
     help="with a model of the population: the sampling unit that records were drawn "
     "in, such as the PSU or the area (default: the household, if there is one). Its "
-    "records are alike; only records of different clusters say how uneven cells are",
+    "records are alike; only records of different clusters say how uneven cells are"
 )
 SAMPLING_STRATA = Columns(
-    help="with a model of the population: the strata in which clusters were drawn",
+    help="with a model of the population: the strata in which clusters were drawn"
 )
 SUBSETS = Whole(
     metavar="M",
@@ -232,7 +228,7 @@ SUBSETS = Whole(
     "be safe by itself",
 )
 STRATA = Columns(
-    help="count within the groups of these columns, which are never blanked",
+    help="count within the groups of these columns, which are never blanked"
 )
 ORDERED = Columns(
     default=(),
@@ -258,11 +254,9 @@ TOLERANCE = Tolerances(
 PERSON = Column(
     help="for a panel, a file with one record for each person and wave: the column of "
     "person ids; give --wave, too. The risk is then that of persons of whom an "
-    "intruder knows the keys in several waves",
+    "intruder knows the keys in several waves"
 )
-WAVE = Column(
-    help="for a panel: the column of waves, such as the year",
-)
+WAVE = Column(help="for a panel: the column of waves, such as the year")
 KNOWN_WAVES = Whole(
     metavar="M",
     help="for a panel: how many waves of a person the intruder knows (default: all "
@@ -341,16 +335,14 @@ class CheckSettings(TypedDict, total=False):
     subsets: Annotated[int | None, SUBSETS]
     strata: Annotated[Iterable[Hashable] | None, STRATA]
     max_risk: Annotated[
-        float | None,
-        _limit("largest individual risk allowed for a record"),
+        float | None, _limit("largest individual risk allowed for a record")
     ]
     max_rate: Annotated[
         float | None,
         _of_records("largest re-identification rate allowed, such as 0.001 or 0.1%"),
     ]
     max_household_risk: Annotated[
-        float | None,
-        _limit("largest risk allowed for a household, with --household"),
+        float | None, _limit("largest risk allowed for a household, with --household")
     ]
     max_household_rate: Annotated[
         float | None,
@@ -369,15 +361,10 @@ class CheckSettings(TypedDict, total=False):
     ]
     area: Annotated[
         Iterable[Hashable] | None,
-        Columns(
-            help="columns that together define the areas",
-        ),
+        Columns(help="columns that together define the areas"),
     ]
     sensitive: Annotated[
-        Iterable[Hashable] | None,
-        Columns(
-            help="sensitive variables, for --l and --t",
-        ),
+        Iterable[Hashable] | None, Columns(help="sensitive variables, for --l and --t")
     ]
     l: Annotated[  # noqa: E741
         float | str | None,

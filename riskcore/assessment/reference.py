@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.words import listed
 from riskcore.data.coded import CodedRecords
-from riskcore.data.columns import Records, comparable
+from riskcore.data.columns import Records, comparable_beside, plain_value
 from riskcore.data.count import count
 from riskcore.data.missing_by_design import with_designs
 from riskcore.data.source import Source
@@ -36,10 +36,15 @@ _ASSUMED = (
 )
 _ABSENT = "{:.3g} % of the people are not covered, as no record has {}."
 _LACKING = "{:.3g} % of the records have {}, which the reference lacks."
-_UNUSED = "The reference lacks {}, which is taken to decide nothing by itself."
+_UNUSED = "The reference lacks {}, taken to decide nothing beside the other keys."
 _NO_TABLE = (
     "reference: it lacks {}; give a sample with all keys, or a table of people with "
     "one row for each combination of some keys and their number as weight"
+)
+_MOST_APART = 1.1
+_MORE = (
+    "They add up to {:,.0f} people, those of the reference to {:,.0f}: of some keys "
+    "there are more records than people; check these weights, and the keys."
 )
 
 
@@ -79,27 +84,35 @@ class Reference(NamedTuple):
         frame = Records.of(self.source.read([*keys, self.weight], self.weight)[0])
         other = CodedRecords.of(frame, keys, self.weight, scale=self.source.scale)
         d = np.asarray(other.sampled(other.n / n * (self.fraction or 1.0)).weights)
+        if d.sum() < n:
+            raise ValueError(
+                f"reference: its weights add up to {d.sum():,.6g} people, fewer than "
+                f"the {n:,} records; give weights that add up to all people"
+            )
         # The effects: none, that of all people, and those of the values of each key.
         place: dict[Any, int] = {("", ""): 0, ("all", ""): 1}
-        kind, codes = [0, 1], []
+        kind, codes, said = [0, 1], [], {0: "", 1: ""}
         own, theirs = (with_designs(x, keys, self.missing) for x in (coded, other))
-        known_missing = [None] * (self.missing == "category")
+        empty = [None] * (self.missing == "category")
         for key in keys:
-            both = []
-            for column in (own.columns[key], theirs.columns[key]):
-                labels = [*map(comparable, column.labels), *known_missing]
+            both, columns = [], (own.columns[key], theirs.columns[key])
+            for column, beside in (columns, columns[::-1]):
+                labels = comparable_beside(column.labels, beside.labels) + empty
                 at = [place.setdefault((key, x), len(place)) for x in labels]
+                for i, x in zip(at, [*column.labels, *empty], strict=True):
+                    said[i] = f"{key} {plain_value(x)!r}"
                 both.append(np.array([*at, 0], np.uint32)[column.codes])
             codes.append(np.concatenate(both))
             kind += [kind[-1] + 1] * (len(place) - len(kind))
         cells = count(codes, [len(place)] * len(keys), np.append(np.zeros(n), d))
         cell, B = cells.inverse[:n], cells.weight_sum
         s = 1.0 if lacking else d.sum() / (d * d).sum()  # lacking: a table of people
-        if lacking and len(np.unique(cells.inverse[n:])) < other.n:
+        rows = 0 if self.weight is None else len(np.unique(cells.inverse[n:]))
+        if lacking and rows < other.n:
             raise ValueError(_NO_TABLE.format(listed(map(repr, lacking))))
         A = np.bincount(cell, minlength=len(B)).astype(np.float64)
         effects = np.stack([np.ones(len(B), np.int64), *cells.codes])
-        remarks = _remarks(effects, [*place], A, B)
+        remarks = _remarks(effects, said, A, B)
         if lacking:
             remarks += (_UNUSED.format(listed(map(str, lacking))),)
         # The fit is to cells with all keys, whose people are a part of all.
@@ -108,10 +121,13 @@ class Reference(NamedTuple):
         if not a * b:
             raise ValueError("reference: no record has all keys; leave out keys")
         pi = participation(effects, np.array(kind), A * whole, s * B * whole, s * b)
-        return replace(coded, weight="reference", weights=a / pi[cell], remarks=remarks)
+        weights = a / pi[cell]
+        if weights.sum() > _MOST_APART * d.sum():
+            remarks += (_MORE.format(weights.sum(), d.sum()),)
+        return replace(coded, weight="reference", weights=weights, remarks=remarks)
 
 
-def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...]:
+def _remarks(at: Ints, names: dict[int, str], A: Floats, B: Floats) -> tuple[str, ...]:
     """Return what the weights assume; refuse a reference with other values."""
     remarks = [_ASSUMED]
     for said, here, there in ((_ABSENT, B, A), (_LACKING, A, B)):
@@ -119,9 +135,8 @@ def _remarks(at: Ints, names: list[Any], A: Floats, B: Floats) -> tuple[str, ...
         only[others > 0], only[0] = 0, 0
         largest = [names[i] for i in np.argsort(-only)[:3] if only[i]]
         if largest:
-            values = " or ".join(f"{key} {value!r}" for key, value in largest)
             share = here[(only > 0)[at].any(axis=0)].sum() / here.sum()
-            remarks.append(said.format(100 * share, values))
+            remarks.append(said.format(100 * share, " or ".join(largest)))
             if said == _LACKING and share > 0.5:
                 raise ValueError(f"reference: {remarks[-1]} Code keys alike in both.")
     return tuple(remarks)
@@ -140,7 +155,8 @@ def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Float
     effects, variance = np.zeros(size), np.ones(len(sizes))
     variance[1], error = np.inf, np.zeros((size, size))
     effects[1] = np.log(A.sum() * s / B.sum())
-    for _ in range(_STEPS):
+    for i in range(_STEPS):
+        pace = 1 / (1 + i // 20)  # slower, as steps may go to and fro
         pi = 1 / (1 + np.exp(-effects[at].sum(axis=0)))
         p, slope = pi / (pi + s), 1 - pi
         score = _sums(at, (A - (A + B) * p) * slope, size) - effects / variance[kind]
@@ -149,11 +165,11 @@ def participation(at: Ints, kind: Ints, A: Floats, B: Floats, s: float) -> Float
         pairs = np.reshape(pairs, (size, size)) + np.diag(1 / variance[kind])
         error[1:, 1:] = np.linalg.inv(pairs[1:, 1:])
         step = error @ score
-        effects = effects + step * min(1.0, _LONGEST / np.abs(step).max())
+        effects = effects + step * min(pace, _LONGEST / np.abs(step).max())
         free = sizes - np.bincount(kind, error.diagonal()) / variance
         new = np.bincount(kind, effects * effects) / np.maximum(free, _LEAST)
         growth = np.maximum(new, _LEAST)[2:] / variance[2:]
-        variance[2:] *= growth
+        variance[2:] *= growth**pace
         if np.abs(step).max() <= _CLOSE and np.abs(growth - 1).max() <= _SETTLED:
             break
     else:

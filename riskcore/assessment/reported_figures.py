@@ -57,10 +57,7 @@ MISSING_NAMES = {
 
 
 def of_file(
-    cells: Cells,
-    distribution: RiskDistribution,
-    groups: Households | None,
-    method: str,
+    cells: Cells, distribution: RiskDistribution, groups: Households | None, method: str
 ) -> Plain:
     """Return the figures of a file as plain values, ready for JSON."""
     totals, households = cells.totals, None

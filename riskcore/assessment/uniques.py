@@ -74,7 +74,7 @@ class Estimate:
     converged : bool
         Whether there is an estimate; if not, the numbers are nan.
     reason : str
-        Why an estimate is missing, or on which boundary of the model it lies.
+        Why an estimate is missing or in doubt, or on which boundary it lies.
     log_likelihood, aic : float
         nan for models without a likelihood of the size indices.
     population_uniques : float
@@ -502,7 +502,8 @@ def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:
 def _of_cells(name: str, model: CellModel, level: float) -> Estimate:
     """Return the estimate of a model of cells. Its AIC is not comparable."""
     ends = *model.tau_interval(level=level, groups=0), *model.tau_interval(level=level)
-    estimate = _without_likelihood(name, model.tau(), model.reason, ends)
+    reason = "; ".join(filter(None, (model.reason, model.caution)))
+    estimate = _without_likelihood(name, model.tau(), reason, ends)
     return replace(estimate, converged=model.converged)
 
 

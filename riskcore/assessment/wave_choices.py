@@ -96,13 +96,7 @@ def wave_risks(panel: Panel, method: Method, progress: Lines) -> WaveRisks:
     average = share * alone + (walk.highs + walk.lows) / choices
     largest = np.where(walk.unique > 0, np.maximum(alone, walk.largest), walk.largest)
     k = 1 if walk.unique.any() else walk.least
-    return WaveRisks(
-        choices,
-        walk.unique,
-        np.minimum(average, 1.0),
-        largest,
-        k,
-    )
+    return WaveRisks(choices, walk.unique, np.minimum(average, 1.0), largest, k)
 
 
 class _Walk:

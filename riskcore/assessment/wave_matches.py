@@ -94,11 +94,7 @@ def _some(
 
 
 def risks_of(
-    coded: CodedRecords,
-    panel: Panel,
-    missing: str,
-    method: Method,
-    progress: Lines,
+    coded: CodedRecords, panel: Panel, missing: str, method: Method, progress: Lines
 ) -> WaveRisks:
     """Return the risk of each person by the weights."""
     if any_value(coded, missing):
@@ -123,11 +119,7 @@ class Matched(NamedTuple):
 
 
 def each_matched(
-    records: CodedRecords,
-    panel: Panel,
-    missing: str,
-    method: Method,
-    progress: Lines,
+    records: CodedRecords, panel: Panel, missing: str, method: Method, progress: Lines
 ) -> Iterator[Matched]:
     """Yield what persons match in each choice of waves."""
     rows = rows_of(panel)
@@ -142,11 +134,7 @@ def each_matched(
 
 
 def wave_matches(
-    records: CodedRecords,
-    panel: Panel,
-    missing: str,
-    method: Method,
-    progress: Lines,
+    records: CodedRecords, panel: Panel, missing: str, method: Method, progress: Lines
 ) -> WaveRisks:
     """Return the risk of each person over all choices of their waves."""
     persons = len(panel)

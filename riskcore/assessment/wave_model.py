@@ -64,6 +64,8 @@ class ModelRisks:
         The number of other choices, whose few persons were assessed by the weights.
     left_out : int
         The number of choices that were not fitted because there are many.
+    caution : str
+        Why the risk may be far off, by the first model that has a reason.
     """
 
     average: Risks
@@ -72,6 +74,7 @@ class ModelRisks:
     fitted: int
     by_weights: int
     left_out: int
+    caution: str = ""
 
 
 class Fit(NamedTuple):
@@ -95,7 +98,7 @@ def model_risks(
     persons = len(panel)
     sums, largest, unique = (np.zeros(persons) for _ in range(3))
     number = np.zeros(persons, np.int64)
-    fitted = by_weights = 0
+    fitted, by_weights, caution = 0, 0, ""
     for fit in fits(coded, panel, design, progress, every=every):
         risk, chance = _of_cells(fit)
         its = fit.choice.candidates[fit.choice.concerned]
@@ -106,6 +109,7 @@ def model_risks(
         number[its] += 1
         fitted += fit.model is not None
         by_weights += fit.model is None
+        caution = caution or ("" if fit.model is None else fit.model.caution)
     return ModelRisks(
         np.minimum(sums / number, 1.0),
         largest,
@@ -113,6 +117,7 @@ def model_risks(
         fitted,
         by_weights,
         _number_of_choices(panel) - fitted - by_weights,
+        caution,
     )
 
 

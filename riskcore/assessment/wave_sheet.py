@@ -27,37 +27,28 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
     unique = figures["persons_unique"]
     names = [on_one_line(name) for name in figures["waves"]]
     least, most = figures["choices_of_a_person"]
-    known_waves = figures["known_waves"]
     how = "a random choice" if figures["wave_choice"] == "average" else "the worst"
+    waves, mean = figures["known_waves"], unique["in_the_average_choice"]
+    waves = "all of a person" if waves is None else f"{waves} of a person, {how}"
+    expected = figures["expected_reidentifications"]
     return [
         ("records", f"{figures['records']:,}"),
         ("persons", f"{figures['persons']:,}"),
         ("keys", printable(", ".join(figures["keys"]))),
         ("waves", f"{len(names)}: {names[0]} to {names[-1]}"),
-        (
-            "waves known to an intruder",
-            "all of a person"
-            if known_waves is None
-            else f"{known_waves} of a person, {how}",
-        ),
+        ("waves known to an intruder", waves),
         (
             "choices of a person",
             f"{most:,}" if least == most else f"{least:,} to {most:,}",
         ),
-        (
-            "persons unique, in the average choice",
-            f"{unique['in_the_average_choice']:,.6g}",
-        ),
+        ("persons unique, in the average choice", f"{mean:,.6g}"),
         ("persons unique in all choices", f"{unique['in_all_choices']:,}"),
         ("persons unique in no choice", f"{unique['in_no_choice']:,}"),
         ("k-anonymity (smallest f)", f"{figures['k_anonymity']:,}"),
         ("population", f"{figures['population']:,.8g}"),
         ("individual risk", METHOD_NAMES[figures["method"]]),
         ("re-identification rate", f"{100 * figures['reidentification_rate']:.6g} %"),
-        (
-            "expected re-identifications",
-            f"{figures['expected_reidentifications']:,.6g}",
-        ),
+        ("expected re-identifications", f"{expected:,.6g}"),
         *_model_facts(figures),
         *_facts_beside(figures),
         ("maximum risk", f"{figures['max_risk']:.6g}"),
@@ -75,18 +66,22 @@ def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
         said = f"neither: the model has no estimate ({by_model['failure']}), and the "
         return [("  which to believe", f"{said}weights may say far too little")]
     alone = figures["persons_unique"]["in_the_average_choice"] / figures["persons"]
+    expected = f"{by_model['expected_reidentifications']:,.6g}"
     return [
-        (
-            "  by the latent-class model",
-            f"{by_model['expected_reidentifications']:,.6g}",
-        ),
+        ("  by the latent-class model", expected),
         ("  population uniques by it", f"{by_model['population_uniques']:,.6g}"),
         (
             "  which to believe",
             f"the model: {100 * alone:.3g} % of the persons are alone with their "
             "keys, and weights cannot tell how rare they are",
         ),
+        *_caution(by_model),
     ]
+
+
+def _caution(figures: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return why a model may be far off, if there is a reason."""
+    return [("  caution", figures["caution"])] if figures["caution"] else []
 
 
 def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
@@ -104,6 +99,7 @@ def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
         ("  by the weights alone", f"{weights:,.6g}"),
         ("expected population uniques", f"{figures['population_uniques']:,.6g}"),
         ("population model", f"{figures['population_model']}, {fitted}"),
+        *_caution(figures),
     ]
 
 

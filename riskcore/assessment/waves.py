@@ -360,16 +360,18 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
         """The figures of the model beside the weights."""
         told: dict[str, Any] = {"model": LATENT_CLASS, "failure": ""}
         try:
-            model = replace(self, by_model=self.fitted(silent))
+            by_model = self.fitted(silent)
         except ValueError as error:
             return told | {
                 "failure": str(error),
                 "expected_reidentifications": None,
                 "population_uniques": None,
             }
+        model = replace(self, by_model=by_model)
         return told | {
             "expected_reidentifications": model.expected_reidentifications,
             "population_uniques": model.expected_population_uniques,
+            "caution": by_model.caution,
         }
 
     def fitted(self, progress: Lines) -> ModelRisks:
@@ -430,6 +432,7 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             "choices_fitted": by_model.fitted,
             "choices_by_weights": by_model.by_weights,
             "choices_left_out": by_model.left_out,
+            "caution": by_model.caution,
             "expected_reidentifications_by_weights": math.fsum(by_weights.tolist()),
             "population_uniques": self.expected_population_uniques,
         }

@@ -22,6 +22,10 @@ _SCALED = 1e-3
 # People for each record, from which on whole weights may have implied decimals, and
 # means of weights that may be 1 with two or three decimals.
 _MANY, _MEANS = 10_000, (100, 1_000)
+_NO_WEIGHTS = (
+    "There are no weights: the sample is taken for the population. If it is a sample, "
+    "give the weights or the sampling fraction."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +124,7 @@ def weight_remarks(
     By the weights 5.94 % of the population were sampled, by the sampling fraction 1 %.
     """
     if weights is None:
-        return _without_weights(sampling_fraction)
+        return [_NO_WEIGHTS] if sampling_fraction is None else []
     remarks = [*weights.remarks]
     if weights.scale not in (None, 1):
         remarks.append(f"The weights are those of the file times {weights.scale:g}.")
@@ -159,13 +163,3 @@ def weight_remarks(
             f"the sampling fraction {100 * sampling_fraction:.3g} %."
         )
     return remarks
-
-
-def _without_weights(sampling_fraction: float | None) -> list[str]:
-    """Return the remark about a file without weights."""
-    if sampling_fraction is not None:
-        return []
-    return [
-        "There are no weights: the sample is taken for the population. If it is a "
-        "sample, give the weights or the sampling fraction."
-    ]

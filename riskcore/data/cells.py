@@ -537,7 +537,8 @@ def check_design(
         raise ValueError(STRATA_ALONE)
     if cluster is not None and cluster in [*keys, *names, weight]:
         raise ValueError(
-            f"column {cluster!r} is the cluster, and a key, stratum or the weight, too"
+            f"column {cluster!r} is the cluster, and a key, stratum or the weight, "
+            "too; if it is both, give a copy of it another name"
         )
     return names
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -281,6 +282,16 @@ def comparable(value: Any) -> Any:
     seconds = value.astype(f"{kind}8[s]")
     rest = (value - seconds).astype("m8[ns]")
     return kind, int(seconds.astype(np.int64)), int(rest.astype(np.int64))
+
+
+def comparable_beside(labels: NDArray[Any], others: NDArray[Any]) -> list[Any]:
+    """Return comparable values; text of numbers, as of a CSV file, beside numbers."""
+    own, other = (any(isinstance(x, str) for x in y) for y in (labels, others))
+    if own and not other:
+        with suppress(TypeError, ValueError):
+            numbers = labels.astype(np.float64)
+            labels = numbers if len(np.unique(numbers)) == len(labels) else labels
+    return [*map(comparable, labels)]
 
 
 _NEEDED = (

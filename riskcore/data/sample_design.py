@@ -38,7 +38,7 @@ class SampleDesign:
             if column.missing:
                 raise ValueError(
                     f"strata {column.name!r}: missing in {column.missing} of "
-                    f"{records.n} records"
+                    f"{records.n} records; fill them, or leave it out"
                 )
         design = cls(codes, _combined(columns) if columns else None, cluster)
         design._check()

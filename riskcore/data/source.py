@@ -103,10 +103,17 @@ class Source:
             shared = formats.shared(reading, map(Path, files.values()))
             how = dict(zip(files, shared, strict=True))
         unread = {x for x in how if not isinstance(sources[x], Source)}
-        return {
+        several = {
             name: cls.of(data, how[name]) if name in unread else cls.like(data, reading)
             for name, data in sources.items()
         }
+        for name, source in several.items():
+            if source.path is None and source.engine is None:
+                try:
+                    Records.of(source.given)
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}") from None
+        return several
 
     def with_all_columns(self) -> Source:
         """Return this source so that all columns of a file are read."""

@@ -42,8 +42,15 @@ from riskcore.disclosure.shared_columns import (
     SharedColumn,
     coded_numbers,
     in_shared_types,
+    number_together,
 )
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
+
+_ITSELF = (
+    "holdout: has the records of the {} file; give people who were not in the "
+    "original, and from whom nothing was made"
+)
+_BY_CHANCE = 20  # kinds of records that two files may have equally often by chance
 
 __all__ = ["AttributeGuesses", "Audit", "IdentityClaims", "audit"]
 
@@ -243,10 +250,7 @@ def _refuse_same(sources: Mapping[str, Source]) -> None:
         held = _identity(sources[HOLDOUT])
         for what in (ORIGINAL, RELEASED):
             if _identity(sources[what]) == held:
-                raise ValueError(
-                    f"holdout: the {what} file itself; give people who were not in "
-                    "the original, and from whom nothing was made"
-                )
+                raise ValueError(_ITSELF.format(what))
 
 
 def _identity(source: Source) -> tuple[Any, ...]:
@@ -279,6 +283,10 @@ def _of_records(
         known_numbers = _known(files, targets, numbers, own, missing)
         results["number_links"] = number_links(known_numbers)
     if HOLDOUT in files.coded:
+        *others, held = map(np.sort, number_together([*keys, *targets.values()]))
+        for what, people in zip((ORIGINAL, RELEASED), others, strict=True):
+            if np.array_equal(people, held) and len(np.unique(held)) > _BY_CHANCE:
+                raise ValueError(_ITSELF.format(what))
         say("looking for the closest records")
         results["membership"] = membership(keys, values)
     say("looking for copies")

@@ -204,7 +204,9 @@ def identity_claims(
     n = cells.n if everybody is None else everybody.n
     others = None
     if holdout is not None:
-        others = by_holdout(claims, _table(holdout), cells, model, n, draws)
+        squares = math.fsum((right * right).tolist())
+        held = _table(holdout)
+        others = by_holdout(claims, held, cells, model, n, draws, squares)
     elif own is None:
         others = by_model(claims, cells, model, draws).scaled(n / cells.n)
     return IdentityClaims(

@@ -60,8 +60,9 @@ class Membership:
         """Compare the scores of both files."""
         nearer = _nearer(original, holdout)  # than so large a share of the holdout
         farther = 1.0 - _nearer(holdout, original)
+        # Two more people, one at each end: few do not tell how far scores are spread.
         spread = sum(
-            float(np.var(shares, ddof=1)) / len(shares) if len(shares) > 1 else math.nan
+            float(np.var([*shares, 0.0, 1.0], ddof=1)) / len(shares)
             for shares in (nearer, farther)
         )
         people = len(original), len(holdout)
@@ -80,20 +81,20 @@ class Membership:
             "people": list(self.people),
             "files": list(self.files),
             "area": self.area,
-            "area_interval": None if math.isnan(self.error) else [low, high],
+            "area_interval": [low, high],
         }
 
     def _parts(self) -> list[Part]:
         """Return the figures as facts."""
         low, high = self.interval()
-        interval = "" if math.isnan(self.error) else f" ({low:.3f} to {high:.3f})"
         facts = [
             (name, f"{asked:,} of {everybody:,} people")
             for name, asked, everybody in zip(
                 ("original", "holdout"), self.people, self.files, strict=True
             )
         ]
-        facts.append(("told from the holdout, AUC", f"{self.area:.3f}{interval}"))
+        told = f"{self.area:.3f} ({low:.3f} to {high:.3f})"
+        facts.append(("told from the holdout, AUC", told))
         said = "0.5: whether somebody was in the original does not show."
         return [Part("Membership by the closest records", facts, sentences=(said,))]
 
@@ -105,18 +106,7 @@ def membership(
     pairs: int = PAIRS,
 ) -> Membership:
     """Return how well at most ``pairs`` distances tell the original from a holdout."""
-    if not keys and not numbers:
-        raise ValueError(
-            "membership without keys and numbers: give at least one column"
-        )
-    if len(keys[0].codes if keys else numbers[0]) != 3:
-        raise ValueError(
-            "membership needs a holdout: people who were not in the original"
-        )
     n, m, h = (len(column) for column in (keys[0].codes if keys else numbers[0]))
-    for what, size in zip(("original", "release", "holdout"), (n, m, h), strict=True):
-        if not size:
-            raise ValueError(f"the {what} has no records: there is no distance")
     (original, released, holdout), levels = _files(keys, numbers)
     # Files of one size, so that other people are as near in either.
     most = min(max(pairs // (2 * (m + min(n, h))), 1), MOST, n, h)

@@ -40,6 +40,7 @@ _ODDS = 3.0  # from which a release counts as not made from the original
 # Differences of margins, and matches, beside those of a second sample: more mean that
 # the population is another, or that there are copies.
 _MOST_APART, _MOST_MATCHES = 2.0, 1.6
+_FEW = 20  # people of a holdout who are hit
 _MOST = 64  # records of a cell: with more, 1/F is nearly that of as many
 
 
@@ -162,6 +163,7 @@ def by_holdout(
     model: CellModel | None,
     n: int,
     draws: PopulationDraws,
+    own_squares: float,
 ) -> OtherPeople:
     """Return what people of a holdout with all keys tell, as of ``n``."""
     if holdout.complete.any():
@@ -173,6 +175,8 @@ def by_holdout(
     right[hits > 0] *= draws.factor(held, model)
     scale = n / holdout.n
     squares = math.fsum((right * right).tolist())
+    if np.count_nonzero(hits) < _FEW:  # they do not tell how far chance may reach
+        squares = max(squares, own_squares / scale)
     return OtherPeople(
         HOLDOUT,
         scale * math.fsum(right.tolist()),

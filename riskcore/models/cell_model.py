@@ -797,25 +797,28 @@ class CellModel(ABC):
         clusters = self.sample.clusters
         if not self.converged:
             return ""
+        reasons = []
         if clusters is not None and len(clusters) < FEW_CLUSTERS:
-            return (
+            how = "half or twice" if len(clusters) > 3 else "far from"
+            reasons.append(
                 f"{counted(len(clusters), 'cluster')} cannot tell how much clusters "
-                f"differ ({FEW_CLUSTERS} or more can): the risk may be half or twice "
-                "the estimate"
+                f"differ ({FEW_CLUSTERS} or more can): the risk may be {how} the "
+                "estimate"
             )
         if keys := telling_keys(self.sample):
-            return (
-                f"{listed(map(str, keys))} tells the cluster: if only a part of each "
+            tell = "tells" if len(keys) == 1 else "tell"
+            reasons.append(
+                f"{listed(map(str, keys))} {tell} the cluster: if only a part of each "
                 "cluster was drawn, others in it share its values, and the risk is "
                 "lower than the estimate; name the strata if it is one of them"
             )
-        if self.n >= _TELLING and self._shape_of_uniques() < _CLUMPED:
-            return (
-                "more records have the same keys than the keys let expect: if records "
+        if not reasons and self.n >= _TELLING and self._shape_of_uniques() < _CLUMPED:
+            reasons.append(
+                "More records have the same keys than the keys let expect: if records "
                 "were copied, such as by imputation, the risk is several times the "
                 "estimate"
             )
-        return ""
+        return ". ".join(reasons)
 
     def _shape_of_uniques(self) -> float:
         """Return the median shape of the law of sample uniques, infinite if Poisson."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
-from riskcore.data.columns import BY_DESIGN, comparable
+from riskcore.data.columns import BY_DESIGN, comparable_beside
 from riskcore.data.count import count
 from riskcore.data.engines.sums import Squares
 from riskcore.data.sample_design import SampleDesign
@@ -770,8 +770,10 @@ class CellTable:
                 columns.append(codes)
                 continue
             place: dict[Any, int] = {BY_DESIGN: ANY}
-            place |= {comparable(value): code for code, value in enumerate(theirs)}
-            values = [place.get(comparable(value), _UNKNOWN) for value in mine]
+            others = comparable_beside(theirs, mine)
+            place |= {value: code for code, value in enumerate(others)}
+            own = comparable_beside(mine, theirs)
+            values = [place.get(value, _UNKNOWN) for value in own]
             columns.append(np.array([*values, ANY])[codes])
         return tuple(columns)
 

@@ -310,7 +310,7 @@ def uniques_text(figures: dict[str, Any], title: str) -> str:
     estimates = figures["estimates"]
     reasons = [f"{x['model']}: {x['reason']}" for x in estimates if x["reason"]]
     if reasons:
-        missing = "Estimates at a bound, and models that could not be fitted"
+        missing = "Estimates in doubt, and models that could not be fitted"
         parts.append(Part(missing, sentences=reasons))
     sentences = []
     if figures["best"] is not None:

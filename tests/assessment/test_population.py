@@ -534,8 +534,10 @@ def villages(many):
 @pytest.mark.parametrize(
     ("many", "keys", "words"),
     [
+        (2, ["AGE", "JOB"], "may be far from the estimate"),
         (7, ["AGE", "JOB"], "7 clusters cannot tell"),
         (7, ["VILLAGE", "AGE"], "7 clusters cannot tell"),
+        (7, ["VILLAGE", "AGE"], "estimate. VILLAGE tells the cluster"),
         (40, ["VILLAGE", "AGE"], "VILLAGE tells the cluster"),
         (40, ["AGE", "JOB"], None),
     ],
@@ -575,6 +577,6 @@ def test_copied_records_are_said():
         found = riskcore.assess(data, keys, sampling_fraction=0.025)
         return " ".join(summary(found)["weight_remarks"])
 
-    copied = "more records have the same keys than the keys let expect"
+    copied = "More records have the same keys than the keys let expect"
     assert copied in remarks(np.append(rows[:750], donor))
     assert copied not in remarks(rows)

@@ -179,6 +179,63 @@ def test_rare_values_that_the_reference_lacks_are_like_the_others(samples):
     assert others.min() < result.cells.record_weights[0] < others.max()
 
 
+@pytest.mark.parametrize("value", ["x", None])
+def test_many_values_that_the_reference_lacks_stand_for_few_people(samples, value):
+    # Steps of the fit went to and fro, and it did not settle.
+    _, data, _, reference = samples
+    data["sex"] = data["sex"].astype(object)
+    data["sex"][:300] = value
+    found = riskcore.assess(
+        data, KEYS, "w", reference=reference, missing="category", population="weights"
+    )
+    assert found.cells.record_weights[:300].max() < 3
+    assert found.cells.record_weights[300:].min() > 3
+    said = f"have sex {value!r}, which the reference"
+    assert said in " ".join(found.summary().split())
+
+
+def test_keys_of_a_csv_file_are_numbers_beside_those_of_other_files(samples, tmp_path):
+    _, data, _, reference = samples
+    names = {"csv": "write_csv", "parquet": "write_parquet"}
+    for ending, write in names.items():
+        getattr(polars.DataFrame(data), write)(tmp_path / f"data.{ending}")
+        getattr(polars.DataFrame(reference), write)(tmp_path / f"reference.{ending}")
+    expected = weights(data, reference).tolist()
+    for one in names:
+        for other in names:
+            files = tmp_path / f"data.{one}", tmp_path / f"reference.{other}"
+            assert weights(*files).tolist() == expected
+
+
+def test_dates_are_named_as_dates(samples):
+    _, data, _, reference = samples
+    dates = np.datetime64("2000-01-01") + data["age"].astype("m8[D]")
+    with pytest.raises(ValueError, match=r"records have age .*2000-01-\d\d.* or age"):
+        weights({**data, "age": dates}, reference)
+
+
+def test_more_records_than_people_are_refused_or_said(samples):
+    _, data, _, reference = samples
+    n = len(data["sex"])
+    few = {**reference, "w": np.full(len(reference["w"]), 1.0)}
+    with pytest.raises(ValueError, match=f"people, fewer than the {n:,} records"):
+        weights(data, few)
+    del reference["w"]
+    result = riskcore.assess(data, KEYS, reference=reference, sampling_fraction=1)
+    assert f"those of the reference to {n:,}: of some keys" in " ".join(
+        result.summary().split()
+    )
+
+
+def test_reports_say_what_is_assumed(samples, tmp_path):
+    _, data, _, reference = samples
+    result = riskcore.assess(data, KEYS, "w", reference=reference)
+    for report in (result.report, result.public_report):
+        report(tmp_path / "page.html", overwrite=True)
+        page = (tmp_path / "page.html").read_text()
+        assert "nothing else decides who takes part" in page
+
+
 def test_a_missing_key_says_nothing_of_taking_part(samples):
     _, data, _, reference = samples
     sex = data["sex"].astype(object)
@@ -248,7 +305,7 @@ def test_other_refusals():
         riskcore.protect(data, ["sex"], reference=reference)
     many = {"id": np.arange(1200)}
     with pytest.raises(ValueError, match="values of keys"):
-        riskcore.assess(many, ["id"], "w", reference={**many, "w": np.ones(1200)})
+        riskcore.assess(many, ["id"], "w", reference={**many, "w": np.full(1200, 2.0)})
 
 
 def test_the_command_reads_a_reference(samples, tmp_path, capsys, monkeypatch):
@@ -299,7 +356,7 @@ def test_a_table_of_people_by_some_keys():
         for value in CATEGORIES[key]:
             many = np.count_nonzero(population[key] == value)
             assert weights[panel[key] == value].sum() == pytest.approx(many, rel=0.03)
-    assert "The reference lacks area, which is taken" in " ".join(
+    assert "The reference lacks area, taken to decide nothing" in " ".join(
         found.summary().split()
     )
 
@@ -313,5 +370,8 @@ def test_a_reference_that_lacks_keys_is_a_table():
         ValueError, match="lacks 'age'; give a sample with all keys, or"
     ):
         weights(panel, sample)
+    table = table_of(population, ["sex", "area"]).drop("w")  # nobody is counted
+    with pytest.raises(ValueError, match="lacks 'age'; give a sample with all keys"):
+        weights(panel, table, None, sampling_fraction=0.1)
     with pytest.raises(KeyError, match="no column 'sex'"):
         weights(panel, {"w": [1.0, 2.0]})

@@ -99,6 +99,14 @@ def test_all_unique_and_one_cell():
         json.dumps(found.to_dict(), allow_nan=False)
 
 
+def test_few_clusters_are_a_doubt():
+    data = {"a": [*range(40)] * 2, "w": [9.0] * 80, "psu": [*range(8)] * 10}
+    found = estimate_uniques(data, ["a"], "w", cluster="psu")
+    said = "8 clusters cannot tell how much clusters differ"
+    assert said in by_name(found)["latent-class"].reason
+    assert said in uniques_text(found.to_dict(), "survey")
+
+
 def test_models_of_cells(survey):
     found = estimate_uniques(survey, KEYS, "WEIGHT", cell_models=["latent-class"])
     model = LatentClass.fit(survey, KEYS, weight="WEIGHT")

@@ -210,6 +210,9 @@ def test_clusters_reach_the_model():
     assert plain.expected_reidentifications < 0.95 * aim
     off = abs(found.expected_reidentifications - aim)
     assert off < 0.5 * abs(plain.expected_reidentifications - aim)
+    data["few"] = data["area"] % 5
+    assert "5 clusters cannot tell" in assess(data, cluster="few").summary()
+    assert "caution" not in plain.summary()
 
 
 def test_histories_have_the_cells_of_the_keys():

@@ -297,7 +297,7 @@ def test_no_claim_is_said_in_words():
 def test_a_file_without_records_is_refused(which):
     files = {name: {"a": [1, 2]} for name in THREE}
     files[which] = {"a": np.array([], int)}
-    with pytest.raises(ValueError, match="hold no records"):
+    with pytest.raises(ValueError, match=f"{which}: the data hold no records"):
         audit(**files, keys=["a"])
 
 
@@ -476,17 +476,19 @@ def test_refusals(options, error, message):
 def test_a_holdout_that_is_one_of_the_other_files_is_refused(tmp_path):
     """Of copies it would say: no risk beyond the holdout."""
     data, made, others = ({"a": [*range(30)]} for _ in range(3))
-    with pytest.raises(ValueError, match="holdout: the original file itself"):
+    with pytest.raises(ValueError, match=r"holdout: .* of the original file"):
         audit(data, made, ["a"], holdout=data)
-    with pytest.raises(ValueError, match="holdout: the released file itself"):
+    with pytest.raises(ValueError, match=r"holdout: .* of the released file"):
         audit(data, made, ["a"], holdout=made)
     for name in ("data.csv", "made.csv"):
         (tmp_path / name).write_text("a\n1\n2\n")
     (tmp_path / "link.csv").symlink_to(tmp_path / "data.csv")
     paths = [tmp_path / name for name in ("data.csv", "made.csv", "link.csv")]
-    with pytest.raises(ValueError, match="holdout: the original file itself"):
+    with pytest.raises(ValueError, match=r"holdout: .* of the original file"):
         audit(*paths[:2], ["a"], holdout=paths[2])
-    audit(data, made, ["a"], holdout=others)
+    with pytest.raises(ValueError, match=r"holdout: .* of the original file"):
+        audit(data, {"a": [1, 2]}, ["a"], holdout=others)  # a copy
+    audit(data, made, ["a"], holdout={"a": [*range(1, 31)]})
 
 
 @pytest.mark.parametrize("size", [1e151, -1e308])

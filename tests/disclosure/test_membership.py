@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from riskcore.disclosure.membership import membership
+import riskcore
+from riskcore.disclosure.membership import Membership, membership
 from riskcore.disclosure.shared_columns import SharedColumn
 from tests.thin import examples
 
@@ -89,15 +90,13 @@ def scores_of(files, keys):
 
 
 def area_of(original, holdout):
-    """Return the area and its deviation by DeLong et al., from all pairs."""
+    """Return the area and its deviation by DeLong et al., with two people more."""
     wins = [[(s < h) + (s == h) / 2 for h in holdout] for s in original]
     rows = [math.fsum(row) / len(holdout) for row in wins]
     turned = [math.fsum(column) / len(original) for column in zip(*wins, strict=True)]
     area = math.fsum(rows) / len(rows)
     parts = [
-        sum((x - area) ** 2 for x in one) / (len(one) - 1) / len(one)
-        if len(one) > 1
-        else math.nan
+        np.var([0.0, *one, 1.0], ddof=1) / len(one) if len(one) > 1 else math.nan
         for one in (rows, turned)
     ]
     return area, math.sqrt(sum(parts))
@@ -135,6 +134,23 @@ def test_scores_are_those_of_all_pairs():
     assert found.error == pytest.approx(error, rel=1e-12)
     low, high = found.interval()
     assert 0.5 < low < found.area < high
+
+
+def test_few_people_are_not_told_by_chance():
+    rng = np.random.default_rng(0)
+    # Of six scores the three lowest are those of the original in one of 20 orders.
+    scores = [np.split(rng.random(6), 2) for _ in range(200)]
+    assert not any(Membership.of(*pair).interval()[0] > 0.5 for pair in scores)
+
+
+def test_a_holdout_of_one_person_tells_too_little():
+    rng = np.random.default_rng(1)
+    first, released = ({"a": rng.integers(0, 2000, 400)} for _ in range(2))
+    found = riskcore.audit(
+        first, released, ["a"], holdout={"a": [7]}, sampling_fraction=0.1,
+    )  # fmt: skip
+    assert found.expected_right_claims > 4
+    assert found.more_than_others == ()
 
 
 def groups(rng, n):
@@ -215,21 +231,9 @@ def test_a_selection_of_people_is_asked():
     assert low < whole.area < high
 
 
-def test_what_is_needed():
-    shared, _ = columns([[[1]], [[1]]], 1)
-    with pytest.raises(ValueError, match="needs a holdout"):
-        membership(shared, [])
-    with pytest.raises(ValueError, match="without keys and numbers"):
-        membership([], [])
-    shared, _ = columns([[[1]], [[1]], [[1]]], 1)
-    none = [one._replace(codes=(*one.codes[:2], one.codes[2][:0])) for one in shared]
-    with pytest.raises(ValueError, match="the holdout has no records"):
-        membership(none, [])
-
-
 def test_what_is_said():
     one = membership(*columns([[[1]], [[1]], [[0]]], 1))
-    assert one.to_dict()["area_interval"] is None
+    assert one.to_dict()["area_interval"] == [0.0, 1.0]
     files = perturbed(np.random.default_rng(3), n=60, others=30)
     found = membership(*columns(files, 3))
     json.dumps(found.to_dict(), allow_nan=False)

@@ -46,6 +46,17 @@ def test_people_one_by_one_are_counted():
     assert known.unique_probability().tolist() == [1.0, 0.0, 0.0, 0.0]
 
 
+def test_text_of_numbers_is_numbers_beside_numbers(known):
+    # As when one of the files is CSV.
+    cells = sample("fmf", ["30", "40", "40"])
+    assert known.prior(cells).population.tolist() == [1.0, 7.0, 9.0]
+    by_text = KnownPopulation({**REGISTER, "age": list("3434")}, KEYS, "people")
+    assert by_text.prior(sample("fm", [3, 4])).population.tolist() == [1.0, 9.0]
+    # Two texts of one number stay two values.
+    with pytest.raises(ValueError, match="lacks 2 of 2 cells"):
+        known.prior(sample("ff", ["30", "3e1"]))
+
+
 def test_cells_that_are_lacking_or_too_small_are_refused(known):
     with pytest.raises(ValueError, match="lacks 1 of 3 cells of the sample, and 1"):
         known.prior(sample("fffm", [30, 30, 50, 40]))
