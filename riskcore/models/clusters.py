@@ -26,7 +26,7 @@ class Clusters:
     """The records of each cluster in each cell, as pairs of a cluster and a cell.
 
     The clusters of a stratum are neighbors, in a random order that depends on their
-    cells alone: neither on the order of the records nor on the names of the clusters.
+    cells alone: neither on the order of the records nor on names.
 
     >>> cell, records = np.array([0, 1, 0, 1]), np.ones(4, int)
     >>> design = SampleDesign.of_arrays([7, 7, 8, 7], None, 4)
@@ -41,7 +41,7 @@ class Clusters:
     cell: Ints  # of each pair, rising within a cluster, shape (P,)
     records: Ints  # of each pair
     starts: Ints  # where the pairs of each cluster begin, and the end, shape (M + 1,)
-    stratum: Ints  # of each cluster, rising, shape (M,)
+    stratum: Ints  # of each cluster, those of one side by side, shape (M,)
     kept: NDArray[np.bool_]  # False for clusters that a fit of the jackknife leaves out
     name: Hashable = None  # of the column; None if the clusters came as an array
 
@@ -60,7 +60,9 @@ class Clusters:
         stratum = np.zeros(len(first), np.int64)
         if design.stratum is not None:
             stratum = design.stratum[first]
-        order = np.lexsort((mark, stratum))
+        total = np.zeros(int(stratum.max()) + 1, np.uint64)
+        np.add.at(total, stratum, mark)
+        order = np.lexsort((mark, stratum, total[stratum]))
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         by = np.argsort(place[cluster], kind="stable")
