@@ -69,7 +69,7 @@ def _of_modules() -> Iterator[Native]:
     package = Path(riskcore.__file__).parent
     for module in pkgutil.walk_packages([str(package)], f"{package.name}."):
         # The app needs what wheels are built without, and has no kernels.
-        if not module.name.endswith("__main__") and ".app." not in module.name:
+        if "app" not in module.name.split(".") and module.name[-8:] != "__main__":
             values = vars(import_module(module.name)).values()
             yield from (value for value in values if isinstance(value, Native))
 

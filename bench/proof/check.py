@@ -1333,25 +1333,128 @@ def covered(roots, low, high, least, most):
     return True
 
 
-ROUNDED = """
+# What stands around the pairs, from a cell or a block to what is returned.
+TEXTS = {
+    "core/special/gauss/rounding_test": """
 def rounded(high, low, error):
     below = high + (low - error)
     above = high + (low + error)
     return below if below == above else math.nan
-"""
+""",
+    "core/risk/individual": """
+from riskcore.core.special.gauss import risk_blocks
+from riskcore.core.special.gauss.ball_step import nearest_slow
+from riskcore.core.special.gauss.rounding_test import rounded
+
+def _column(array, first, step, room, n, in_place):
+    if not in_place:
+        for i in range(n):
+            room[i] = array[(first + i) * (step >> 3)]
+    return offset(array, first) if in_place else room
+
+def _store(room, array, first, step, n):
+    for i in range(n):
+        array[(first + i) * (step >> 3)] = room[i]
+
+def _in_place(args, steps, k):
+    gap = address(args[2]) - address(args[k])
+    return bool((steps[k] == 8) & ((steps[2] != 8) | (abs(gap) >= 8 * BLOCK)))
+
+def _loop(block):
+    def loop(args, sizes, steps, _):
+        f_room, p_room, out_room = stack(), stack(), stack()
+        f_is = _in_place(args, steps, 0)
+        p_is = _in_place(args, steps, 1)
+        out_is = steps[2] == 8
+        first, ahead = 0, cells_ahead(args[0], steps[2], args[2])
+        while first < sizes[0]:
+            n = min(ahead, sizes[0] - first)
+            f = _column(args[0], first, steps[0], f_room, n, f_is)
+            p = _column(args[1], first, steps[1], p_room, n, p_is)
+            out = offset(args[2], first) if out_is else out_room
+            block(f, p, f, out, n)
+            if not out_is:
+                _store(out_room, args[2], first, steps[2], n)
+            first += n
+        clear_flags()
+    return loop
+
+def _of_fraction(value, block):
+    def scalar(f, p):
+        return value(f, p, 0.0)
+    return _loop(block), scalar
+
+def _risk(f, p, excess, high, low, error):
+    return rounded(high, low, error)
+
+_value, _block = risk_blocks.by_region(_risk)
+_complete = risk_blocks.completion(nearest_slow)
+
+def nearest_of_cell(f, p, excess):
+    r = _value(f, p, excess)
+    return r if r == r else nearest_slow(f, p)
+
+def nearest_of_block(f, p, excess, out, n):
+    _block(f, p, excess, out, n)
+    _complete(f, p, out, n)
+""",
+    "core/special/loops": """
+def cells_ahead(first, step, out):
+    return 1 if (step == 0) | (address(out) - address(first) == step) else BLOCK
+""",
+    "core/special/gauss/ball_step": """
+from riskcore.core.special.gauss.enclosure import risk_ball
+
+def _inside(f, a, b):
+    return (f > 0.0) & (f < math.inf) & (a > 0.0) & (a <= b) & (b < math.inf)
+
+def nearest_slow(f, p):
+    if not _inside(f, p, 1.0):
+        return math.nan
+    if p == 1.0:
+        return 1.0 / f
+    ball, n = risk_ball(f, p)
+    return _nearest(f, p, 1.0, ball, n)
+""",
+}
 
 
-def check_rounding():
-    """Raise unless the rounding test is the one of the theorem (section 7)."""
-    path = ROOT / "riskcore/core/special/gauss/rounding_test.py"
-    tree = ast.parse(path.read_text())
-    (found,) = (x for x in tree.body if getattr(x, "name", "") == "rounded")
-    found.body = found.body[1:]  # without its docstring
-    for one in (found, *found.args.args):
-        one.annotation = one.returns = None
-    found.decorator_list = []
-    if ast.dump(found) != ast.dump(ast.parse(ROUNDED).body[0]):
-        raise ValueError("the rounding test is another")
+class Bare(ast.NodeTransformer):
+    """Leave out what does not run: docstrings, annotations, and the decorators."""
+
+    def visit_FunctionDef(self, node):
+        self.generic_visit(node)
+        node.returns, node.decorator_list = None, []
+        if ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+        return node
+
+    def visit_arg(self, node):
+        node.annotation = None
+        return node
+
+
+def bound(tree):
+    """Yield each name that a module's own statements bind, and what binds it."""
+    for one in tree.body:
+        if isinstance(one, ast.FunctionDef | ast.ClassDef):
+            yield one.name, ast.dump(one)
+            continue
+        for x in ast.walk(one):
+            if isinstance(x, ast.alias):
+                yield x.asname or x.name, f"{getattr(one, 'module', '')} {x.name}"
+            elif isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store):
+                yield x.id, ast.dump(one)
+
+
+def check_texts():
+    """Raise unless what stands around the pairs is what the theorem is about."""
+    for path, text in TEXTS.items():
+        source = (ROOT / f"riskcore/{path}.py").read_text()
+        there = [*bound(Bare().visit(ast.parse(source)))]
+        for name, wanted in bound(ast.parse(text)):
+            if [what for each, what in there if each == name] != [wanted]:
+                raise ValueError(f"{path}: {name} is another")
 
 
 # --- the certificate -----------------------------------------------------------------
@@ -1373,7 +1476,7 @@ def leaves(box, tree):
 def check(certificate, names=None, part=slice(None)):
     """Raise unless all claims hold, or those named; return (claims, boxes, largest)."""
     ctx.prec = BITS
-    check_rounding()
+    check_texts()
     codes = in_exact()
     every = dict(claims(codes))
     check_regions(codes, every)

@@ -3,25 +3,22 @@
     individual_risk(f, p) is nan or the double nearest r(f, p): for all doubles.
 
 A lemma names the functions that it is about. ``check`` follows the code from the two
-kernels that run, of a cell and of a block, and raises if it reaches a function that no
-lemma is about, or one that is not reached any more; and it runs the two kernels
-themselves with names in place of what they call. So no step between the cell and its
-result is left out.
+kernels that run, of a cell and of NumPy's arrays, and raises if it reaches a function
+that no lemma is about, or one that is not reached any more; and it compares what stands
+around the pairs with its text. So no step between the cell and its result is left out.
 """
 
 import hashlib
-import math
-import types
 from typing import NamedTuple
 
 from bench._common import table
+from bench.proof import check as checker
 from bench.proof import mutants
-from bench.proof.rebind import Copies
 from riskcore.core.risk import individual
 
 BOXES, WAYS, CHECKER = "boxes", "ways", "checker"
 BALLS, ENCLOSURE, FIXED_POINT = "balls", "enclosure", "fixed point"
-LAST_STEPS = "last steps"
+LAST_STEPS, TEXT = "last steps", "text"
 
 
 class Lemma(NamedTuple):
@@ -35,13 +32,19 @@ class Lemma(NamedTuple):
 LEMMAS = (
     Lemma(
         "a cell's value is that of its fast path, or if that is nan of the slow steps",
-        "individual: nearest_of_cell nearest_of_block",
-        (WAYS,),
+        "individual: nearest_of_cell nearest_of_block scalar",
+        (TEXT,),
+    ),
+    Lemma(
+        "an array's values are those of its cells, a block at a time",
+        "individual: loop _column _store _in_place, loops: cells_ahead, "
+        "floats: offset, ufunc_maker: address clear_flags",
+        (TEXT, "tests of arrays that overlap"),
     ),
     Lemma(
         "what the rounding test lets pass is the double nearest r, if the bound holds",
         "individual: _risk, rounding_test: rounded",
-        (WAYS, CHECKER),
+        (WAYS, TEXT),
     ),
     Lemma(
         "every cell of the domain goes to a region whose claim holds there",
@@ -125,7 +128,8 @@ def about(lemma):
 def reached():
     """Return the functions that the kernels of a cell and of a block reach."""
     found = {}
-    for one in mutants.below([individual.nearest_of_cell, individual.nearest_of_block]):
+    ufunc = individual.UFUNCS["individual_risk"]
+    for one in mutants.below([ufunc.loop, ufunc.scalar]):
         key = one.__module__.rpartition(".")[2], one.__name__
         found.setdefault(key, []).append(one)
     return found
@@ -157,45 +161,8 @@ def check():
     ):
         if keys:
             raise ValueError(f"{name} {', '.join(sorted(map('.'.join, keys)))}")
-    _check_cell()
-    _check_block()
+    checker.check_texts()
     return len(said)
-
-
-def _with(function, **names):
-    """Return the copy of a kernel of `individual` with other meanings of names."""
-    scope = {**function.__globals__, **names}
-    return types.FunctionType(function.__code__, scope)
-
-
-def _check_cell():
-    """Raise unless a cell's value is the fast one, or if that is nan the slow one."""
-    for fast in (0.5, math.nan):
-        cell = _with(
-            individual.nearest_of_cell,
-            _value=lambda f, p, excess, fast=fast: fast,
-            nearest_slow=lambda f, p: ("slow", f, p),
-        )
-        if cell(2.0, 0.25, 0.0) != (("slow", 2.0, 0.25) if fast != fast else fast):
-            raise ValueError("a cell's value is neither the fast nor the slow one")
-    if Copies({}).of(individual._risk).__code__.co_names != ("rounded",):
-        raise ValueError("the value of a pair is not that of the rounding test")
-
-
-def _check_block():
-    """Raise unless a block is the fast block and then its completion, on its cells."""
-    calls = []
-    block = _with(
-        individual.nearest_of_block,
-        _block=lambda *args: calls.append(("fast", *args)),
-        _complete=lambda *args: calls.append(("slow", *args)),
-    )
-    block("f", "p", "excess", "out", 5)
-    if calls != [("fast", "f", "p", "excess", "out", 5), ("slow", "f", "p", "out", 5)]:
-        raise ValueError("a block is not its fast block and then its completion")
-    (slow,) = (cell.cell_contents for cell in individual._complete.__closure__)
-    if slow is not individual.nearest_slow:
-        raise ValueError("the slow steps of a block are others")
 
 
 def shown():

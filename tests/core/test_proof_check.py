@@ -116,8 +116,8 @@ print(check.check(found, list(found)))
 def copied(path, change=None):
     """Copy the checker, the kernels' sources and a sample of the certificate."""
     shutil.copytree(
-        ROOT / "riskcore/core/special",
-        path / "riskcore/core/special",
+        ROOT / "riskcore/core",
+        path / "riskcore/core",
         ignore=shutil.ignore_patterns("__pycache__"),
     )
     (path / "bench/proof").mkdir(parents=True)
@@ -161,7 +161,7 @@ def test_a_sample_of_the_certificate_is_checked_by_arb_alone(tmp_path):
     [
         (
             replace("gauss/rounding_test.py", "(low - error)", "(low - 0.5 * error)"),
-            "the rounding test is another",
+            "rounded is another",
         ),
         *(
             pytest.param(*each, marks=pytest.mark.slow)
@@ -189,6 +189,55 @@ def test_another_certificate_or_source_is_refused(tmp_path, change, said):
     found = copied(tmp_path, change)
     assert found.returncode == 1
     assert any(one in found.stderr for one in said.split("|")), found.stderr[-500:]
+
+
+RISK, SLOW, TEST = (
+    f"core/{name}.py"
+    for name in (
+        "risk/individual", "special/gauss/ball_step", "special/gauss/rounding_test"
+    )
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "before", "after"),
+    [
+        ("_risk", RISK, "rounded(high, low, error)", "rounded(high, low, 0.0)"),
+        ("_risk", RISK, "rounded(high, low, error)", "rounded(high, low, 0.5 * error)"),
+        ("nearest_of_cell", RISK, "return r if r",
+         "return (r if f < 100.0 else 2.0 * r) if r"),
+        ("nearest_of_cell", RISK, "else nearest_slow(f, p)",
+         "else nearest_slow(f, p if p >= 0.1 else 2.0 * p)"),
+        ("nearest_of_block", RISK, "    _complete(f, p, out, n)\n", ""),
+        ("_complete", RISK, "completion(nearest_slow)", "completion(nearest_slow_of)"),
+        ("_value", RISK, "by_region(_risk)", "by_region(_risk, _moved_risk)"),
+        ("_loop", RISK, "block(f, p, f, out, n)", "block(f, p, f, out, n - 1)"),
+        ("_of_fraction", RISK, "value(f, p, 0.0)", "value(f, p, 2.0**-60)"),
+        ("_column", RISK, "(first + i) * (step >> 3)", "(first + i) * (step >> 4)"),
+        ("rounded", RISK, "rounding_test import rounded\n",
+         "rounding_test import rounded_down as rounded\n"),
+        ("_risk", RISK, "# --- the gradient", "if True:\n    _risk = max\n# ---"),
+        ("nearest_slow", SLOW, "return 1.0 / f\n    ball, n = risk_ball",
+         "return 2.0 / f\n    ball, n = risk_ball"),
+        ("_inside", SLOW, "(a <= b)", "(a < b)"),
+        ("rounded", TEST, "high + (low + error)", "high + low + error"),
+        ("cells_ahead", "core/special/loops.py", "else BLOCK", "else 2 * BLOCK"),
+    ],
+)  # fmt: skip
+def test_what_stands_around_the_pairs_is_what_is_said(
+    monkeypatch, tmp_path, name, path, before, after
+):
+    for each in check.TEXTS:
+        file = tmp_path / f"riskcore/{each}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / f"riskcore/{each}.py", file)
+    monkeypatch.setattr(check, "ROOT", tmp_path)
+    check.check_texts()
+    file = tmp_path / "riskcore" / path
+    assert before in file.read_text()
+    file.write_text(file.read_text().replace(before, after, 1))
+    with pytest.raises(ValueError, match=f": {name} is another"):
+        check.check_texts()
 
 
 def test_every_function_that_runs_has_a_lemma(monkeypatch):

@@ -30,7 +30,7 @@ def strata(
     if stratum is None:
         yield np.arange(counts.size)
         return
-    _, code = code_integers(stratum)
+    code = code_integers(stratum)[1].astype(np.int64)  # NumPy 2.0 counts no uint64
     size = np.bincount(code[counts], minlength=int(code.max()) + 1)
     small = size < fewest
     # Strata without any value need no treatment, and get none.
