@@ -1333,7 +1333,8 @@ def covered(roots, low, high, least, most):
     return True
 
 
-# What stands around the pairs, from a cell or a block to what is returned.
+# What stands around the pairs, from a cell or an array to what is returned. It stands
+# here a second time so that a change there fails until somebody has thought it through.
 TEXTS = {
     "core/special/gauss/rounding_test": """
 def rounded(high, low, error):

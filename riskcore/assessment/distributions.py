@@ -305,9 +305,8 @@ def gather_values(
     alpha: float, room: int, at: Any, values: Any, numbers: Any, done: Any,
 ) -> None:  # fmt: skip
     """Write the values of each combination: its own, and the values it is linked to."""
-    # Begin at ``done[0]``, stop when there is no room, and write there where it
-    # stopped. The second row of sums is for combinations that belong to the cell only
-    # perhaps.
+    # Begin at ``done[0]``, stop when the room is used up, and write there where it
+    # stopped. The second row of sums is for combinations that may belong to the cell.
     to = 0
     i = done[0]
     while i < stop and to + levels <= room:

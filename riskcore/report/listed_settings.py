@@ -50,7 +50,8 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     if name != WEIGHTS or isinstance(of, Settings):
         facts.append(("population", _POPULATIONS.get(name, name)))
     if isinstance(of, Assessment) and of.weights is not None and of.weights.remarks:
-        facts.append(("weights", of.weights.remarks[0]))  # what they assume
+        # What a reference assumes; its other remarks have figures of the records.
+        facts.append(("weights", of.weights.remarks[0]))
     if isinstance(of, Assessment) and of.cells.windows is not None:
         facts.append(("tolerance", printable(of.cells.windows.in_words)))
     if isinstance(of, Assessment) and not any(of.cells.missing_values):
