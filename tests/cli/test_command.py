@@ -416,12 +416,20 @@ def test_options_are_called_as_they_are_typed(refused, folder, line, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"{UNIQUES} --report s.html", "reports need jinja2: pip install jinja2"),
-        ("demo", "reports need jinja2: pip install jinja2"),
+        (
+            f"{UNIQUES} --report s.html",
+            "reports need jinja2: pip install 'riskcore[jit]' jinja2 pyarrow",
+        ),
+        ("demo", "need jinja2, pyarrow: pip install 'riskcore[jit]' jinja2 pyarrow"),
+        (
+            "assess survey.sav --keys a --output o.dta --report r.html",
+            "are written need pyarrow, pyreadstat, pandas: "
+            "pip install 'riskcore[jit]' jinja2 pandas pyarrow pyreadstat",
+        ),
         *(
             (
                 f"{line} --output o.csv {option} r.html",
-                "reports need jinja2: pip install jinja2",
+                "pip install 'riskcore[jit]' jinja2 pyarrow",
             )
             for line in (ASSESS, PROTECT)
             for option in ("--report", "--report-public")

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from riskcore.common.needs import lacking
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.argus.argus_file import ArgusFile
@@ -219,6 +220,13 @@ def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]
     ]
     suffixes = f"{', '.join(targets)} and {last}{''.join(own)}"
     raise ValueError(f"{path}: can write {suffixes} only")
+
+
+def lacking_for(path: Path, *, written: bool) -> list[str]:
+    """Return the missing libraries for a file to be read or written, by its suffix."""
+    named = [file_format for file_format in FORMATS if file_format.is_named(path)]
+    more = [name for x in named if written for name in x.to_write]
+    return lacking(*(name for x in named for name in x.libraries), *more)
 
 
 def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:
