@@ -100,7 +100,7 @@ def objects(session):
     It needs a C compiler. What stands after `--` is passed on: `-- --processors
     x86-64-v3`.
     """
-    install(session, "-e", ".[jit,files]")
+    install(session, "-e", ".[jit]", "pyarrow", "jinja2")
     run(session, "bindings.compile_ahead", OBJECTS, *session.posargs)
 
 
@@ -112,7 +112,7 @@ def dist(session):
     machine code for, which is tried without a compiler; that of another platform is
     built, but not tried.
     """
-    install(session, "-e", ".[jit,files]", "build>=1.2", "packaging")
+    install(session, "-e", ".[jit]", "build>=1.2", "packaging")
     folder = Path("dist").absolute()
     for old in folder.glob("riskcore-*"):
         old.unlink()
@@ -134,8 +134,8 @@ def dist(session):
             python = Path(place, "env", "bin", "python")
             run(session, "venv", str(python.parents[1]))
             light = built.suffix == ".whl" and not built.stem.endswith("-any")
-            extras = "files" if light else "jit,files"
-            pip = [python, "-m", "pip", "install", "-q", f"{built}[{extras}]"]
+            what = [built, "pyarrow", "jinja2"] if light else [f"{built}[all]"]
+            pip = [python, "-m", "pip", "install", "-q", *what]
             for command in (pip, [sys.executable, ".ci/smoke", python]):
                 session.run(*map(str, command), external=True)
 
