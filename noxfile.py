@@ -104,6 +104,12 @@ def objects(session):
     run(session, "bindings.compile_ahead", OBJECTS, *session.posargs)
 
 
+@nox.session(venv_backend="none")
+def install_lines(session):
+    """Try each install line of the pages in an environment of its own: half an hour."""
+    session.run(sys.executable, ".ci/install_lines", *session.posargs)
+
+
 @nox.session
 def dist(session):
     """Build the distributions, install each by itself, and try it.
