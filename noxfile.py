@@ -137,7 +137,8 @@ def dist(session):
         if built.suffix == ".whl" and not runs_here(built):
             continue
         with tempfile.TemporaryDirectory() as place:
-            python = Path(place, "env", "bin", "python")
+            folder_of_programs = "Scripts" if sys.platform == "win32" else "bin"
+            python = Path(place, "env", folder_of_programs, "python")
             run(session, "venv", str(python.parents[1]))
             light = built.suffix == ".whl" and not built.stem.endswith("-any")
             what = [built, "pyarrow", "jinja2"] if light else [f"{built}[all]"]
