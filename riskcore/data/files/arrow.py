@@ -14,7 +14,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _THOUSANDS = re.compile(
 class ArrowFormat(FileFormat):
     """A format whose files are read as a table of Arrow, and written from one."""
 
-    libraries = ("pyarrow",)
+    libraries: ClassVar[tuple[str, ...]] = ("pyarrow",)
 
     def read_columns(
         self,
