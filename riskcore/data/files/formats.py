@@ -224,9 +224,8 @@ def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]
 
 def lacking_for(path: Path, *, written: bool) -> list[str]:
     """Return the missing libraries for a file to be read or written, by its suffix."""
-    named = [file_format for file_format in FORMATS if file_format.is_named(path)]
-    more = [name for x in named if written for name in x.to_write]
-    return lacking(*(name for x in named for name in x.libraries), *more)
+    named = (file_format for file_format in FORMATS if file_format.is_named(path))
+    return lacking(*(x for f in named for x in f.libraries + f.to_write * written))
 
 
 def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:

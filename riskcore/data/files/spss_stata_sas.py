@@ -24,6 +24,7 @@ from typing import IO, Any, ClassVar
 
 import numpy as np
 
+from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
@@ -117,6 +118,7 @@ class LabelledFile(ArrowFormat):
 
     def _parsed(self, **how: Any) -> tuple[Any, Any]:
         """Return the data and the metadata as pyreadstat reads them."""
+        need(f"{self.title} files", *self.libraries)
         name = codecs.lookup(self.reading.encoding).name  # iconv knows no latin-1
         encoding = None if name == "utf-8" else name  # the file states it
         read = getattr(import_module("pyreadstat"), self.reader)
