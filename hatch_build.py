@@ -51,11 +51,14 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
             build_data["force_include"][str(folder)] = LIBRARIES
         else:
             self.place = tempfile.mkdtemp()
-            library = compile_c(Path(self.root, "bindings", "c"), Path(self.place))
-            if library is None:
+            made = compile_c(Path(self.root, "bindings", "c"), Path(self.place))
+            if not made:
                 return
             build_data["tag"] = f"py3-none-{this_platform()}"
-            build_data["force_include"][str(library)] = f"{LIBRARIES}/{library.name}"
+            for library in made:
+                build_data["force_include"][str(library)] = (
+                    f"{LIBRARIES}/{library.name}"
+                )
         build_data["pure_python"] = False
 
     def finalize(self, version: str, build_data: dict[str, Any], path: str) -> None:
@@ -64,52 +67,47 @@ class Objects(BuildHookInterface):  # type: ignore[type-arg]
             shutil.rmtree(self.place)
 
 
-def compile_c(folder: Path, place: Path) -> Path | None:
-    """Compile the functions in C; return the library, or None if that fails."""
+def compile_c(folder: Path, place: Path) -> list[Path]:
+    """Compile the functions in C; return the libraries, or none if that fails."""
     if sys.platform == "win32":  # not tried
-        return None
+        return []
     given = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     for compiler in (given, ["cc"], ["clang"]):
         try:
             return compile_with(compiler, folder, place)
-        except (OSError, StopIteration, subprocess.CalledProcessError):
+        except (OSError, subprocess.CalledProcessError):
             continue
-    return None
+    return []
 
 
-# Processors of x86-64, the best first: macros of compilers that tell them, and options.
+# Kinds of processors of x86-64, with options. All are made, and the package loads the
+# best that runs: an environment may be copied to a machine with an older processor.
 PROCESSORS = {
-    "x86-64-v4": (
-        {"__AVX512BW__", "__AVX512CD__", "__AVX512DQ__", "__AVX512VL__", "__FMA__"},
-        ["-march=skylake-avx512", "-mprefer-vector-width=512"],
-    ),
-    "x86-64-v3": ({"__AVX2__", "__FMA__"}, ["-march=haswell"]),
-    "x86-64-v2": ({"__SSE4_2__"}, ["-march=nehalem"]),
+    "x86-64-v4": ["-march=skylake-avx512", "-mprefer-vector-width=512"],
+    "x86-64-v3": ["-march=haswell"],
+    "x86-64-v2": ["-march=nehalem"],
 }
 
 
-def compile_with(compiler: list[str], folder: Path, place: Path) -> Path:
-    """Compile the functions in C for the kind of processor that this one is."""
-    processor, own = "generic", []
-    if platform.machine() in ("x86_64", "AMD64"):
-        command = [*compiler, "-march=native", "-dM", "-E", "-x", "c", os.devnull]
-        done = subprocess.run(command, capture_output=True, check=True, text=True)
-        macros = set(done.stdout.split())
-        processor, own = next(
-            (name, options)
-            for name, (needed, options) in PROCESSORS.items()
-            if needed <= macros
-        )
-    library = place / f"{processor}{'.dylib' if sys.platform == 'darwin' else '.so'}"
+def compile_with(compiler: list[str], folder: Path, place: Path) -> list[Path]:
+    """Compile the functions in C for each kind of processor, at the same time."""
+    is_x86 = platform.machine() in ("x86_64", "AMD64")
+    suffix = ".dylib" if sys.platform == "darwin" else ".so"
     general = ["-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off"]
-    # What asks the processor must run on any: only the rest is for this kind.
-    ask = [*general, "-c", "processor.c", "-o", str(place / "processor.o")]
-    rest = [*general, *own, f'-DPROCESSOR="{processor}"', "-shared", "entries.c"]
-    rest += [str(place / "processor.o"), "-o", str(library), "-lm"]
-    for options in (ask, rest):
-        command = [*compiler, *options]
-        subprocess.run(command, cwd=folder, capture_output=True, check=True)
-    return library
+    asks = str(place / "processor.o")  # must run on any processor: without the options
+    command = [*compiler, *general, "-c", "processor.c", "-o", asks]
+    subprocess.run(command, cwd=folder, capture_output=True, check=True)
+    running = []
+    for processor, own in (PROCESSORS if is_x86 else {"generic": []}).items():
+        library = place / f"{processor}{suffix}"
+        rest = [*own, f'-DPROCESSOR="{processor}"', "-shared", "entries.c", asks]
+        command = [*compiler, *general, *rest, "-o", str(library), "-lm"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        running.append((subprocess.Popen(command, cwd=folder, **quiet), library))
+    failed = [process.args for process, _ in running if process.wait()]
+    if failed:
+        raise subprocess.CalledProcessError(1, failed[0])
+    return [library for _, library in running]
 
 
 def this_platform() -> str:

@@ -100,8 +100,14 @@ def objects(session):
     It needs a C compiler. What stands after `--` is passed on: `-- --processors
     x86-64-v3`.
     """
-    install(session, "-e", ".[jit,files]")
+    install(session, "-e", ".[jit]", "pyarrow", "jinja2")
     run(session, "bindings.compile_ahead", OBJECTS, *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def install_lines(session):
+    """Try each install line of the pages in an environment of its own: half an hour."""
+    session.run(sys.executable, ".ci/install_lines", *session.posargs)
 
 
 @nox.session
@@ -112,7 +118,7 @@ def dist(session):
     machine code for, which is tried without a compiler; that of another platform is
     built, but not tried.
     """
-    install(session, "-e", ".[jit,files]", "build>=1.2", "packaging")
+    install(session, "-e", ".[jit]", "build>=1.2", "packaging")
     folder = Path("dist").absolute()
     for old in folder.glob("riskcore-*"):
         old.unlink()
@@ -131,11 +137,12 @@ def dist(session):
         if built.suffix == ".whl" and not runs_here(built):
             continue
         with tempfile.TemporaryDirectory() as place:
-            python = Path(place, "env", "bin", "python")
+            folder_of_programs = "Scripts" if sys.platform == "win32" else "bin"
+            python = Path(place, "env", folder_of_programs, "python")
             run(session, "venv", str(python.parents[1]))
             light = built.suffix == ".whl" and not built.stem.endswith("-any")
-            extras = "files" if light else "jit,files"
-            pip = [python, "-m", "pip", "install", "-q", f"{built}[{extras}]"]
+            what = [built, "pyarrow", "jinja2"] if light else [f"{built}[all]"]
+            pip = [python, "-m", "pip", "install", "-q", *what]
             for command in (pip, [sys.executable, ".ci/smoke", python]):
                 session.run(*map(str, command), external=True)
 

@@ -43,9 +43,9 @@ TRIPLES = {
 }
 _C = Path(__file__).with_name("c")
 _LINK = {
-    "linux": "-shared -s -Wl,-Bsymbolic,-z,defs,-z,relro,--as-needed",
-    "macos": "-dynamiclib",
-    "windows": "-shared",
+    "linux": "-fPIC -shared -s -Wl,-Bsymbolic,-z,defs,-z,relro,--as-needed",
+    "macos": "-fPIC -dynamiclib",
+    "windows": "-shared",  # by clang, for the libraries of Microsoft's compiler
 }
 # The oldest systems, as the tags in hatch_build.py say.
 _MACOS = {"macos-x86_64": "10.12", "macos-arm64": "11.0"}
@@ -118,8 +118,9 @@ class LibraryMaker:
             subprocess.run(
                 [
                     *shlex.split(os.environ.get("CC") or "cc"),
-                    *shlex.split(f"-O2 -fPIC {_LINK[self.system]}"),
-                    *map(str, (code, index, _C / "processor.c", "-o", path, "-lm")),
+                    *shlex.split(f"-O2 {_LINK[self.system]}"),
+                    *map(str, (code, index, _C / "processor.c", "-o", path)),
+                    *([] if self.system == "windows" else ["-lm"]),
                 ],
                 check=True,
                 env={"MACOSX_DEPLOYMENT_TARGET": _MACOS.get(self.platform, "")}

@@ -361,3 +361,11 @@ def test_versions_agree():
     assert newest == riskcore.__version__
     project = (ROOT / "pyproject.toml").read_text()
     assert f'\nversion = "{riskcore.__version__}"\n' in project
+
+
+def test_actions_are_pinned_by_digest():
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: (.*)", path.read_text())
+        assert used, path
+        for action in used:
+            assert re.fullmatch(r"\./\S+|\S+@[0-9a-f]{40} # v[\d.]+", action), action

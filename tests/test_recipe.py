@@ -11,8 +11,6 @@ import riskcore
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-# conda's name of a library, if it is another one.
-CONDA = {"matplotlib": "matplotlib-base"}
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +34,7 @@ def extra(*names):
 
 def in_words_of_conda(libraries):
     """Return what conda calls libraries: "name >=version,<ceiling"."""
-    found = set()
-    for each in libraries:
-        name, versions = re.fullmatch(r"([\w-]+)(>=[\w.,<]+)", each).groups()
-        found.add(f"{CONDA.get(name, name)} {versions}")
-    return found
+    return {re.sub(r"(?=>=)", " ", each, count=1) for each in libraries}
 
 
 def test_the_version(recipe):
@@ -52,11 +46,12 @@ def test_the_version(recipe):
 
 def test_the_libraries(recipe):
     floor = PROJECT["project"]["requires-python"]
-    run = in_words_of_conda(
-        {*PROJECT["project"]["dependencies"], *extra("jit", "files")}
-    )
+    libraries = extra("all")
+    of_the_demo = {each for each in libraries if re.match("jinja2|pyarrow", each)}
+    needed = {*PROJECT["project"]["dependencies"], *extra("jit"), *of_the_demo}
+    run = in_words_of_conda(needed)
     assert set(recipe["requirements"]["run"]) == {f"python {floor}", *run}
-    optional = in_words_of_conda(extra("plot", "completion", "labelled", "excel"))
+    optional = in_words_of_conda(libraries - needed)
     assert set(recipe["requirements"]["run_constraints"]) == optional
 
 

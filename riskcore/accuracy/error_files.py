@@ -106,6 +106,6 @@ def check_writable(path: str | Path, *, overwrite: bool = False) -> Path:
             ".pdf only"
         )
     if suffix in PICTURES:
-        need("matplotlib", "plots")
+        need("plots", "matplotlib")
     replace.refuse_existing(path, overwrite)
     return path

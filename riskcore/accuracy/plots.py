@@ -58,7 +58,7 @@ def plot(table: Any) -> Figure:
     >>> accuracy.plot(table).axes[0].get_xlabel()
     'sampling fraction p'
     """
-    need("matplotlib", "plots")
+    need("plots", "matplotlib")
     columns = columns_of(table)
     names = list(dict.fromkeys(columns["form"].tolist()))
     wide = min(len(names), 2)

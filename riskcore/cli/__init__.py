@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -42,6 +42,7 @@ from riskcore.cli.terminal import (
     tell,
 )
 from riskcore.common.missing_column import FAILURES
+from riskcore.common.needs import lacking
 from riskcore.common.toml_text import RulesError
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -156,8 +157,30 @@ def _run(arguments: Sequence[str] | None) -> int:
         warnings.simplefilter("always", UserWarning)
         show_once = functools.cache(show_warning)  # files are read several times
         warnings.showwarning = lambda message, *_, **__: show_once(str(message))
-        status: int | None = parsed.run(parsed)
+        try:
+            status: int | None = parsed.run(parsed)
+        except ImportError as error:
+            raise _with_all_missing(error, vars(parsed)) from None
     return status or 0
+
+
+def _with_all_missing(error: ImportError, options: Mapping[str, Any]) -> ImportError:
+    """Return the error of a missing library with all others the options ask for."""
+    from riskcore.core.compiled import shipped
+    from riskcore.data.files.formats import lacking_for
+
+    said, told, named = str(error).partition(": pip install ")
+    if not told:
+        return error
+    packages = set(named.split())
+    if lacking("numba", "llvmlite") and not shipped.has("riskcore.data.count.add_sums"):
+        packages.add("'riskcore[jit]'")
+    for name, value in options.items():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, Path):
+                packages.update(lacking_for(part, written=name == "output"))
+                packages.update(lacking("jinja2") if name.startswith("report") else [])
+    return ImportError(f"{said}{told}{' '.join(sorted(packages))}")
 
 
 def _as_meant(words: list[str], parser: argparse.ArgumentParser) -> list[str]:

@@ -84,8 +84,7 @@ def run(options: argparse.Namespace) -> int:
     warnings.simplefilter("ignore")
     if options.port > _PORTS:
         raise ValueError(f"--port {options.port}: a port is at most {_PORTS}")
-    for library in ("starlette", "uvicorn", "jinja2", "tomlkit"):
-        need(library, "riskcore app")
+    need("pages in the browser", "starlette", "uvicorn", "jinja2", "tomlkit", "pyarrow")
     from riskcore.app.serve import serve
     from riskcore.app.server import Server
     from riskcore.app.start import open_workbench

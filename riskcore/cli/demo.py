@@ -79,12 +79,12 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     import numpy as np
 
+    from riskcore.common.needs import need
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_existing
-    from riskcore.report.templating import need_jinja
     from riskcore.simulate import survey
 
-    need_jinja()
+    need("the pages of the demo", "jinja2", "pyarrow")
     target = options.file or Path("riskcore-demo.csv")
     replace = options.file is None
     safe = target.with_stem(f"{target.stem}-safe")

@@ -116,6 +116,7 @@ def run(options: argparse.Namespace) -> int:
     to_do = as_protect(release, options)
     _refuse_idle(release, to_do)
     before = None if options.secret is None else read_record(options.secret)
+    vars(options).update(vars(to_do))  # an error names all libraries that they need
     return protect.carry_out(to_do, release, before)
 
 

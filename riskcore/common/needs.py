@@ -5,13 +5,13 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 
-def need(library: str, what: str) -> None:
-    """Refuse a task whose library is not installed, before it begins.
+def lacking(*libraries: str) -> list[str]:
+    """Return the libraries that are not installed."""
+    return [name for name in libraries if find_spec(name) is None]
 
-    >>> need("numpy", "arrays")
-    >>> need("no_such_library", "dreams")
-    Traceback (most recent call last):
-    ImportError: dreams need no_such_library: pip install no_such_library
-    """
-    if find_spec(library) is None:
-        raise ImportError(f"{what} need {library}: pip install {library}")
+
+def need(what: str, *libraries: str) -> None:
+    """Refuse a task whose libraries are not installed, before it begins."""
+    if missing := lacking(*libraries):
+        named = f"{what} need {', '.join(missing)}"
+        raise ImportError(f"{named}: pip install {' '.join(missing)}")

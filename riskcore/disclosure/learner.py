@@ -49,7 +49,7 @@ def learned_guesses(
     learned = []
     for name in targets:
         if find_spec("sklearn") is None:
-            notes.append('no learner guessed targets: pip install "riskcore[learn]"')
+            notes.append("no learner guessed targets: pip install scikit-learn")
             break
         say(f"learning {name}")
         learned.append(_of_target(files.columns(name), keys, notes))

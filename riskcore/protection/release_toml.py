@@ -318,7 +318,7 @@ class Release:
         Raises
         ------
         ImportError
-            Without tomlkit, which the extra ``rules`` brings.
+            Without tomlkit.
         ValueError
             If the changed file has a fault.
 
@@ -330,7 +330,7 @@ class Release:
         [safe]
         k = 5  # by law
         """
-        need("tomlkit", "changes of a file of rules")
+        need("changes of a file of rules", "tomlkit")
         import tomlkit
         from tomlkit.container import OutOfOrderTableProxy
 

@@ -14,7 +14,6 @@ from riskcore.disclosure.claims import IdentityClaims
 from riskcore.report.provenance import Provenance
 from riskcore.report.sheet_charts import part_charts
 from riskcore.report.sheet_page import public_sheet_page, sheet_page
-from riskcore.report.templating import need_jinja
 
 # Shares of right claims that a public page gives: the next of them above.
 CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
@@ -59,7 +58,6 @@ def public_audit_page(
     """Return an audit as HTML for publication: the answer in rounded figures."""
     # Numbers of records of the original, exact expectations and records are left out;
     # of few claims, guesses or records all is, as it would be about single people.
-    need_jinja()
     keys = " x ".join(printable(str(name)) for name in found.keys)
     released = counted(found.records[1], "record")
     facts = [("released", released), ("known of a person", keys)]

@@ -16,6 +16,7 @@ from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.exact_matches import part_of_numbers
 from riskcore.assessment.weight_figures import weights_text
+from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
@@ -49,7 +50,7 @@ from riskcore.report.summary import (
     remarks_of,
     stage_figures,
 )
-from riskcore.report.templating import need_jinja, render
+from riskcore.report.templating import render
 from riskcore.report.tiles import Tile, tiles_of, tiles_of_verdict
 from riskcore.report.utility_view import section_view, utility_of
 
@@ -80,7 +81,7 @@ def page(
 ) -> str:
     """Return the report of one file, or of the stages of its protection, as HTML."""
     # Without ``riskiest`` the page has no values of keys.
-    need_jinja()
+    need("reports", "jinja2")
     thresholds = threshold, household_threshold
     _check(stages, thresholds)
     views = chart_views(stages, *thresholds)
@@ -239,7 +240,7 @@ def protection_pages(
     progress: Lines = silent,
 ) -> dict[Path, Callable[[Any], str]]:
     """Return by path what makes each report from the verdict on the written file."""
-    need_jinja()
+    need("reports", "jinja2")
     file = protected.source.path
     usual = "Re-identification risk and protection"
     if file is not None:

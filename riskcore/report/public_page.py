@@ -19,6 +19,7 @@ import numpy as np
 from riskcore.assessment.assessment import Assessment
 from riskcore.common import arguments
 from riskcore.common.html import digits
+from riskcore.common.needs import need
 from riskcore.common.words import printable
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.protection.release.evidence import MANY
@@ -42,7 +43,7 @@ from riskcore.report.public import (
     views_of,
 )
 from riskcore.report.public_protection import public_facts, public_suppression
-from riskcore.report.templating import need_jinja, render
+from riskcore.report.templating import render
 
 _NOT_SHOWN = "not shown"
 _RISK = "Re-identification risk"
@@ -62,7 +63,7 @@ def public_page(
     the page would reveal what was suppressed there, see `public_protection_page`. Only
     whole classes are counted, so that a threshold inside a class gives a range.
     """
-    need_jinja()
+    need("reports", "jinja2")
     if household_threshold is not None and assessment.households is None:
         raise ValueError("household_threshold: the file has no households")
     cells = assessment.cells
@@ -94,7 +95,7 @@ def public_protection_page(
     `protection_page`. All sets of keys are on one page: two pages together would
     reveal what neither says.
     """
-    need_jinja()
+    need("reports", "jinja2")
     left_out = arguments.names("drop", drop)
     if examined is None:
         examined = verdict_facts(protected, protected.examination, left_out)

@@ -9,7 +9,7 @@ from riskcore.common.sheet import Part, Sheet
 from riskcore.report.provenance import Provenance
 from riskcore.report.public import threshold_shown
 from riskcore.report.sheet_charts import PartChart
-from riskcore.report.templating import need_jinja, render
+from riskcore.report.templating import render
 
 # Rules whose bound may be a figure of a file.
 _MEASURED = (
@@ -31,7 +31,6 @@ def sheet_page(
     provenance: Provenance | None = None,
 ) -> str:
     """Return the figures of a result as HTML; ``charts`` are as of `part_charts`."""
-    need_jinja()
     provenance = provenance or Provenance()
     return render(
         "sheet.html",
@@ -47,7 +46,6 @@ def sheet_page(
 
 def public_rules_page(checked: Any, *, title: str = "Rules of the release") -> str:
     """Return the rules kept or broken as HTML for all, without the numbers found."""
-    need_jinja()
     rows = [("rule", "of", "asked", "")]
     for rule in checked.rules:
         asked = rule.asked

@@ -38,17 +38,12 @@ _NOT_PAGES = (".docx", ".pdf", ".png", ".svg", ".xlsx")
 _DECIMAL = re.compile(r"(-?[0-9,]*\.[0-9]+(?:e[-+]?[0-9]+)?)( ?%?)")
 
 
-def need_jinja() -> None:
-    """Refuse reports if Jinja2 is not installed."""
-    need("jinja2", "reports")
-
-
 def need_reports(*paths: Path | None) -> None:
     """Refuse reports that cannot be made, before any work."""
     for path in paths:
         if path is not None and path.suffix.lower() in _NOT_PAGES:
             raise ValueError(f"{path}: a report is a page of HTML; name an .html file")
-    need_jinja()
+    need("reports", "jinja2")
     now()
 
 
@@ -69,6 +64,7 @@ def write_page(
 
 def render(template: str, *, moving: bool = False, **values: Any) -> str:
     """Return a page."""
+    need("reports", "jinja2")
     style, theme = element("style.css"), element("theme.js")
     chart = element("chart.js") if moving else ""
     scripts = [theme, chart] if moving else [theme]

@@ -7,7 +7,7 @@ import math
 from riskcore.assessment.uniques import Estimate, UniquesEstimates
 from riskcore.common.html import all_digits, interval_drawing, known, readable
 from riskcore.report.provenance import Provenance
-from riskcore.report.templating import need_jinja, render
+from riskcore.report.templating import render
 
 _SIZES = 8
 _SCALE = "sample uniques that are unique in the population"
@@ -17,7 +17,6 @@ def uniques_page(
     uniques: UniquesEstimates, *, title: str, provenance: Provenance | None = None
 ) -> str:
     """Return the report of estimates of population uniques as HTML."""
-    need_jinja()
     provenance = provenance or Provenance()
     truth = math.nan if uniques.truth is None else float(uniques.truth)
     marks = [(x.model, x.tau, x.low, x.high) for x in uniques.estimates]

@@ -7,13 +7,12 @@ from riskcore.comparison.compare import Comparison
 from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
 from riskcore.report.risk_utility_svg import spots
-from riskcore.report.templating import need_jinja, render
+from riskcore.report.templating import render
 from riskcore.report.utility_view import studies_view, utility_view
 
 
 def comparison_page(found: Comparison, *, title: str) -> str:
     """Return the report of a comparison as HTML, for internal use."""
-    need_jinja()
     return render(
         "utility.html",
         title=title,
@@ -31,7 +30,6 @@ def comparison_page(found: Comparison, *, title: str) -> str:
 
 def trials_page(tried: Trials, *, title: str) -> str:
     """Return the report of protections tried as HTML, for internal use."""
-    need_jinja()
     figures = tried.to_dict()
     marks = {trial.name: str(mark) for mark, trial in enumerate(tried.trials, 1)}
     front = tried.front()

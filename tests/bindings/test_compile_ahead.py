@@ -3,12 +3,14 @@
 import ast
 import functools
 import os
+import runpy
 import shutil
 import struct
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -399,16 +401,32 @@ def test_what_is_not_current_is_said(kept, capsys, wrong):
     assert wrong == "all" or str(path) in capsys.readouterr().out
 
 
-def test_every_platform_has_a_wheel():
-    # hatchling, which runs the hook, is where distributions are built.
-    tree = ast.parse((PACKAGE.parent / "hatch_build.py").read_text())
-    (tags,) = (
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and node.targets[0].id == "TAGS"
+@pytest.fixture
+def hook(monkeypatch):
+    """Return what hatch_build.py defines; only builds have hatchling."""
+    stand_in = SimpleNamespace(BuildHookInterface=object)
+    monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin", stand_in)
+    monkeypatch.setitem(
+        sys.modules, "hatchling.builders.hooks.plugin.interface", stand_in
     )
-    assert tags.keys() == ahead.TRIPLES.keys()
-    assert len({*tags.values()}) == len(tags)
+    return SimpleNamespace(**runpy.run_path(str(PACKAGE.parent / "hatch_build.py")))
+
+
+def test_every_platform_has_a_wheel(hook):
+    assert hook.TAGS.keys() == ahead.TRIPLES.keys()
+    assert len({*hook.TAGS.values()}) == len(hook.TAGS)
+
+
+@needs.posix
+@needs.x86
+def test_a_build_from_source_is_for_all_kinds_of_processors(hook, tmp_path):
+    """So an environment can be copied to a machine with an older processor."""
+    compiler = tmp_path / "cc"
+    compiler.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done; echo >"$2"\n')
+    compiler.chmod(0o700)
+    made = hook.compile_with([str(compiler)], tmp_path, tmp_path)
+    assert [path.stem for path in made] == [*shipped.PROCESSORS["x86_64"]]
+    assert all(path.exists() for path in made)
 
 
 # --- the command ----------------------------------------------------------------------

@@ -62,7 +62,8 @@ def library(tmp_path_factory):
         fcntl.flock(lock, fcntl.LOCK_EX)
         patch.chdir(folder)
         if not Path("libriskcore.so").exists():
-            Path("bindings").symlink_to(ROOT / "bindings")
+            for name in ("bindings", "riskcore", "pyproject.toml"):  # as in a clone
+                Path(name).symlink_to(ROOT / name)
             run("C")
     return folder
 

@@ -416,21 +416,24 @@ def test_options_are_called_as_they_are_typed(refused, folder, line, message):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (f"{UNIQUES} --report s.html", "reports need jinja2: pip install jinja2"),
-        ("demo", "reports need jinja2: pip install jinja2"),
-        *(
-            (
-                f"{line} --output o.csv {option} r.html",
-                "reports need jinja2: pip install jinja2",
-            )
-            for line in (ASSESS, PROTECT)
-            for option in ("--report", "--report-public")
+        (f"{UNIQUES} --report s.html", "need jinja2: pip install {jit} jinja2 pyarrow"),
+        ("demo", "need jinja2, pyarrow: pip install {jit} jinja2 pyarrow"),
+        (
+            "assess survey.sav --keys a --output o.dta --report r.html",
+            "pip install {jit} jinja2 pandas pyarrow pyreadstat",
         ),
+        ("run r.toml", "pip install {jit} jinja2 openpyxl pyarrow pyreadstat"),
+        (f"{ASSESS} --output o.csv --report r.html", "{jit} jinja2 pyarrow"),
+        (f"{PROTECT} --output o.csv --report-public r.html", "{jit} jinja2 pyarrow"),
     ],
 )
 def test_a_library_that_is_missing_is_named_before_the_work(refused, line, message):
-    assert message in refused(line)
-    assert os.listdir() == ["survey.csv"]
+    rules = '[data]\nfile = "s.sav"\n[columns]\nkeys = ["a"]\n[safe]\nk = 3\n[output]\n'
+    rules = f'format = 1\n{rules}file = "o.xlsx"\nreport = "r.html"\n'
+    Path("r.toml").write_text(rules)
+    Path("s.sav").touch()
+    assert message.format(jit="'riskcore[jit]'") in refused(line)
+    assert sorted(os.listdir()) == ["r.toml", "s.sav", "survey.csv"]
 
 
 @pytest.mark.parametrize(

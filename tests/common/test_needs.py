@@ -6,6 +6,7 @@ from riskcore.common.needs import need
 
 
 def test_a_library_that_lacks_is_named_with_what_to_do():
-    need("numpy", "arrays")
-    with pytest.raises(ImportError, match=r"^dreams need nolib: pip install nolib$"):
-        need("nolib", "dreams")
+    need("arrays", "numpy")
+    said = r"^dreams need nolib, nolib2: pip install nolib nolib2$"
+    with pytest.raises(ImportError, match=said):
+        need("dreams", "nolib", "numpy", "nolib2")

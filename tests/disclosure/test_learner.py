@@ -126,7 +126,7 @@ def test_without_the_library_a_line_says_so(monkeypatch):
     monkeypatch.setattr("riskcore.disclosure.learner.find_spec", lambda _: None)
     without = audit(data, data, ["a"], **options)
     (note,) = [x for x in without.notes if "learner" in x]
-    assert 'pip install "riskcore[learn]"' in note
+    assert "pip install scikit-learn" in note
     assert "learner" in without.text()
     figures = without.to_dict()
     assert figures.pop("learned") == []

@@ -14,11 +14,12 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar
 
 import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
+from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.text_numbers import NUMBER, is_number, with_point
 from riskcore.common.words import counted
@@ -37,6 +38,8 @@ _THOUSANDS = re.compile(
 
 class ArrowFormat(FileFormat):
     """A format whose files are read as a table of Arrow, and written from one."""
+
+    libraries: ClassVar[tuple[str, ...]] = ("pyarrow",)
 
     def read_columns(
         self,
@@ -77,8 +80,8 @@ class ArrowFormat(FileFormat):
 
     @classmethod
     def check_target(cls, path: Path) -> None:
-        """Refuse to write without pyarrow."""
-        import_pyarrow()
+        """Refuse to write without the libraries."""
+        need(f"{cls.title} files that are written", *cls.libraries, *cls.to_write)
 
     @classmethod
     def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:
@@ -103,9 +106,8 @@ def import_pyarrow(module: str = "") -> Any:
     try:
         return sys.modules.get(name) or _imported(name)
     except ImportError:
-        raise ImportError(
-            "CSV, Parquet, Arrow and Excel files need pyarrow: pip install pyarrow"
-        ) from None
+        need("data and files", "pyarrow")
+        raise
 
 
 def _parts(columns: Any) -> Iterator[Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from riskcore.common.missing_column import no_such_column
+from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus.metadata import Metadata
 from riskcore.data.files.intake import Intake
@@ -119,6 +120,8 @@ class FileFormat(ABC):
     targets: ClassVar[tuple[str, ...]] = ()
     # For messages: other files that can be written from data of this format.
     own_targets: ClassVar[str] = ""
+    libraries: ClassVar[tuple[str, ...]] = ()  # that files need; then what writing adds
+    to_write: ClassVar[tuple[str, ...]] = ()
     # Whether numbers and missing values are stored as such, so that a column that is
     # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
@@ -195,7 +198,8 @@ class FileFormat(ABC):
         return self.read_header()
 
     def check_reading(self) -> None:
-        """Refuse options of reading that do not apply to files of this format."""
+        """Refuse files whose libraries are missing, and options of other formats."""
+        need(f"{self.title} files", *self.libraries)
         for name, what in _OF_SOME.items():
             idle = getattr(self.reading, name) == getattr(Reading, name)
             if name not in self.read_by and not idle:

@@ -17,7 +17,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
-from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
@@ -50,17 +49,7 @@ class ExcelFile(ArrowFormat):
     targets = (".xlsx",)
     typed = True
     read_by = ("sheet", "decimal")
-
-    def check_reading(self) -> None:
-        """Refuse options of other formats, and any work without openpyxl."""
-        need("openpyxl", "Excel files")
-        super().check_reading()
-
-    @classmethod
-    def check_target(cls, path: Path) -> None:
-        """Refuse to write if a package is missing."""
-        super().check_target(path)
-        need("openpyxl", "Excel files")
+    libraries = ("pyarrow", "openpyxl")
 
     @cached_property
     def sheet(self) -> str:

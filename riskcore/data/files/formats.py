@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from riskcore.common.needs import lacking
 from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.data.files.argus.argus_file import ArgusFile
@@ -219,6 +220,12 @@ def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]
     ]
     suffixes = f"{', '.join(targets)} and {last}{''.join(own)}"
     raise ValueError(f"{path}: can write {suffixes} only")
+
+
+def lacking_for(path: Path, *, written: bool) -> list[str]:
+    """Return the missing libraries for a file to be read or written, by its suffix."""
+    named = (file_format for file_format in FORMATS if file_format.is_named(path))
+    return lacking(*(x for f in named for x in f.libraries + f.to_write * written))
 
 
 def opened(path: str | Path, reading: Reading | None = None) -> FileFormat:

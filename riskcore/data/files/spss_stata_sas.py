@@ -59,13 +59,6 @@ class RecordsNotStated(UserWarning):
     """A file does not state how many records it has: it may have been cut."""
 
 
-def need_pyreadstat(*, to_write: bool = False) -> None:
-    """Raise if a package is missing that reads or writes labelled files."""
-    need("pyreadstat", "SPSS, Stata and SAS files")
-    if to_write:
-        need("pandas", "SPSS and Stata files that are written")
-
-
 def parser_errors() -> tuple[type[Exception], ...]:
     """Return the errors of pyreadstat; in version 1.2 only a module has both names."""
     from pyreadstat import _readstat_parser as parser
@@ -89,6 +82,8 @@ class LabelledFile(ArrowFormat):
     typed = True
     labelled = True
     read_by = ("user_missing",)
+    libraries = ("pyarrow", "pyreadstat")
+    to_write = ("pandas",)
     writer: ClassVar[str]  # name of the function of pyreadstat that writes such files
     largest: ClassVar[float]  # the largest number that a file can store
     # Formats for dates, times and whole numbers that have none yet.
@@ -121,14 +116,9 @@ class LabelledFile(ArrowFormat):
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file, and check it."""
 
-    def check_reading(self) -> None:
-        """Refuse options that only CSV files have, and any work without pyreadstat."""
-        need_pyreadstat()
-        super().check_reading()
-
     def _parsed(self, **how: Any) -> tuple[Any, Any]:
         """Return the data and the metadata as pyreadstat reads them."""
-        need_pyreadstat()
+        need(f"{self.title} files", *self.libraries)
         name = codecs.lookup(self.reading.encoding).name  # iconv knows no latin-1
         encoding = None if name == "utf-8" else name  # the file states it
         read = getattr(import_module("pyreadstat"), self.reader)
@@ -325,12 +315,6 @@ class LabelledFile(ArrowFormat):
         warn(f"{self.path}: {name!r}, of the format {form}, {what}", DoubtfulDates)
 
     # --- writing ---
-
-    @classmethod
-    def check_target(cls, path: Path) -> None:
-        """Refuse to write if a package is missing."""
-        super().check_target(path)
-        need_pyreadstat(to_write=True)
 
     @classmethod
     def write(cls, path: Path, columns: Any, create: Create, how: Writing) -> None:

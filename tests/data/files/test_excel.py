@@ -252,18 +252,6 @@ def test_a_stated_size_is_not_believed():
     assert read(path) == {"a": [1]}
 
 
-def test_without_openpyxl_it_is_named(monkeypatch):
-    path = book([["a"], [1]])
-    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
-    for act in (
-        lambda: formats.read(path),
-        lambda: formats.write("b.xlsx", {"a": [1]}),
-    ):
-        with pytest.raises(ImportError, match="pip install openpyxl"):
-            act()
-    assert not Path("b.xlsx").exists()
-
-
 def test_openpyxl_is_imported_late():
     assert "import openpyxl" not in Path(formats.__file__).read_text()
     code = "import riskcore, riskcore.data.files.excel, sys; "

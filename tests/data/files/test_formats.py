@@ -3,7 +3,6 @@
 import itertools
 import json
 import os
-import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,15 +35,22 @@ def test_unknown_files_are_refused(tmp_path):
         formats.columns_of(written(tmp_path, "x", "b.asc"))
 
 
-def test_without_pyarrow_it_is_named(tmp_path, monkeypatch):
-    for module in ("pyarrow", "pyarrow.csv", "pyarrow.parquet"):
-        monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match="pip install pyarrow"):
-        formats.read(written(tmp_path, CSV))
-    with pytest.raises(ImportError, match="pip install pyarrow"):
-        formats.read(written(tmp_path, CSV, "a.parquet"))
-    with pytest.raises(ImportError, match="pip install pyarrow"):
-        formats.write(tmp_path / "b.csv", {"a": [1]})
+@pytest.mark.parametrize(
+    ("suffix", "libraries", "to_write"),
+    [
+        (".csv", "pyarrow", ""), (".parquet", "pyarrow", ""),
+        (".xlsx", "pyarrow openpyxl", ""), (".sav", "pyarrow pyreadstat", " pandas"),
+    ],
+)  # fmt: skip
+def test_missing_libraries_are_named(
+    tmp_path, monkeypatch, suffix, libraries, to_write
+):
+    monkeypatch.setattr("riskcore.common.needs.find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=f"pip install {libraries}$"):
+        formats.read(written(tmp_path, CSV, f"a{suffix}"))
+    with pytest.raises(ImportError, match=f"pip install {libraries}{to_write}$"):
+        formats.write(tmp_path / f"b{suffix}", {"a": [1]})
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 # Writing

@@ -271,23 +271,6 @@ def test_transport_files_of_sas(tmp_path):
             formats.check_writable(tmp_path / name)
 
 
-def test_without_pyreadstat_it_is_named(tmp_path, monkeypatch, spss):
-    monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    find = "riskcore.common.needs.find_spec"
-    monkeypatch.setattr(find, lambda name: None if name == "pyreadstat" else name)
-    with pytest.raises(
-        ImportError, match="SPSS, Stata and SAS files need pyreadstat: pip"
-    ):
-        formats.columns_of(spss)
-    with pytest.raises(ImportError, match="pip install pyreadstat"):
-        formats.check_writable(tmp_path / "b.dta")
-    monkeypatch.setattr(find, lambda name: None if name == "pandas" else name)
-    with pytest.raises(
-        ImportError, match="are written need pandas: pip install pandas"
-    ):
-        formats.check_writable(tmp_path / "b.dta")
-
-
 def test_other_files_than_labelled_ones_are_refused(tmp_path):
     for name in ("a.sav", "a.zsav", "a.dta", "a.sas7bdat", "a.xpt"):
         (tmp_path / name).write_text("a,b\n1,2\n")
