@@ -245,6 +245,10 @@ class Whole:
         ]
         head = declared(self.c_type(translation.result), translation.name)
         lines += wrapped(f"{kept} {head}({', '.join(kinds)})")
+        used = set(names_in(ast.Module(translation.body, [])))
+        for name in translation.parameters:
+            if name not in used:
+                writer.put(f"(void){writer.name(name)};")
         writer.body(translation.body)
         return [*lines, "{", *writer.lines, "}"]
 
