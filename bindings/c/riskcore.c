@@ -2891,13 +2891,14 @@ RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int6
     double x_lost = error(x, n);
     double y_lost = error(y, n);
     carry = 0;
+    u = 0;
     RISKCORE_EACH
-    for (int64_t i = n - 1; i > 0; i--) {
+    for (int64_t i = n - 1; i > -1; i--) {
         u = digits[i] + carry;
         z[i] = u & MASK;
         carry = u >> fixed_point_WORD;
     }
-    z[0] = digits[0] + carry;
+    z[0] = u;
     double least = divisor * (1.0 - 0x1p-40) - y_lost * units(n);
     double lost = (x_lost + fixed_point_size(z) * y_lost) / least + 2.0;
     set_error(z, n, least > 0.0 ? lost : INFINITY);
@@ -4977,7 +4978,7 @@ RISKCORE_PLAIN Triple extremes_gauss(double f, double p)
 /* Return (G(f, q) - 1)/q = C/D for f < 32 or p < 2^-960; nan outside the domain. */
 RISKCORE_PLAIN double extremes_gauss_excess(double f, double p)
 {
-    if (!((f > 0.0) & (p > 0.0) & (p <= 1.0))) {
+    if (!((f > 0.0) & (f < INFINITY) & (p > 0.0) & (p <= 1.0))) {
         return NAN;
     }
     const Pair t1 = two_sum(1.0, -p);
@@ -5018,7 +5019,7 @@ RISKCORE_PLAIN double extremes_gauss_excess(double f, double p)
 
 RISKCORE_PLAIN double gradient_slow(double f, double p)
 {
-    if (f > fast_integer_F_HUGE && (fast_integer_RARE <= p && p <= 1.0)) {
+    if ((fast_integer_F_HUGE < f && f < INFINITY) && (fast_integer_RARE <= p && p <= 1.0)) {
         return gradient_by_series(f, 1.0 - p);
     }
     return extremes_gauss_excess(f, p);

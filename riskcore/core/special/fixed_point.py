@@ -267,12 +267,12 @@ def divide(z: Any, x: Any, y: Any, n: int) -> None:
             rest[j] = rest[j + 1]
         rest[n - 1] = 0
     x_lost, y_lost = error(x, n), error(y, n)
-    carry = 0
-    for i in range(n - 1, 0, -1):
+    u = carry = 0
+    for i in range(n - 1, -1, -1):
         u = digits[i] + carry
         z[i] = u & _MASK
         carry = u >> WORD
-    z[0] = digits[0] + carry
+    z[0] = u
     least = divisor * (1.0 - 2.0**-40) - y_lost * units(n)
     lost = (x_lost + _size(z) * y_lost) / least + 2.0
     set_error(z, n, lost if least > 0.0 else math.inf)
