@@ -49,6 +49,14 @@ class Text(NamedTuple):
         """Return the text, in parentheses if its operator binds less than a level."""
         return self.c if self.level >= level else f"({self.c})"
 
+    def as_kind(self, kind: Type) -> Text:
+        """Return the text as a double, if it is an integer and is to be one."""
+        if kind != "double" or self.kind != "int64_t":
+            return self
+        if self.c.isdigit():
+            return Text(f"{self.c}.0", kind)
+        return Text(f"(double){self.at(14)}", kind, 14)
+
 
 _OPERATORS: dict[type, tuple[str, int]] = {
     ast.Mult: ("*", 13),
@@ -282,7 +290,8 @@ class Writer:
 
     def _in_place(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
         assert isinstance(target, ast.Name | ast.Subscript)
-        text, its = self.expression(value), self.expression(target)
+        its = self.expression(target)
+        text = self.expression(value).as_kind(its.kind)
         self.flush()
         if type(op) in _OPERATORS:
             self.put(f"{its.c} {_OPERATORS[type(op)][0]}= {text.c};")
@@ -296,7 +305,7 @@ class Writer:
         assert value is not None
         if isinstance(statement, ast.Assign) and len(statement.targets) > 1:
             for target in reversed(statement.targets):
-                self._set(target, self.expression(value).c, path)
+                self._set(target, self.converted(value, self.of.kind(target)), path)
             return
         target = _one_target(statement)
         if not isinstance(target, ast.Tuple):
@@ -328,9 +337,7 @@ class Writer:
             self.declared.add(target.id)
             self.put(f"{kind} {self.name(target.id)}[{size}];")
             return
-        kind = self.of.kind(target)
-        text = self.converted(value, kind) if isinstance(kind, tuple) else None
-        text = self.expression(value).c if text is None else text
+        text = self.converted(value, self.of.kind(target))
         self.flush()
         self._set(target, text, path)
 
@@ -350,6 +357,9 @@ class Writer:
                 name = declared(kind, name)
         else:
             name = self.expression(target).c
+            assert isinstance(target, ast.Subscript)
+            if "uint8_t" in str(self.of.kind(target.value)):
+                text = f"(uint8_t)({text})"
         self.put(f"{name} = {text};")
 
     def _unpack(
@@ -493,7 +503,7 @@ class Writer:
         text = self.expression(node)
         if text.kind != kind and isinstance(kind, tuple):
             raise UntranslatableError(f"{text.c} is {text.kind}, not {kind}")
-        return text.c
+        return text.as_kind(kind).c
 
     def expression(self, node: ast.expr) -> Text:
         """Return an expression in C."""
@@ -557,6 +567,7 @@ class Writer:
         one, other = self.expression(body), self.expression(orelse)
         self.before = held
         kind = joined(one.kind, other.kind)
+        one, other = one.as_kind(kind), other.as_kind(kind)
         test_text = condition.at(9 if condition.level in (6, 8) else 4)
         return Text(f"{test_text} ? {one.at(4)} : {other.at(4)}", kind, 3)
 
@@ -566,6 +577,8 @@ class Writer:
         for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
             sign, level = _COMPARED[type(op)]
             one, other = self.expression(left), self.expression(right)
+            kind = joined(one.kind, other.kind)
+            one, other = one.as_kind(kind), other.as_kind(kind)
             parts.append(f"{one.at(11)} {sign} {other.at(11)}")
         if len(parts) == 1:
             return Text(parts[0], "bool", level)
@@ -601,8 +614,7 @@ class Writer:
             name = "pattern_sum" if isinstance(op, ast.Add) else "pattern_difference"
             if kind == "int64_t":
                 return Text(f"{name}({one.c}, {other.c})", kind)
-        if isinstance(op, ast.Div) and one.kind != "double" != other.kind:
-            return Text(f"(double){one.at(14)} / (double){other.at(14)}", kind, 13)
+        one, other = one.as_kind(kind), other.as_kind(kind)
         if level < 12:  # compilers warn of these without parentheses
             same = isinstance(left, ast.BinOp) and type(left.op) is type(op)
             first = one.c if same else _as_bit(one)
@@ -657,6 +669,7 @@ class Writer:
         """Write min and max, which differ from C's for nan."""
         one, other = map(self.expression, arguments)
         kind = joined("int64_t", joined(one.kind, other.kind))
+        one, other = one.as_kind(kind), other.as_kind(kind)
         ending = "" if kind == "double" else "_integer"
         return Text(f"{name}{ending}({one.c}, {other.c})", kind)
 

@@ -332,6 +332,33 @@ def test_files_that_are_named_exist(page):
         assert made or any((place / name).exists() for place in places), name
 
 
+SCRIPTS = [name.removesuffix(".py") for name in SOURCES if name.endswith(".py")]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_scripts_and_commands_that_are_named_exist(page):
+    """Names without a folder; the errata name scripts of others."""
+    known = {name.rpartition("/")[2] for name in SCRIPTS}
+    for name in re.findall(r"`(\w+)\.py`", text_of(page)):
+        assert name in known or page == "notes/errata.md", name
+    for name in re.findall(
+        r"python -m ((?:bench|bindings)\.\w[\w.]*\b)", text_of(page)
+    ):
+        assert name.replace(".", "/") in SCRIPTS, name
+
+
+# A line of a kernel in a table of mutants: | `function` | `line` | `mutated` |
+MUTATED = re.compile(r"^\| `[\w.]+` \| `(.+?)` \| `.+` \|$", re.MULTILINE)
+
+
+def test_lines_in_tables_of_mutants_are_in_the_kernels():
+    code = "".join(p.read_text() for p in (ROOT / "riskcore" / "core").rglob("*.py"))
+    squeezed = re.sub(r"\W", "", code)
+    page = (ROOT / "bench" / "results" / "proof_of_rounding.md").read_text()
+    lines = {line.partition(" #")[0] for line in MUTATED.findall(page)}
+    assert [x for x in lines if re.sub(r"\W", "", x) not in squeezed] == []
+
+
 def test_tests_that_are_named_exist():
     paths = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "bench").glob("*.py")]
     known = {

@@ -545,12 +545,12 @@ RISKCORE_KERNEL Pair downwards(double f, double q, double x, double y)
 {
     RISKCORE_UNROLL
     for (int64_t m = 10; m > 6 - 1; m--) {
-        double kbq = (m + 1.0) * q * (f + m);
-        const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
+        double kbq = ((double)m + 1.0) * q * (f + (double)m);
+        const double t1 = fma(f + (2.0 * (double)m + 1.0), x, -(kbq * y));
         const double t2 = x;
         x = t1;
         y = t2;
-        const double t3 = fma(f + 2.0 * m, x, -(kbq * y));
+        const double t3 = fma(f + 2.0 * (double)m, x, -(kbq * y));
         const double t4 = x;
         x = t3;
         y = t4;
@@ -562,12 +562,12 @@ RISKCORE_KERNEL Pair fast_integer_downwards(double f, double q, double x, double
 {
     RISKCORE_UNROLL
     for (int64_t m = 5; m > 2 - 1; m--) {
-        double kbq = (m + 1.0) * q * (f + m);
-        const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
+        double kbq = ((double)m + 1.0) * q * (f + (double)m);
+        const double t1 = fma(f + (2.0 * (double)m + 1.0), x, -(kbq * y));
         const double t2 = x;
         x = t1;
         y = t2;
-        const double t3 = fma(f + 2.0 * m, x, -(kbq * y));
+        const double t3 = fma(f + 2.0 * (double)m, x, -(kbq * y));
         const double t4 = x;
         x = t3;
         y = t4;
@@ -578,11 +578,11 @@ RISKCORE_KERNEL Pair fast_integer_downwards(double f, double q, double x, double
 RISKCORE_KERNEL Pair tail_23(double f, double p)
 {
     double q = 1.0 - p;
-    double k = 11 + 1.0;
-    double b = f + 11;
+    double k = 11.0 + 1.0;
+    double b = f + 11.0;
     double y = fma(-k, q, b);
     double x = b * fma(-k, q, fma(k, p, b));
-    const Pair t1 = downwards(f, q, fma(b + 11, x, -(k * q * b * y)), x);
+    const Pair t1 = downwards(f, q, fma(b + 11.0, x, -(k * q * b * y)), x);
     return fast_integer_downwards(f, q, t1.a, t1.b);
 }
 
@@ -636,12 +636,12 @@ RISKCORE_KERNEL Pair fast_integer_downwards_2(double f, double q, double x, doub
 {
     RISKCORE_UNROLL
     for (int64_t m = 7; m > 5 - 1; m--) {
-        double kbq = (m + 1.0) * q * (f + m);
-        const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
+        double kbq = ((double)m + 1.0) * q * (f + (double)m);
+        const double t1 = fma(f + (2.0 * (double)m + 1.0), x, -(kbq * y));
         const double t2 = x;
         x = t1;
         y = t2;
-        const double t3 = fma(f + 2.0 * m, x, -(kbq * y));
+        const double t3 = fma(f + 2.0 * (double)m, x, -(kbq * y));
         const double t4 = x;
         x = t3;
         y = t4;
@@ -653,12 +653,12 @@ RISKCORE_KERNEL Pair fast_integer_downwards_3(double f, double q, double x, doub
 {
     RISKCORE_UNROLL
     for (int64_t m = 4; m > 2 - 1; m--) {
-        double kbq = (m + 1.0) * q * (f + m);
-        const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
+        double kbq = ((double)m + 1.0) * q * (f + (double)m);
+        const double t1 = fma(f + (2.0 * (double)m + 1.0), x, -(kbq * y));
         const double t2 = x;
         x = t1;
         y = t2;
-        const double t3 = fma(f + 2.0 * m, x, -(kbq * y));
+        const double t3 = fma(f + 2.0 * (double)m, x, -(kbq * y));
         const double t4 = x;
         x = t3;
         y = t4;
@@ -669,24 +669,24 @@ RISKCORE_KERNEL Pair fast_integer_downwards_3(double f, double q, double x, doub
 RISKCORE_KERNEL Pair tail_17(double f, double p)
 {
     double q = 1.0 - p;
-    double k = 8 + 1.0;
-    double b = f + 8;
+    double k = 8.0 + 1.0;
+    double b = f + 8.0;
     double y = fma(-k, q, b);
     double x = b * fma(-k, q, fma(k, p, b));
-    const Pair t1 = fast_integer_downwards_2(f, q, fma(b + 8, x, -(k * q * b * y)), x);
+    const Pair t1 = fast_integer_downwards_2(f, q, fma(b + 8.0, x, -(k * q * b * y)), x);
     return fast_integer_downwards_3(f, q, t1.a, t1.b);
 }
 
 RISKCORE_KERNEL Pair fast_integer_levels_32(double f, double p, double x, double y)
 {
-    double b = (f + (2 - 1.0)) * y;
-    double u = fma(-(f + (2 - 1.0)), y, x);
+    double b = (f + (2.0 - 1.0)) * y;
+    double u = fma(-(f + (2.0 - 1.0)), y, x);
     double above = fma(p, b, u);
     double below = x;
     RISKCORE_UNROLL
     for (int64_t n = 2 * 2 - 2; n > 0; n--) {
-        b = (f + floor_divide(n, 2)) * below;
-        u = (1.0 + floor_divide(n + 1, 2)) * above;
+        b = (f + (double)floor_divide(n, 2)) * below;
+        u = (1.0 + (double)floor_divide(n + 1, 2)) * above;
         above = fma(p, b, u);
         below = b + u;
     }
@@ -1006,12 +1006,12 @@ RISKCORE_KERNEL Pair doubles_20(double f, double p, double x, double y)
 {
     RISKCORE_UNROLL
     for (int64_t m = 10; m > 3 - 1; m--) {
-        double k = m + 1.0;
-        double t = (f + m) * y;
+        double k = (double)m + 1.0;
+        double t = (f + (double)m) * y;
         double u = k * x;
         x = fma(p, t, u);
         y = t + u;
-        t = (f + (m - 1.0)) * y;
+        t = (f + ((double)m - 1.0)) * y;
         u = k * x;
         x = fma(p, t, u);
         y = t + u;
@@ -1056,8 +1056,8 @@ RISKCORE_KERNEL Tuple_dd__dd enclosure_level(double k, Pair b, Pair p, Pair x, P
 
 RISKCORE_KERNEL Tuple_dd__dd pairs(Pair f, Pair p, Pair x, Pair y)
 {
-    Pair b = plus(f, 2 - 1.0);
-    double k = 2 + 1.0;
+    Pair b = plus(f, 2.0 - 1.0);
+    double k = 2.0 + 1.0;
     const Tuple_dd__dd t1 = enclosure_level(k, plus(f, (double)2), p, x, y);
     x = t1.a;
     y = t1.b;
@@ -1066,8 +1066,8 @@ RISKCORE_KERNEL Tuple_dd__dd pairs(Pair f, Pair p, Pair x, Pair y)
 
 RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs(Pair f, Pair p, Pair x, Pair y)
 {
-    Pair b = plus(f, 1 - 1.0);
-    double k = 1 + 1.0;
+    Pair b = plus(f, 1.0 - 1.0);
+    double k = 1.0 + 1.0;
     const Tuple_dd__dd t1 = enclosure_level(k, plus(f, (double)1), p, x, y);
     x = t1.a;
     y = t1.b;
@@ -1126,14 +1126,14 @@ RISKCORE_KERNEL Pair to_5(double n, double d, double v, double v_low, double T, 
 {
     RISKCORE_UNROLL
     for (int64_t step = 1; step < 5; step++) {
-        const Pair t1 = inverse_pair(d + step);
+        const Pair t1 = inverse_pair(d + (double)step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
         const Pair t3 = sum_pair(inverse, inverse_low, -t, -t_low);
         t = t3.a;
         t_low = t3.b;
-        bool further = n > step;
+        bool further = n > (double)step;
         T = further ? t : T;
         T_low = further ? t_low : T_low;
     }
@@ -1144,14 +1144,14 @@ RISKCORE_KERNEL Pair to_9(double n, double d, double v, double v_low, double T, 
 {
     RISKCORE_UNROLL
     for (int64_t step = 5; step < 9; step++) {
-        const Pair t1 = inverse_pair(d + step);
+        const Pair t1 = inverse_pair(d + (double)step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
         const Pair t3 = sum_pair(inverse, inverse_low, -t, -t_low);
         t = t3.a;
         t_low = t3.b;
-        bool further = n > step;
+        bool further = n > (double)step;
         T = further ? t : T;
         T_low = further ? t_low : T_low;
     }
@@ -1162,14 +1162,14 @@ RISKCORE_KERNEL Pair to_13(double n, double d, double v, double v_low, double T,
 {
     RISKCORE_UNROLL
     for (int64_t step = 9; step < 13; step++) {
-        const Pair t1 = inverse_pair(d + step);
+        const Pair t1 = inverse_pair(d + (double)step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
         const Pair t3 = sum_pair(inverse, inverse_low, -t, -t_low);
         t = t3.a;
         t_low = t3.b;
-        bool further = n > step;
+        bool further = n > (double)step;
         T = further ? t : T;
         T_low = further ? t_low : T_low;
     }
@@ -1180,14 +1180,14 @@ RISKCORE_KERNEL Pair to_16(double n, double d, double v, double v_low, double T,
 {
     RISKCORE_UNROLL
     for (int64_t step = 13; step < 16; step++) {
-        const Pair t1 = inverse_pair(d + step);
+        const Pair t1 = inverse_pair(d + (double)step);
         double inverse = t1.a, inverse_low = t1.b;
         const Pair t2 = product_pair(v, v_low, T, T_low);
         double t = t2.a, t_low = t2.b;
         const Pair t3 = sum_pair(inverse, inverse_low, -t, -t_low);
         t = t3.a;
         t_low = t3.b;
-        bool further = n > step;
+        bool further = n > (double)step;
         T = further ? t : T;
         T_low = further ? t_low : T_low;
     }
@@ -1271,12 +1271,12 @@ RISKCORE_KERNEL Pair doubles_38(double f, double p, double x, double y)
 {
     RISKCORE_UNROLL
     for (int64_t m = 19; m > 12 - 1; m--) {
-        double k = m + 1.0;
-        double t = (f + m) * y;
+        double k = (double)m + 1.0;
+        double t = (f + (double)m) * y;
         double u = k * x;
         x = fma(p, t, u);
         y = t + u;
-        t = (f + (m - 1.0)) * y;
+        t = (f + ((double)m - 1.0)) * y;
         u = k * x;
         x = fma(p, t, u);
         y = t + u;
@@ -1288,12 +1288,12 @@ RISKCORE_KERNEL Pair doubles_22(double f, double p, double x, double y)
 {
     RISKCORE_UNROLL
     for (int64_t m = 11; m > 5 - 1; m--) {
-        double k = m + 1.0;
-        double t = (f + m) * y;
+        double k = (double)m + 1.0;
+        double t = (f + (double)m) * y;
         double u = k * x;
         x = fma(p, t, u);
         y = t + u;
-        t = (f + (m - 1.0)) * y;
+        t = (f + ((double)m - 1.0)) * y;
         u = k * x;
         x = fma(p, t, u);
         y = t + u;
@@ -1303,8 +1303,8 @@ RISKCORE_KERNEL Pair doubles_22(double f, double p, double x, double y)
 
 RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_2(Pair f, Pair p, Pair x, Pair y)
 {
-    Pair b = plus(f, 4 - 1.0);
-    double k = 4 + 1.0;
+    Pair b = plus(f, 4.0 - 1.0);
+    double k = 4.0 + 1.0;
     const Tuple_dd__dd t1 = enclosure_level(k, plus(f, (double)4), p, x, y);
     x = t1.a;
     y = t1.b;
@@ -1313,8 +1313,8 @@ RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_2(Pair f, Pair p, Pair x, Pair y)
 
 RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_3(Pair f, Pair p, Pair x, Pair y)
 {
-    Pair b = plus(f, 3 - 1.0);
-    double k = 3 + 1.0;
+    Pair b = plus(f, 3.0 - 1.0);
+    double k = 3.0 + 1.0;
     const Tuple_dd__dd t1 = enclosure_level(k, plus(f, (double)3), p, x, y);
     x = t1.a;
     y = t1.b;
@@ -1323,8 +1323,8 @@ RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_3(Pair f, Pair p, Pair x, Pair y)
 
 RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_4(Pair f, Pair p, Pair x, Pair y)
 {
-    Pair b = plus(f, 2 - 1.0);
-    double k = 2 + 1.0;
+    Pair b = plus(f, 2.0 - 1.0);
+    double k = 2.0 + 1.0;
     const Tuple_dd__dd t1 = enclosure_level(k, plus(f, (double)2), p, x, y);
     x = t1.a;
     y = t1.b;
@@ -1333,8 +1333,8 @@ RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_4(Pair f, Pair p, Pair x, Pair y)
 
 RISKCORE_KERNEL Tuple_dd__dd fast_real_pairs_5(Pair f, Pair p, Pair x, Pair y)
 {
-    Pair b = plus(f, 1 - 1.0);
-    double k = 1 + 1.0;
+    Pair b = plus(f, 1.0 - 1.0);
+    double k = 1.0 + 1.0;
     const Tuple_dd__dd t1 = enclosure_level(k, plus(f, (double)1), p, x, y);
     x = t1.a;
     y = t1.b;
@@ -1423,12 +1423,12 @@ RISKCORE_KERNEL Pair fast_integer_downwards_4(double f, double q, double x, doub
 {
     RISKCORE_UNROLL
     for (int64_t m = 16; m > 10 - 1; m--) {
-        double kbq = (m + 1.0) * q * (f + m);
-        const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
+        double kbq = ((double)m + 1.0) * q * (f + (double)m);
+        const double t1 = fma(f + (2.0 * (double)m + 1.0), x, -(kbq * y));
         const double t2 = x;
         x = t1;
         y = t2;
-        const double t3 = fma(f + 2.0 * m, x, -(kbq * y));
+        const double t3 = fma(f + 2.0 * (double)m, x, -(kbq * y));
         const double t4 = x;
         x = t3;
         y = t4;
@@ -1440,12 +1440,12 @@ RISKCORE_KERNEL Pair fast_integer_downwards_5(double f, double q, double x, doub
 {
     RISKCORE_UNROLL
     for (int64_t m = 9; m > 3 - 1; m--) {
-        double kbq = (m + 1.0) * q * (f + m);
-        const double t1 = fma(f + (2.0 * m + 1.0), x, -(kbq * y));
+        double kbq = ((double)m + 1.0) * q * (f + (double)m);
+        const double t1 = fma(f + (2.0 * (double)m + 1.0), x, -(kbq * y));
         const double t2 = x;
         x = t1;
         y = t2;
-        const double t3 = fma(f + 2.0 * m, x, -(kbq * y));
+        const double t3 = fma(f + 2.0 * (double)m, x, -(kbq * y));
         const double t4 = x;
         x = t3;
         y = t4;
@@ -1456,24 +1456,24 @@ RISKCORE_KERNEL Pair fast_integer_downwards_5(double f, double q, double x, doub
 RISKCORE_KERNEL Pair tail_35(double f, double p)
 {
     double q = 1.0 - p;
-    double k = 17 + 1.0;
-    double b = f + 17;
+    double k = 17.0 + 1.0;
+    double b = f + 17.0;
     double y = fma(-k, q, b);
     double x = b * fma(-k, q, fma(k, p, b));
-    const Pair t1 = fast_integer_downwards_4(f, q, fma(b + 17, x, -(k * q * b * y)), x);
+    const Pair t1 = fast_integer_downwards_4(f, q, fma(b + 17.0, x, -(k * q * b * y)), x);
     return fast_integer_downwards_5(f, q, t1.a, t1.b);
 }
 
 RISKCORE_KERNEL Pair levels_16(double f, double p, double x, double y)
 {
-    double b = (f + (3 - 1.0)) * y;
-    double u = fma(-(f + (3 - 1.0)), y, x);
+    double b = (f + (3.0 - 1.0)) * y;
+    double u = fma(-(f + (3.0 - 1.0)), y, x);
     double above = fma(p, b, u);
     double below = x;
     RISKCORE_UNROLL
     for (int64_t n = 2 * 3 - 2; n > 0; n--) {
-        b = (f + floor_divide(n, 2)) * below;
-        u = (1.0 + floor_divide(n + 1, 2)) * above;
+        b = (f + (double)floor_divide(n, 2)) * below;
+        u = (1.0 + (double)floor_divide(n + 1, 2)) * above;
         above = fma(p, b, u);
         below = b + u;
     }
@@ -1611,6 +1611,9 @@ RISKCORE_KERNEL double rounding_test_rounded(double high, double low, double err
 RISKCORE_KERNEL double risk(double f, double p, double excess, double high, double low,
     double error)
 {
+    (void)f;
+    (void)p;
+    (void)excess;
     return rounding_test_rounded(high, low, error);
 }
 
@@ -1773,11 +1776,11 @@ RISKCORE_PLAIN Triple levels_near(Pair f, Pair p)
     double k;
     RISKCORE_UNROLL
     for (int64_t m = 16; m > 9; m--) {
-        k = m + 1.0;
-        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        k = (double)m + 1.0;
+        const Pair t1 = level_in_doubles(k, f_high + (double)m, p_high, x, y);
         x = t1.a;
         y = t1.b;
-        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        const Pair t2 = level_in_doubles(k, f_high + ((double)m - 1.0), p_high, x, y);
         x = t2.a;
         y = t2.b;
     }
@@ -1785,7 +1788,7 @@ RISKCORE_PLAIN Triple levels_near(Pair f, Pair p)
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 9; m > 0; m--) {
-        k = m + 1.0;
+        k = (double)m + 1.0;
         const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
         above = t3.a;
         below = t3.b;
@@ -1811,11 +1814,11 @@ RISKCORE_PLAIN Triple levels_far(Pair f, Pair p)
     double k;
     RISKCORE_UNROLL
     for (int64_t m = 31; m > 16; m--) {
-        k = m + 1.0;
-        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        k = (double)m + 1.0;
+        const Pair t1 = level_in_doubles(k, f_high + (double)m, p_high, x, y);
         x = t1.a;
         y = t1.b;
-        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        const Pair t2 = level_in_doubles(k, f_high + ((double)m - 1.0), p_high, x, y);
         x = t2.a;
         y = t2.b;
     }
@@ -1823,7 +1826,7 @@ RISKCORE_PLAIN Triple levels_far(Pair f, Pair p)
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 16; m > 0; m--) {
-        k = m + 1.0;
+        k = (double)m + 1.0;
         const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
         above = t3.a;
         below = t3.b;
@@ -1941,6 +1944,7 @@ RISKCORE_PLAIN Triple log_last(Triple w)
 
 RISKCORE_PLAIN Triple rest(Triple w, Triple t)
 {
+    (void)w;
     return t;
 }
 
@@ -2291,7 +2295,7 @@ RISKCORE_PLAIN Tuple_ddd__ddd small(double f, double p, double down)
 {
     Triple q = complement(p * down);
     int64_t steps = (int64_t)(f + 0.5) - 1;
-    double e = f - steps - 1.0;
+    double e = f - (double)steps - 1.0;
     Triple T, e_T;
     double divisor;
     if (e == 0.0) {
@@ -2311,7 +2315,8 @@ RISKCORE_PLAIN Tuple_ddd__ddd small(double f, double p, double down)
     T = balls_divide(e_T, (Triple){divisor, 0.0, 0.0});
     Triple v = balls_divide((Triple){p, 0.0, 0.0}, q);
     for (int64_t step = 1; step < steps; step++) {
-        T = balls_subtract(reciprocal(e + step), balls_shift(balls_multiply(v, T), down));
+        T = balls_subtract(reciprocal(e + (double)step), balls_shift(balls_multiply(v, T),
+            down));
     }
     Triple before = multiply_double(balls_shift(balls_multiply(v, T), down), f - 1.0);
     Triple above = multiply_double(add_double(balls_negate(before), 1.0), p);
@@ -2327,11 +2332,11 @@ RISKCORE_PLAIN Triple levels_1000(Pair f, Pair p)
     double k;
     RISKCORE_UNROLL
     for (int64_t m = 7; m > 4; m--) {
-        k = m + 1.0;
-        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        k = (double)m + 1.0;
+        const Pair t1 = level_in_doubles(k, f_high + (double)m, p_high, x, y);
         x = t1.a;
         y = t1.b;
-        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        const Pair t2 = level_in_doubles(k, f_high + ((double)m - 1.0), p_high, x, y);
         x = t2.a;
         y = t2.b;
     }
@@ -2339,7 +2344,7 @@ RISKCORE_PLAIN Triple levels_1000(Pair f, Pair p)
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 4; m > 0; m--) {
-        k = m + 1.0;
+        k = (double)m + 1.0;
         const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
         above = t3.a;
         below = t3.b;
@@ -2365,11 +2370,11 @@ RISKCORE_PLAIN Triple levels_128(Pair f, Pair p)
     double k;
     RISKCORE_UNROLL
     for (int64_t m = 12; m > 6; m--) {
-        k = m + 1.0;
-        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        k = (double)m + 1.0;
+        const Pair t1 = level_in_doubles(k, f_high + (double)m, p_high, x, y);
         x = t1.a;
         y = t1.b;
-        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        const Pair t2 = level_in_doubles(k, f_high + ((double)m - 1.0), p_high, x, y);
         x = t2.a;
         y = t2.b;
     }
@@ -2377,7 +2382,7 @@ RISKCORE_PLAIN Triple levels_128(Pair f, Pair p)
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 6; m > 0; m--) {
-        k = m + 1.0;
+        k = (double)m + 1.0;
         const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
         above = t3.a;
         below = t3.b;
@@ -2403,11 +2408,11 @@ RISKCORE_PLAIN Triple enclosure_levels_32(Pair f, Pair p)
     double k;
     RISKCORE_UNROLL
     for (int64_t m = 29; m > 11; m--) {
-        k = m + 1.0;
-        const Pair t1 = level_in_doubles(k, f_high + m, p_high, x, y);
+        k = (double)m + 1.0;
+        const Pair t1 = level_in_doubles(k, f_high + (double)m, p_high, x, y);
         x = t1.a;
         y = t1.b;
-        const Pair t2 = level_in_doubles(k, f_high + (m - 1.0), p_high, x, y);
+        const Pair t2 = level_in_doubles(k, f_high + ((double)m - 1.0), p_high, x, y);
         x = t2.a;
         y = t2.b;
     }
@@ -2415,7 +2420,7 @@ RISKCORE_PLAIN Triple enclosure_levels_32(Pair f, Pair p)
     Pair below = (Pair){1.0, 0.0};
     RISKCORE_UNROLL
     for (int64_t m = 11; m > 0; m--) {
-        k = m + 1.0;
+        k = (double)m + 1.0;
         const Tuple_dd__dd t3 = enclosure_level(k, plus(f, k - 1.0), p, above, below);
         above = t3.a;
         below = t3.b;
@@ -2619,7 +2624,7 @@ RISKCORE_PLAIN void set_double(int64_t *z, int64_t n, double x)
     for (int64_t i = 0; i < n; i++) {
         int64_t whole = (int64_t)rest;
         z[i] = whole;
-        rest = (rest - (double)whole) * BASE;
+        rest = (rest - (double)whole) * (double)BASE;
     }
     set_error(z, n, rest > 0.0 ? 1.0 : 0.0);
 }
@@ -2688,7 +2693,7 @@ RISKCORE_SHARED void fixed_point_multiply(int64_t *z, int64_t *x, int64_t *y, in
 /* Let z be x k for an integer |k| < 2^30. */
 RISKCORE_PLAIN void fixed_point_times(int64_t *z, int64_t *x, int64_t k, int64_t n)
 {
-    double lost = error(x, n) * size_of(k);
+    double lost = error(x, n) * (double)size_of(k);
     int64_t carry = 0;
     RISKCORE_EACH
     for (int64_t i = n - 1; i > 0; i--) {
@@ -2703,7 +2708,7 @@ RISKCORE_PLAIN void fixed_point_times(int64_t *z, int64_t *x, int64_t k, int64_t
 /* Let z be x/k for an integer 0 < k < 2^30. */
 RISKCORE_PLAIN void over(int64_t *z, int64_t *x, int64_t k, int64_t n)
 {
-    double lost = error(x, n) / k + 1.0;
+    double lost = error(x, n) / (double)k + 1.0;
     int64_t rest = 0;
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
@@ -2727,7 +2732,7 @@ RISKCORE_PLAIN void fixed_point_shift(int64_t *z, int64_t *x, int64_t s, int64_t
         top = x[0];
         for (int64_t i = 0; i < words; i++) {
             top = top * BASE + x[i + 1];
-            lost *= BASE;
+            lost *= (double)BASE;
         }
         z[0] = top;
         for (int64_t i = 1; i < n; i++) {
@@ -2826,7 +2831,7 @@ RISKCORE_PLAIN int64_t at_a_limit(double f, double a, double b, int64_t *B, int6
     if (equal(t, s + s_f, u, n)) {
         return -1;
     }
-    if (f > 1.0 && s_f <= 120) {
+    if (f > 1.0 && s_f <= 54) {
         set_double(t, n, f_mantissa);
         set_integer(u, n, 1);
         fixed_point_shift(u, u, -s_f, n);
@@ -2886,17 +2891,29 @@ RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int6
     double x_lost = error(x, n);
     double y_lost = error(y, n);
     carry = 0;
+    u = 0;
     RISKCORE_EACH
-    for (int64_t i = n - 1; i > 0; i--) {
+    for (int64_t i = n - 1; i > -1; i--) {
         u = digits[i] + carry;
         z[i] = u & MASK;
         carry = u >> fixed_point_WORD;
     }
-    z[0] = digits[0] + carry;
+    z[0] = u;
     double least = divisor * (1.0 - 0x1p-40) - y_lost * units(n);
     double lost = (x_lost + fixed_point_size(z) * y_lost) / least + 2.0;
     set_error(z, n, least > 0.0 ? lost : INFINITY);
 }
+
+/* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
+
+/* Return how many steps leave about the last bit of an error of 1/2, times v each. */
+RISKCORE_PLAIN int64_t last_steps(int64_t p_scale, int64_t n)
+{
+    /* v is below 2^-1.2, and below 2^1.6 2^p_scale. */
+    return (int64_t)((double)(fixed_point_WORD * n) / greater(1.2, -1.6 - (double)p_scale)) + 1;
+}
+
+/* --- riskcore/core/special/fixed_point.py --------------------------------------- */
 
 /* Let z be x + k. */
 RISKCORE_PLAIN void add_integer(int64_t *z, int64_t *x, int64_t k, int64_t n)
@@ -2929,40 +2946,22 @@ RISKCORE_PLAIN void add_to_error(int64_t *z, int64_t n, double more)
     set_error(z, n, error(z, n) + more);
 }
 
-/* Return the integer e with 2^e <= x < 2^(e+1), for a normal x. */
-RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
-{
-    return pattern_difference(bits(x) >> 52, 1023);
-}
+static const double LN2[] = {0.0, 0x1.62e42fep27, 0x1.f473de4p26, 0x1.5793c76p27, 60294130.0,
+    0x1.ed5e81ep27, 54732402.0, 0x1.316c5bp27, 0x1.41a2eb6p27, 0x1.1755f44p27, 0x1.7cf70ecp27,
+    34004666.0, 0x1.930ab2ap27, 87012527.0, 0x1.43621dap27, 48948060.0, 20455748.0, 41251762.0,
+    0x1.222d37p27, 39053676.0, 0x1.42c4494p27, 0x1.d18a358p27, 0x1.7b42262p27, 0x1.f0e1facp26,
+    0x1.3d53786p27, 0x1.626cc06p27, 0x1.64adf4p27, 0x1.d8ecafep27, 0x1.d2dcb38p26,
+    0x1.0f633acp27, 88656629.0, 0x1.bf4d7a6p27, 0x1.060649p27, 0x1.957e86p26, 0x1.cbc838cp26,
+    0x1.45b45b2p27, 0x1.f143cfcp26};
 
-/* Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0. */
-RISKCORE_PLAIN void inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
-{
-    int64_t power[38];
-    int64_t term[38];
-    set_integer(power, n, 1);
-    over(power, power, m, n);
-    set_integer(z, n, 0);
-    int64_t size_ = square > 0 ? square : -square;
-    const int64_t t1 = floor_divide(fixed_point_WORD * n,
-        fixed_point_exponent((double)size_)) + 1;
-    for (int64_t j = 0; j < t1; j++) {
-        over(term, power, 2 * j + 1, n);
-        if (square < 0 && floor_modulo(j, 2) == 1) {
-            fixed_point_subtract(z, z, term, n);
-        } else {
-            fixed_point_add(z, z, term, n);
-        }
-        over(power, power, size_, n);
-    }
-    add_to_error(z, n, 2.0);
-}
-
-/* Let z be log 2 = 2 artanh 1/3. */
+/* Let z be log 2. */
 RISKCORE_PLAIN void ln2(int64_t *z, int64_t n)
 {
-    inverse(z, 3, 9, n);
-    fixed_point_times(z, z, 2, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        z[i] = (int64_t)LN2[i];
+    }
+    set_error(z, n, 1.0);
 }
 
 static const double SQRT_HALF = 0.70703125;
@@ -3018,6 +3017,12 @@ RISKCORE_PLAIN void fixed_point_negate(int64_t *z, int64_t *x, int64_t n)
     set_error(z, n, lost);
 }
 
+/* Return the integer e with 2^e <= x < 2^(e+1), for a normal x. */
+RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
+{
+    return pattern_difference(bits(x) >> 52, 1023);
+}
+
 /* Let z be exp(x)/2^k for |x| < 2^11, and return k, by Taylor's series. */
 RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
 {
@@ -3036,21 +3041,28 @@ RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
         fixed_point_multiply(term, term, t, n);
         over(term, term, j, n);
         fixed_point_add(z, z, term, n);
-        small += fixed_point_exponent(j / 0.37);
+        small += fixed_point_exponent((double)j / 0.37);
     }
     add_to_error(z, n, 2.0);
     return k;
 }
 
-/* Let z be pi = 16 arctan 1/5 - 4 arctan 1/239 (Machin). */
+static const double PI[] = {3.0, 38008488.0, 0x1.10b461p27, 0x1.a62633p27, 0x1.45c06ep27,
+    0x1.cd129p26, 0x1.2704452p27, 0x1.3e63ap27, 0x1.05df53p27, 0x1.d89cd9p27, 0x1.28a5042p27,
+    0x1.cc71a02p27, 58179156.0, 0x1.9b3cd38p26, 0x1.218d98p27, 0x1.58536f8p27, 0x1.2f8a1bap27,
+    66604379.0, 95766281.0, 24715629.0, 98142585.0, 0x1.f637a26p27, 17540760.0, 0x1.bf6b584p27,
+    0x1.ffae5b6p27, 0x1.a035bf6p27, 0x1.ee386bcp26, 0x1.dad44cep27, 0x1.d2d74f8p27,
+    0x1.208be24p27, 0x1.8ff3248p27, 0x1.43328f6p27, 59862263.0, 8396590.0, 42307324.0,
+    23475858.0, 14184791.0};
+
+/* Let z be pi. */
 RISKCORE_PLAIN void pi(int64_t *z, int64_t n)
 {
-    int64_t t[38];
-    inverse(z, 5, -25, n);
-    inverse(t, 239, -57121, n);
-    fixed_point_times(z, z, 4, n);
-    fixed_point_subtract(z, z, t, n);
-    fixed_point_times(z, z, 4, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        z[i] = (int64_t)PI[i];
+    }
+    set_error(z, n, 1.0);
 }
 
 /* Let z be sin(pi x)/(pi x) for |x| <= 1/2, by Taylor's series. */
@@ -3074,27 +3086,31 @@ RISKCORE_SHARED void sinc(int64_t *z, int64_t *x, int64_t n)
         } else {
             fixed_point_add(z, z, term, n);
         }
-        small += fixed_point_exponent(2.0 * j * (2 * j + 1) / 2.5);
+        small += fixed_point_exponent(2.0 * (double)j * (double)(2 * j + 1) / 2.5);
     }
     add_to_error(z, n, 2.0);
 }
 
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
+static const double SMALLEST_Q = 0x1p-54;
 static const int64_t MOST_LEVELS = 4000;
 
 /* Return the number of levels that leave about the last bit, for p or for f. */
 RISKCORE_PLAIN int64_t levels(double f, double p, int64_t n)
 {
     double needed = (double)(fixed_point_WORD * n);
-    int64_t by_p = (int64_t)(needed / 1.7) + 4;
+    /* A level shrinks the error by (1 + sqrt p)^2/q, from p = 0.3 on by 2.39/q. */
+    const Tuple_di t1 = mantissa(1.0 - p + SMALLEST_Q);
+    int64_t by_q = t1.b;
+    int64_t by_p = (int64_t)(needed / greater(1.7, 1.2 - (double)by_q)) + 4;
     double gained = 0.0;
     int64_t m = 0;
     while (gained < needed && 2 * m < by_p) {
         m += 1;
-        const Tuple_di t1 = mantissa((f + m) / (m + 1.0));
-        int64_t e = t1.b;
-        gained += 2.0 * (e - 1);
+        const Tuple_di t2 = mantissa((f + (double)m) / ((double)m + 1.0));
+        int64_t e = t2.b;
+        gained += 2.0 * (double)(e - 1);
     }
     int64_t levels = p >= P_LEVELS ? by_p : MOST_LEVELS;
     return lesser_integer(levels, 2 * m + 4);
@@ -3184,7 +3200,7 @@ RISKCORE_PLAIN int64_t fixed_point_step_reflected(int64_t *z, double e_, bool it
 }
 
 /* Let z 2^s be r, return s, for small p and f < 1024. */
-RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int64_t p_scale,
+RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, int64_t p_scale,
     int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
     int64_t v[38];
@@ -3192,25 +3208,32 @@ RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int
     int64_t u[38];
     fixed_point_divide(v, p_mantissa, q, n);
     int64_t steps = f > 0.5 ? (int64_t)(f + 0.5) - 1 : -1;
-    double e = steps < 0 ? f : f - steps - 1.0;
+    double e = steps < 0 ? f : f - (double)steps - 1.0;
+    int64_t first = steps - last_steps(p_scale, n);
     int64_t scaled_by = 0;
-    if (e == 0.0) {
-        fixed_point_log(z, p_mantissa, p_scale, n);
-        fixed_point_negate(z, z, n);
+    if (first >= 2) {
+        set_integer(z, n, 1);
+        over(z, z, 2, n);
+        set_error(z, n, 0.5 / units(n));
     } else {
-        scaled_by = fixed_point_step_reflected(z, e, steps < 0, p_scale, p_mantissa, p, q, v,
-            n);
-        if (steps < 0) {
-            return scaled_by;
+        if (e == 0.0) {
+            fixed_point_log(z, p_mantissa, p_scale, n);
+            fixed_point_negate(z, z, n);
+        } else {
+            scaled_by = fixed_point_step_reflected(z, e, steps < 0, p_scale, p_mantissa, p, q,
+                v, n);
+            if (steps < 0) {
+                return scaled_by;
+            }
         }
     }
     /* T = z 2^scaled_by */
     const int64_t t1 = steps + 1;
-    for (int64_t step = 1; step < t1; step++) {
+    for (int64_t step = first >= 2 ? first + 1 : 1; step < t1; step++) {
         fixed_point_multiply(z, z, v, n);
         fixed_point_shift(z, z, p_scale + scaled_by, n);
         scaled_by = 0;
-        set_double(t, n, e + step);
+        set_double(t, n, e + (double)step);
         set_integer(u, n, 1);
         fixed_point_divide(u, u, t, n);
         fixed_point_subtract(z, u, z, n);
@@ -3220,18 +3243,19 @@ RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int
 }
 
 /* Let z 2^s be r, return s: for f < 1, r = (p f + w)/(f (f + w)). */
-RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di f_parts,
-    double p_double, int64_t *p, int64_t *q, int64_t n)
+RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, int64_t *p,
+    int64_t *q, int64_t n)
 {
     int64_t g[38];
     int64_t g_small[38];
     int64_t t[38];
-    double m = f_parts.a;
-    int64_t s = f_parts.b;
+    const Tuple_di t1 = mantissa(f);
+    double m = t1.a;
+    int64_t s = t1.b;
     set_double(g, n, m);
     fixed_point_shift(g_small, g, s, n);
     add_integer(t, g_small, 1, n);
-    e(z, f + 1.0, p_double, t, 0, p, q, n);
+    e(z, f + 1.0, fixed_point_rounded(p), t, 0, p, q, n);
     fixed_point_multiply(z, z, q, n);
     fixed_point_add(z, z, p, n);
     fixed_point_add(t, z, g_small, n);
@@ -3243,16 +3267,17 @@ RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di
 }
 
 /* Let z 2^s be r, return s: for f >= 1 with p not small or f large, r = p/D. */
-RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, double p_double,
-    int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
+RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, int64_t p_scale, int64_t *p_mantissa,
+    int64_t *p, int64_t *q, int64_t n)
 {
     int64_t g[38];
     int64_t one[38];
     int64_t t[38];
-    double m = f_parts.a;
-    int64_t s = f_parts.b;
+    const Tuple_di t1 = mantissa(f);
+    double m = t1.a;
+    int64_t s = t1.b;
     set_double(g, n, m);
-    e(z, f, p_double, g, s, p, q, n);
+    e(z, f, fixed_point_rounded(p), g, s, p, q, n);
     /* D 2^-s = g - 2^-s + (p + q E) 2^-s, E = z 2^-s */
     fixed_point_multiply(z, z, q, n);
     fixed_point_shift(z, z, -s, n);
@@ -3287,15 +3312,13 @@ RISKCORE_SHARED int64_t risk_in_words(int64_t *z, double f, double a, double b, 
     fixed_point_shift(p, p_mantissa, p_scale, n);
     set_integer(q, n, 1);
     fixed_point_subtract(q, q, p, n);
-    double p_double = fixed_point_rounded(p);
-    Tuple_di parts = mantissa(f);
-    if (p_double < P_LEVELS && f < fixed_point_step_F_LEVELS) {
-        return by_contiguity(z, f, parts, p_scale, p_mantissa, p, q, n);
+    if (fixed_point_rounded(p) < P_LEVELS && f < fixed_point_step_F_LEVELS) {
+        return by_contiguity(z, f, p_scale, p_mantissa, p, q, n);
     }
     if (f < 1.0) {
-        return fixed_point_step_below_one(z, f, parts, p_double, p, q, n);
+        return fixed_point_step_below_one(z, f, p, q, n);
     }
-    return by_fraction(z, f, parts, p_double, p_scale, p_mantissa, p, q, n);
+    return by_fraction(z, f, p_scale, p_mantissa, p, q, n);
 }
 
 /* --- riskcore/core/special/fixed_point.py --------------------------------------- */
@@ -3314,7 +3337,7 @@ RISKCORE_PLAIN int64_t sign(int64_t *x, int64_t n)
     }
     double least = (double)(size_of(total) - 1);
     for (int64_t unused_ = words; unused_ < n; unused_++) {
-        least *= BASE;
+        least *= (double)BASE;
     }
     if (least > error(x, n) * fixed_point_OUTWARD) {
         return total > 0 ? 1 : -1;
@@ -3324,8 +3347,9 @@ RISKCORE_PLAIN int64_t sign(int64_t *x, int64_t n)
 
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
-static const int64_t FEW_WORDS = 12;
+static const int64_t FEW_WORDS = 7;
 static const int64_t WORDS = 37;
+static const int64_t MORE_WORDS = 12;
 
 /* Return the sign of r(f, a/b) - x, or of r minus the midpoint above x. */
 RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle)
@@ -3357,7 +3381,7 @@ RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle
         if (found != 0 || n == WORDS) {
             return found;
         }
-        n = WORDS;
+        n = n < MORE_WORDS ? MORE_WORDS : WORDS;
     }
 }
 
@@ -3377,16 +3401,10 @@ RISKCORE_PLAIN double ball_step_nearest(double f, double a, double b, Triple bal
     if (is_nearest(ball, n, result)) {
         return result;
     }
-    /* Upwards from a double that is not above r, until the next middle is. */
-    double x = towards_zero(low < radius ? double_below(high) : high, n);
-    while (x <= ball_step_LARGEST) {
-        int64_t where = side(f, a, b, x, true);
-        if (where <= 0) {
-            return where < 0 ? x : NAN;
-        }
-        x = double_above(x);
-    }
-    return x;
+    /* r is nearest to x or the double above: a ball holds one midpoint at most. */
+    double x = towards_zero(low < 0.0 ? double_below(high) : high, n);
+    int64_t where = x <= ball_step_LARGEST ? side(f, a, b, x, true) : -1;
+    return where < 0 ? x : (where > 0 ? double_above(x) : NAN);
 }
 
 /* Return the double nearest r(f, p), or nan; nan outside the domain. */
@@ -3461,7 +3479,7 @@ RISKCORE_PLAIN int64_t padded(uint8_t *codes, int64_t n)
     const int64_t t1 = words * blocks_WORD;
     RISKCORE_EACH
     for (int64_t i = n; i < t1; i++) {
-        codes[i] = NOTHING;
+        codes[i] = (uint8_t)(NOTHING);
     }
     return words;
 }
@@ -3470,7 +3488,7 @@ RISKCORE_PLAIN int64_t classify_cells(double *f, double *p, uint8_t *codes, int6
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = fast_integer_region(f[i], p[i]);
+        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]));
     }
     return padded(codes, n);
 }
@@ -3570,30 +3588,30 @@ RISKCORE_PLAIN int64_t set_apart(int64_t w, double *f, double *p, uint8_t *codes
     if (w == fast_integer_ONE) {
         RISKCORE_EACH
         for (int64_t i = 0; i < n; i++) {
-            codes[i] = is_one(f[i], p[i]);
+            codes[i] = (uint8_t)(is_one(f[i], p[i]));
         }
     } else {
         if (w == SMALL) {
             RISKCORE_EACH
             for (int64_t i = 0; i < n; i++) {
-                codes[i] = is_small(f[i], p[i]);
+                codes[i] = (uint8_t)(is_small(f[i], p[i]));
             }
         } else {
             if (w == fast_integer_NEAR_ONE) {
                 RISKCORE_EACH
                 for (int64_t i = 0; i < n; i++) {
-                    codes[i] = is_near_one(f[i], p[i]);
+                    codes[i] = (uint8_t)(is_near_one(f[i], p[i]));
                 }
             } else {
                 if (w == FROM_32) {
                     RISKCORE_EACH
                     for (int64_t i = 0; i < n; i++) {
-                        codes[i] = is_from_32(f[i], p[i]);
+                        codes[i] = (uint8_t)(is_from_32(f[i], p[i]));
                     }
                 } else {
                     RISKCORE_EACH
                     for (int64_t i = 0; i < n; i++) {
-                        codes[i] = fast_integer_region(f[i], p[i]) == w;
+                        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]) == w);
                     }
                 }
             }
@@ -3632,7 +3650,7 @@ RISKCORE_PLAIN int64_t classify(double *f, double *p, uint8_t *codes, int64_t n)
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = fast_integer_region(f[i], p[i]);
+        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]));
     }
     return padded(codes, n);
 }
@@ -3910,6 +3928,7 @@ RISKCORE_PLAIN void store(double *room, double *array, int64_t first, int64_t st
 RISKCORE_PLAIN void individual_risk_of_many(double **args, int64_t *sizes, int64_t *steps,
     int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double out_room[512];
@@ -3989,7 +4008,7 @@ RISKCORE_PLAIN Tuple_ddd_i rare_risk(double f, double F)
     }
     int64_t k = scaling(f);
     double x = scaled(f, k);
-    Triple log_p = balls_subtract(balls_log((Triple){x, 0.0, 0.0}, -600.0 * k),
+    Triple log_p = balls_subtract(balls_log((Triple){x, 0.0, 0.0}, -600.0 * (double)k),
         balls_log(size_, 600.0));
     double power;
     Triple m;
@@ -4096,7 +4115,7 @@ RISKCORE_PLAIN int64_t blocks_classify(double *f, double *p, uint8_t *codes, int
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = fast_integer_region(f[i], p[i]);
+        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]));
     }
     return padded(codes, n);
 }
@@ -4343,6 +4362,7 @@ RISKCORE_PLAIN void complete_moved(double *f, double *x, double *out, int64_t n)
 RISKCORE_PLAIN void from_frequencies_of_block(double *f, double *F, double *unused_,
     double *out, int64_t n)
 {
+    (void)unused_;
     double p[512];
     double excess[512];
     RISKCORE_EACH
@@ -4358,6 +4378,7 @@ RISKCORE_PLAIN void from_frequencies_of_block(double *f, double *F, double *unus
 RISKCORE_PLAIN void individual_risk_from_frequencies_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double out_room[512];
@@ -4385,6 +4406,8 @@ static const double individual_NEAR_ONE = 0.015625;
 RISKCORE_KERNEL double log_risk(double f, double p, double excess, double high, double low,
     double error)
 {
+    (void)excess;
+    (void)error;
     const Pair t1 = fast_two_sum(high, low);
     high = t1.a;
     low = t1.b;
@@ -4429,6 +4452,7 @@ RISKCORE_SHARED Tuple_ddi risk_midpoint(double f, double p)
 
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
+static const double FAR_ENOUGH = 0x1p-60;
 static const double LARGE_ENOUGH = 0x1p-20;
 
 /* Return log r(f, p) to a unit in the last place, for p < 1 and |r - 1| < 2^-34. */
@@ -4437,10 +4461,15 @@ RISKCORE_SHARED double log_near_one(double f, double p)
     int64_t z[38];
     int64_t t[38];
     int64_t n = FEW_WORDS;
-    int64_t s = risk_in_words(z, f, p, 1.0, n);
-    fixed_point_shift(z, z, s, n);
-    set_integer(t, n, 1);
-    fixed_point_subtract(z, z, t, n);
+    bool enough = false;
+    while (!enough) {
+        int64_t s = risk_in_words(z, f, p, 1.0, n);
+        fixed_point_shift(z, z, s, n);
+        set_integer(t, n, 1);
+        fixed_point_subtract(z, z, t, n);
+        enough = n == MORE_WORDS || magnitude(fixed_point_rounded(z)) > FAR_ENOUGH;
+        n = enough ? n : MORE_WORDS;
+    }
     fixed_point_multiply(t, z, z, n);
     fixed_point_shift(t, t, -1, n);
     fixed_point_subtract(z, z, t, n);
@@ -4521,7 +4550,7 @@ RISKCORE_PLAIN double log_risk_slow(double f, double p)
     if (magnitude(r - 1.0 + r_low) < AT_ONE) {
         return log_near_one(f, p);
     }
-    const Pair t4 = log_high_low(r, 600.0 * n);
+    const Pair t4 = log_high_low(r, 600.0 * (double)n);
     double high = t4.a, low = t4.b;
     return high + (low + r_low / r);
 }
@@ -4538,7 +4567,7 @@ RISKCORE_PLAIN int64_t blocks_classify_2(double *f, double *p, uint8_t *codes, i
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = fast_integer_region(f[i], p[i]);
+        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]));
     }
     return padded(codes, n);
 }
@@ -4790,6 +4819,7 @@ RISKCORE_PLAIN void whole(double *f, double *p, double *excess, double *out, int
 RISKCORE_PLAIN void log_individual_risk_of_many(double **args, int64_t *sizes, int64_t *steps,
     int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double out_room[512];
@@ -4838,6 +4868,10 @@ RISKCORE_KERNEL double quotient(double a, double a_low, double b, double b_low)
 RISKCORE_KERNEL double gradient(double f, double p, double excess, double high, double low,
     double error)
 {
+    (void)excess;
+    (void)high;
+    (void)low;
+    (void)error;
     double E = e_16(f, p);
     double q = 1.0 - p;
     double C = 1.0 - E;
@@ -4862,6 +4896,10 @@ RISKCORE_KERNEL double e_32(double f, double p)
 RISKCORE_KERNEL double individual_gradient(double f, double p, double excess, double high,
     double low, double error)
 {
+    (void)excess;
+    (void)high;
+    (void)low;
+    (void)error;
     double E = e_32(f, p);
     double q = 1.0 - p;
     double C = 1.0 - E;
@@ -4885,6 +4923,8 @@ static const double Q_SMALL = 0x1p-22;
 RISKCORE_KERNEL double individual_gradient_2(double f, double p, double excess, double high,
     double low, double error)
 {
+    (void)excess;
+    (void)error;
     double q = 1.0 - p;
     const Pair t1 = fast_two_sum(high, low);
     high = t1.a;
@@ -4938,7 +4978,7 @@ RISKCORE_PLAIN Triple extremes_gauss(double f, double p)
 /* Return (G(f, q) - 1)/q = C/D for f < 32 or p < 2^-960; nan outside the domain. */
 RISKCORE_PLAIN double extremes_gauss_excess(double f, double p)
 {
-    if (!((f > 0.0) & (p > 0.0) & (p <= 1.0))) {
+    if (!((f > 0.0) & (f < INFINITY) & (p > 0.0) & (p <= 1.0))) {
         return NAN;
     }
     const Pair t1 = two_sum(1.0, -p);
@@ -4979,7 +5019,7 @@ RISKCORE_PLAIN double extremes_gauss_excess(double f, double p)
 
 RISKCORE_PLAIN double gradient_slow(double f, double p)
 {
-    if (f > fast_integer_F_HUGE && (fast_integer_RARE <= p && p <= 1.0)) {
+    if ((fast_integer_F_HUGE < f && f < INFINITY) && (fast_integer_RARE <= p && p <= 1.0)) {
         return gradient_by_series(f, 1.0 - p);
     }
     return extremes_gauss_excess(f, p);
@@ -4997,7 +5037,7 @@ RISKCORE_PLAIN int64_t blocks_classify_3(double *f, double *p, uint8_t *codes, i
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = fast_integer_region(f[i], p[i]);
+        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]));
     }
     return padded(codes, n);
 }
@@ -5252,6 +5292,7 @@ RISKCORE_PLAIN void individual_whole(double *f, double *p, double *excess, doubl
 RISKCORE_PLAIN void individual_risk_gradient_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double out_room[512];
@@ -5290,6 +5331,9 @@ RISKCORE_KERNEL double rounded_down(double high, double low, double error)
 RISKCORE_KERNEL double down(double f, double p, double excess, double high, double low,
     double error)
 {
+    (void)f;
+    (void)p;
+    (void)excess;
     return rounded_down(high, low, error);
 }
 
@@ -5400,7 +5444,7 @@ RISKCORE_PLAIN int64_t blocks_classify_4(double *f, double *p, uint8_t *codes, i
 {
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = fast_integer_region(f[i], p[i]);
+        codes[i] = (uint8_t)(fast_integer_region(f[i], p[i]));
     }
     return padded(codes, n);
 }
@@ -5658,6 +5702,7 @@ RISKCORE_PLAIN void bounds_bounds_block(double *f, double *p, double *lower, dou
 RISKCORE_PLAIN void individual_risk_bounds_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double lower_room[512];
@@ -5720,6 +5765,7 @@ RISKCORE_PLAIN void risk_blocks_complete_3(double *f, double *x, double *out, in
 
 RISKCORE_PLAIN void bounds_block(double *f, double *p, double *excess, double *out, int64_t n)
 {
+    (void)excess;
     lower_block(f, p, out, n);
     if (false) {
         RISKCORE_EACH
@@ -5735,6 +5781,7 @@ RISKCORE_PLAIN void bounds_block(double *f, double *p, double *excess, double *o
 RISKCORE_PLAIN void individual_risk_down_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double out_room[512];
@@ -5795,6 +5842,7 @@ RISKCORE_PLAIN void risk_blocks_complete_4(double *f, double *x, double *out, in
 RISKCORE_PLAIN void bounds_block_2(double *f, double *p, double *excess, double *out,
     int64_t n)
 {
+    (void)excess;
     lower_block(f, p, out, n);
     if (true) {
         RISKCORE_EACH
@@ -5810,6 +5858,7 @@ RISKCORE_PLAIN void bounds_block_2(double *f, double *p, double *excess, double 
 RISKCORE_PLAIN void individual_risk_up_of_many(double **args, int64_t *sizes, int64_t *steps,
     int64_t unused_)
 {
+    (void)unused_;
     double f_room[512];
     double p_room[512];
     double out_room[512];
@@ -6302,7 +6351,7 @@ static const int64_t PAIR_STEPS = 4;
 RISKCORE_KERNEL Tuple_dddd cut(double steps, Tuple_dddd ratio)
 {
     double A = ratio.a, A_low = ratio.b, B = ratio.c, B_low = ratio.d;
-    bool kept = steps < PAIR_STEPS;
+    bool kept = steps < (double)PAIR_STEPS;
     return (Tuple_dddd){A, kept ? A_low : 0.0, B, kept ? B_low : 0.0};
 }
 
@@ -8136,7 +8185,7 @@ RISKCORE_PLAIN void inverse_mean_blocks_block(double *f, double *s, double *p, d
     double out_picked[512];
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = code(f[i], s[i], p[i]);
+        codes[i] = (uint8_t)(code(f[i], s[i], p[i]));
     }
     int64_t words = padded(codes, n);
     RISKCORE_UNROLL
@@ -8164,6 +8213,7 @@ RISKCORE_PLAIN void inverse_mean_blocks_block(double *f, double *s, double *p, d
 RISKCORE_PLAIN void individual_risk_with_prior_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double x[512];
     double y[512];
     double z[512];
@@ -8317,6 +8367,7 @@ RISKCORE_PLAIN double log_individual_risk_with_prior_of_one(double f, double sha
 RISKCORE_PLAIN void log_individual_risk_with_prior_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     const int64_t t1 = sizes[0];
     for (int64_t i = 0; i < t1; i++) {
         args[3][i * (steps[3] >> 3)] = log_individual_risk_with_prior_of_one(args[0][i *
@@ -8427,11 +8478,13 @@ RISKCORE_PLAIN double individual_risk_poisson_of_one(double f, double mu)
 
 RISKCORE_PLAIN double one(double f, double mu, double p)
 {
+    (void)p;
     return individual_risk_poisson_of_one(f, mu);
 }
 
 RISKCORE_KERNEL int64_t inverse_mean_blocks_code(double f, double mu, double p)
 {
+    (void)p;
     return ((int)inside_poisson(f, mu) & (mu > 0.0)) ? poisson_region(f,
         mu) : inverse_mean_OTHER;
 }
@@ -8499,7 +8552,7 @@ RISKCORE_PLAIN void inverse_mean_blocks_block_2(double *f, double *s, double *p,
     double out_picked[512];
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = inverse_mean_blocks_code(f[i], s[i], p[i]);
+        codes[i] = (uint8_t)(inverse_mean_blocks_code(f[i], s[i], p[i]));
     }
     int64_t words = padded(codes, n);
     RISKCORE_UNROLL
@@ -8536,6 +8589,7 @@ RISKCORE_PLAIN void with_p(double *f, double *mu, double *out, int64_t n)
 RISKCORE_PLAIN void individual_risk_poisson_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double x[512];
     double y[512];
     double out[512];
@@ -8600,6 +8654,7 @@ RISKCORE_PLAIN double log_individual_risk_poisson_of_one(double f, double mu)
 RISKCORE_PLAIN void log_individual_risk_poisson_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     const int64_t t1 = sizes[0];
     for (int64_t i = 0; i < t1; i++) {
         args[2][i * (steps[2] >> 3)] = log_individual_risk_poisson_of_one(args[0][i * (steps[0]
@@ -8643,7 +8698,8 @@ static const int64_t inverse_moments_NOERLUND_LEVELS = 14;
 /* Return a guess of V(k), and its slope, for k = NOERLUND_LEVELS. */
 RISKCORE_KERNEL Pair noerlund_start(double f, double p)
 {
-    return (Pair){f - (1.0 - p) + (inverse_moments_NOERLUND_LEVELS * (2.0 * p) + 1.0), p};
+    return (Pair){f - (1.0 - p) + ((double)inverse_moments_NOERLUND_LEVELS * (2.0 * p) + 1.0),
+        p};
 }
 
 /* Return V(k) and its slope from those of k + 1. */
@@ -8701,7 +8757,7 @@ RISKCORE_KERNEL Pair inverse_moments_gauss_step(int64_t n, double f, double p, d
     double rise = odd ? f + (2.0 * m + 1.0) : 0.0;
     double part = c * q;
     slope = fma(part, slope / S, 1.0) - rise * q;
-    return (Pair){f + (n - 1.0) - part, slope};
+    return (Pair){f + ((double)n - 1.0) - part, slope};
 }
 
 /* Return gauss_step in pairs. */
@@ -8743,7 +8799,7 @@ RISKCORE_PLAIN Tuple_dddd inverse_moments_gauss_pair_step(int64_t n, double f, d
         slope = t11.a;
         slope_low = t11.b;
     }
-    const Pair t12 = two_sum(f, n - 1.0);
+    const Pair t12 = two_sum(f, (double)n - 1.0);
     double base = t12.a, base_low = t12.b;
     const Pair t13 = dd_add(base, base_low, -part, -part_low);
     S = t13.a;
@@ -8861,6 +8917,7 @@ RISKCORE_KERNEL Tuple_dddd series_pair_step(double m, double d, double z, double
 
 RISKCORE_KERNEL double constant(double x)
 {
+    (void)x;
     return 0x1.0106d088fc137p-1;
 }
 
@@ -8979,6 +9036,7 @@ RISKCORE_KERNEL Tuple_dddd power(double d, double p)
 
 RISKCORE_KERNEL double elementary_constant(double x)
 {
+    (void)x;
     return -0x1.6c1230ae59a47p-23;
 }
 
@@ -9268,6 +9326,8 @@ RISKCORE_PLAIN Tuple_dddd moments(double f, double p)
 
 RISKCORE_KERNEL double deviation(double r, double variance, double b, double spread)
 {
+    (void)r;
+    (void)variance;
     return b * sqrt(spread);
 }
 
@@ -9479,7 +9539,8 @@ RISKCORE_PLAIN void inverse_moments_blocks_block(double *f, double *p, double *o
     double spread[512];
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
-        codes[i] = has_moments(f[i], p[i]) ? inverse_moments_region(f[i], p[i]) : OUTSIDE;
+        codes[i] = (uint8_t)(has_moments(f[i], p[i]) ? inverse_moments_region(f[i],
+            p[i]) : OUTSIDE);
     }
     int64_t words = padded(codes, n);
     RISKCORE_UNROLL
@@ -9514,6 +9575,7 @@ RISKCORE_PLAIN void inverse_moments_blocks_block(double *f, double *p, double *o
 RISKCORE_PLAIN void individual_risk_deviation_of_many(double **args, int64_t *sizes,
     int64_t *steps, int64_t unused_)
 {
+    (void)unused_;
     double x[512];
     double y[512];
     double out[512];

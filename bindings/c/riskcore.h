@@ -11,12 +11,22 @@ extern "C" {
 #endif
 
 /* A cell has f records in the sample, real, f > 0, and the sampling fraction p,
-   0 < p <= 1. Outside the domain the result is nan. The functions give the same bits as
-   those of Python, on every processor. They neither allocate nor raise and have no
-   state, so threads may share them; they take some 100 KiB of stack. They work in every
-   floating-point mode on x86-64 and arm64; elsewhere it must be the usual one. Flags
-   mean nothing after a call. An array has n numbers; a result may replace an argument,
-   and must not overlap it otherwise.
+   0 < p <= 1. The functions give the same bits as those of Python, on every processor.
+   They neither allocate nor raise and have no state, so threads may share them; they
+   take some 100 KiB of stack. They work in every floating-point mode on x86-64 and
+   arm64; elsewhere it must be the usual one. An array has n numbers; a result may
+   replace an argument, and must not overlap it otherwise.
+
+   Special values, in the style of Annex F of C99; subnormal arguments are exact:
+   - each function returns a nan if an argument is one, or is outside its domain: +-0,
+     below 0 or infinite, p > 1, F < f (mu may be 0). The nan always has the
+     bits 0x7ff8000000000000, whatever bits an argument has.
+   - individual_risk(f, 1) and ..._from_frequencies(f, f) return 1/f, rounded once, and
+     +inf for f <= 2^-1024; log_individual_risk(1, 1) returns +0.
+   - individual_risk_gradient(f, 1) returns 1/(f + 1), rounded once.
+   - individual_risk_down returns +0 below the smallest double, and the largest double
+     above it; individual_risk_up the smallest one and +inf; bounds both.
+   - floating-point flags mean nothing after a call, and errno is not touched.
 
    Compile riskcore.c with optimization, never with -ffast-math, and link with -lm: of
    libm only fma and sqrt are called. It is fast where the compiler may use FMA

@@ -90,7 +90,7 @@ static void evaluate(handle info, handle chunk, handle result)
     const double *x[3];
     int arguments = function->of_two ? 2 : 3;
     for (int k = 0; k < arguments; k++) {
-        handle argument = duckdb.data_chunk_get_vector(chunk, k);
+        handle argument = duckdb.data_chunk_get_vector(chunk, (uint64_t)k);
         x[k] = duckdb.vector_get_data(argument);
         keep_nulls(argument, result, n);
     }

@@ -16,6 +16,7 @@ import pytest
 
 import riskcore
 from tests import needs
+from tests.bindings.test_c import WARNINGS
 from tests.test_docs import BLOCK, Folder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -118,7 +119,7 @@ def test_every_function_is_on_the_page():
     "database", ["duckdb", pytest.param("sqlite", marks=needs.sqlite)]
 )
 def test_extensions_compile_without_warnings(database):
-    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+    strict = ["-std=c99", *[f"-W{name}" for name in WARNINGS], "-fsyntax-only"]
     file = f"bindings/{database}/riskcore_{database}.c"
     subprocess.run(["cc", *strict, "-Ibindings/c", file], check=True)
 

@@ -260,9 +260,9 @@ Notes
 -----
 The pairs of doubles that ``individual_risk`` rounds, with a proven bound of their
 error, some 2^-65 of r, decide nearly all cells; then double-double balls, as a rule
-2^-103 of r, and fixed point with 308 bits, then 1008, for r next to a double, such as
-f = 4, p = 2^-53. ``notes/correct_rounding.md`` has the proofs. No cell is known that
-308 bits leave open.
+2^-103 of r, and fixed point with 168 bits, then 308, 1008, for r next to a double,
+such as f = 4, p = 2^-53. ``notes/correct_rounding.md`` has the proofs. No cell is known
+that 308 bits leave open.
 
 References
 ----------

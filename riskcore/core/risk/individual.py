@@ -256,7 +256,7 @@ def _gradient_by_e(e: Callable[[float, float], float]) -> risk_blocks.Finish:
 
 @kernel
 def _gradient_slow(f: float, p: float) -> float:
-    if f > F_HUGE and RARE <= p <= 1.0:
+    if F_HUGE < f < math.inf and RARE <= p <= 1.0:
         return _gradient_by_series(f, 1.0 - p)
     return gauss_excess(f, p)
 
@@ -328,7 +328,8 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
+    Individual risk, p/f <= r <= 1/f: 1/f at p = 1; outside the domain, also at p = 0
+    and f = inf, nan, always the same bits, without a warning. Correctly rounded: the
     double nearest to the exact value at the given f and p, also where that is
     subnormal, and inf where it is above the largest double, for f < 5.56e-309; the
     largest error found is 0.50 ulp. A result is right or nan: nan if

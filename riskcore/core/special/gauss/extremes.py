@@ -52,7 +52,7 @@ def gauss(f: float, p: float) -> Ball:
 @kernel
 def gauss_excess(f: float, p: float) -> float:
     """Return (G(f, q) - 1)/q = C/D for f < 32 or p < 2^-960; nan outside the domain."""
-    if not ((f > 0.0) & (p > 0.0) & (p <= 1.0)):
+    if not ((f > 0.0) & (f < math.inf) & (p > 0.0) & (p <= 1.0)):
         return math.nan
     q, q_low = two_sum(1.0, -p)
     if p < P_LEVELS and f >= F_LEVELS:  # p < 2^-960: the limit, where G is near 1
