@@ -41,7 +41,8 @@ BATCH = 1 << 18
 # Records whose cells are all counted in one pass, by engines without a memory limit.
 # Of more records, each pass counts the cells whose hash leaves one remainder.
 PART = 1 << 25
-PRIME = 65521
+PRIME = 2**31 - 1
+HASH = "riskcore_hash"
 # Types other than integers whose equal values have equal hashes.
 _HASHED = {"Boolean", "String", "Date"}
 
@@ -126,16 +127,17 @@ class Engine(ABC):
         renamed = _renamed(question)
         data = self.select(question.columns)
         if parts > 1:
-            data = self.remainder(data, renamed.keys, part, parts)
+            rows = nw.from_native(self.hashed(data, renamed.keys))
+            data = rows.filter(nw.col(HASH) % parts == part).to_native()
         return count_cells(nw.from_native(data), renamed)
 
     def passes(self, question: Question) -> int:
         """Return the number of passes in which the cells are counted."""
         return 1
 
-    def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records of one part, chosen by a hash of their keys."""
-        raise NotImplementedError
+    @abstractmethod
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with the column ``HASH``: a number of the keys below PRIME."""
 
     def passes_by_hash(self, question: Question) -> int:
         """Return one pass for each PART records if equal keys have equal hashes."""
@@ -163,6 +165,19 @@ class Engine(ABC):
         """Yield lazy frames of the cells, one for each pass over the records."""
         parts = self.passes(question)
         return (self.lazy_cells(question, part, parts) for part in range(parts))
+
+    def drawn(self, question: Question, large: int, small: int) -> Any:
+        """Return some cells, collected: each with the chance max(f/large, 1/small)."""
+        import narwhals.stable.v2 as nw
+
+        names, frames = [RECORDS, *question.sum_columns, *question.square_columns], []
+        for cells in self._parts(question):
+            rows = nw.from_native(self.hashed(cells.to_native(), question.key_columns))
+            share = nw.col(HASH) / PRIME
+            chosen = (share * small < 1.0) | (share * large < nw.col(RECORDS))
+            rows = rows.filter(chosen).select(*question.key_columns, *names)
+            frames += self.collect(rows)
+        return nw.concat(frames)
 
     def join_results(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with the results of the cells added to their records."""
@@ -344,6 +359,13 @@ class Counted:
     def refuse_single(self, what: str) -> TypeError:
         """Return the error for a task that needs single records."""
         return self.engine.refuse_single(what)
+
+    def drawn(self, large: int, small: int) -> Counted:
+        """Return some of the cells: each with the chance max(f/large, 1/small)."""
+        cells = self.engine.drawn(self.question, large, small)
+        some = replace(self)
+        some.__dict__.update(cells=cells, _numbers=frequencies(cells, self.question))
+        return some
 
     def _check(self, total: int) -> None:
         if total != self.n:

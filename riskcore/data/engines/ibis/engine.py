@@ -105,10 +105,10 @@ class Ibis(base.Engine):
         """Return the number of passes in which the cells are counted."""
         return self.passes_by_hash(question) if self._backend == "duckdb" else 1
 
-    def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records of one part, chosen by a hash of their keys."""
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with a number of their keys added."""
         mixed = import_module("ibis").struct({key: data[key] for key in keys}).hash()
-        return data.filter((mixed % base.PRIME).abs() % parts == part)
+        return data.mutate(**{base.HASH: (mixed % base.PRIME).abs()})
 
     def select(self, names: Sequence[Any]) -> Any:
         """Return columns under the names c0, c1, ..."""
