@@ -68,7 +68,7 @@ class Beside:
                 large = -(-cells.n // DRAWN_RECORDS)
                 return drawn_model(cells, large, -(-len(cells) // DRAWN_CELLS)), ""
             return model_of(LATENT_CLASS, cells.keys, cells, silent, self.design), ""
-        except (TypeError, ValueError) as error:  # an engine may lack a hash
+        except ValueError as error:
             return None, str(error)
 
     @property

@@ -91,7 +91,11 @@ def model_of(
 
 def drawn_model(cells: HeldCells, large: int, small: int) -> CellModel:
     """Return the latent-class model, fitted to cells that the engine draws."""
-    coded = CodedRecords.of_counted(cells.held.drawn(large, small))
+    try:
+        counted_cells = cells.held.drawn(large, small)
+    except TypeError as error:  # a backend of ibis may lack a hash
+        raise ValueError(str(error)) from None
+    coded = CodedRecords.of_counted(counted_cells)
     table = CellTable.of(cells_of(coded, cells.keys, "category", 1.0))
     drawn = Drawn.of(table.records, cells.n, large, small)
     model = LatentClass.fit(replace(table, drawn=drawn))

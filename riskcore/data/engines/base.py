@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.missing_column import no_such_column
+from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import (
     RECORDS,
     Question,
@@ -43,6 +45,7 @@ BATCH = 1 << 18
 PART = 1 << 25
 PRIME = 2**31 - 1
 HASH = "riskcore_hash"
+ROUNDING = 2.0**-52  # relative error of a sum of doubles in any order, by record
 # Types other than integers whose equal values have equal hashes.
 _HASHED = {"Boolean", "String", "Date"}
 
@@ -267,13 +270,37 @@ class Engine(ABC):
         return Counted(self, question, weighed)
 
 
+class Sums:
+    """What all cells add up to in one pass over the records."""
+
+    def __init__(self) -> None:
+        self.records = self.cells = self.squares = 0
+        self._parts: list[float] = []
+
+    def add(self, records: NDArray[np.int64], weight_sum: NDArray[np.float64]) -> None:
+        """Add some cells; their order does not matter."""
+        self.records += int(records.sum())
+        self.cells += len(records)
+        self.squares += int((records * records).sum())
+        self._parts += exact_parts(weight_sum)
+
+    @cached_property
+    def weight(self) -> float:
+        """The sum of the weights, correctly rounded."""
+        return math.fsum(self._parts)
+
+
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The cells of an engine, counted on first use, in no particular order."""
+    """The cells of an engine, counted on first use, in no particular order.
+
+    Each pass over the records must find what the ones before it found.
+    """
 
     engine: Engine
     question: Question
     weighed: Weights  # the facts about all records
+    passes: list[Sums] = field(default_factory=list)  # over all cells, so far
 
     @property
     def n(self) -> int:
@@ -287,8 +314,9 @@ class Counted:
 
     @cached_property
     def _numbers(self) -> Numbers:
-        numbers = frequencies(self.cells, self.question)
-        self._check(int(numbers[0].sum()))
+        numbers, sums = frequencies(self.cells, self.question), Sums()
+        sums.add(*numbers)
+        self._check(sums)
         return numbers
 
     @property
@@ -318,28 +346,34 @@ class Counted:
 
     def numbers(self) -> Iterator[Numbers]:
         """Yield records and weight sums of all cells, at most ``MOST`` at a time."""
-        total = 0
+        sums = Sums()
         for records, weight_sum in self.engine.numbers(self.question):
-            total += int(records.sum())
             for start in range(0, len(records), MOST):
                 part = slice(start, start + MOST)
                 yield records[part], weight_sum[part]
-        self._check(total)
+                sums.add(records[part], weight_sum[part])
+        self._check(sums)
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
         """Yield all cells as frames with their keys, and their numbers."""
-        total = 0
+        sums = Sums()
         for cells in self.engine.batches(self.question):
             numbers = frequencies(cells, self.question)
-            total += int(numbers[0].sum())
+            sums.add(*numbers)
             yield cells, numbers
-        self._check(total)
+        self._check(sums)
 
     def labels(self, key: Hashable) -> tuple[Any, NDArray[np.int64]]:
         """Return the values of a key, a narwhals Series, and the records of each."""
         question = Question((key,))
         cells = self.engine.cells(question)
-        return cells.get_column(question.key_columns[0]), records_of(cells)
+        values, records = cells.get_column(question.key_columns[0]), records_of(cells)
+        missing = self.weighed.missing_keys[self.question.keys.index(key)]
+        if (records.sum(), records[values.is_null().to_numpy()].sum()) != (
+            self.n, missing,
+        ):  # fmt: skip
+            raise changed_meanwhile()
+        return values, records
 
     def records_with(
         self, compute: Compute, results: Callable[[], Results] | None = None
@@ -367,12 +401,24 @@ class Counted:
         some.__dict__.update(cells=cells, _numbers=frequencies(cells, self.question))
         return some
 
-    def _check(self, total: int) -> None:
-        if total != self.n:
+    def _check(self, sums: Sums) -> None:
+        """Refuse data that have changed since the first pass, as far as sums tell."""
+        if sums.records != self.n:
             raise ValueError(
-                f"the cells have {total:,} records, the data {self.n:,}: they changed "
-                "while they were counted"
+                f"the cells have {sums.records:,} records, the data {self.n:,}: they "
+                "changed while they were counted"
             )
+        weight, near = self.weighed.total, self.n * ROUNDING
+        alike = self.question.weight is None or not math.isfinite(weight)
+        alike = alike or math.isclose(sums.weight, weight, rel_tol=near)
+        for first in self.passes[:1]:
+            same = (sums.cells, sums.squares) == (first.cells, first.squares)
+            exact = self.question.weight is None or self.question.sums is not None
+            near = 0.0 if exact else near
+            alike &= same and math.isclose(sums.weight, first.weight, rel_tol=near)
+        if not alike:
+            raise changed_meanwhile()
+        self.passes.append(sums)
 
 
 def refuse_twice(names: Iterable[Hashable]) -> None:
@@ -384,8 +430,8 @@ def refuse_twice(names: Iterable[Hashable]) -> None:
 
 
 def changed_meanwhile() -> ValueError:
-    """Return the error for records with keys that were not counted."""
-    return ValueError("the data have changed since they were counted")
+    """Return the error for records or cells that differ from those counted before."""
+    return ValueError("the data have changed since they were counted: write them first")
 
 
 def _renamed(question: Question) -> Question:
