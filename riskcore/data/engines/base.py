@@ -20,7 +20,6 @@ from riskcore.data.engines.counting import (
     Question,
     Weights,
     count_cells,
-    decades_on_engine,
     frequencies,
     records_of,
     weigh,
@@ -113,15 +112,17 @@ class Engine(ABC):
 
         if question.columns:
             data = nw.from_native(self.select(question.columns))
-            weights = weigh(data, _renamed(question))
+            weights = weigh(data, _renamed(question), self.collect)
         else:
-            weights = weigh(self.frame, question)
+            weights = weigh(self.frame, question, self.collect)
         self._n = weights.n
         return weights
 
     def cells(self, question: Question) -> Any:
         """Return the cells, collected."""
-        return self.lazy_cells(question).collect()
+        import narwhals.stable.v2 as nw
+
+        return nw.concat([*self.collect(self.lazy_cells(question))])
 
     def lazy_cells(self, question: Question, part: int = 0, parts: int = 1) -> Any:
         """Return a lazy frame of the cells, or of the cells of one part."""
@@ -247,8 +248,6 @@ class Engine(ABC):
         scale: float | None = None,
     ) -> Counted:
         """Return the cells of the data, which the engine counts when asked for them."""
-        import narwhals.stable.v2 as nw
-
         question = Question(tuple(keys), weight, scale=scale)
         self.check(question.columns)
         if weight is not None:
@@ -262,8 +261,9 @@ class Engine(ABC):
             raise ValueError("the data hold no records")
         if weight is None:
             return Counted(self, question, weighed)
-        column = nw.from_native(self.select([weight]))
-        refuse_doubtful(weighed, lambda: decades_on_engine(column), weight, scale)
+        decades = weighed.decades
+        assert decades is not None
+        refuse_doubtful(weighed, lambda: decades, weight, scale)
         if (sums := weighed.whole_sums) is not None:
             facts = weighed.n, weighed.low, weighed.high, not weighed.broken
             question = replace(question, sums=sums, squares=Squares.of(*facts))

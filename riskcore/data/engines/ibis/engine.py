@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from riskcore.data.engines import base
-from riskcore.data.engines.counting import Question, Weights
+from riskcore.data.engines.counting import Question
 from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 
 # Texts that some collations take for one another.
@@ -57,16 +57,6 @@ class Ibis(base.Engine):
                     f"collation for which {text!r} equals {other!r}; give the column "
                     "with a collation that keeps all texts apart"
                 )
-
-    def weigh(self, question: Question) -> Weights:
-        """Return the facts about the weights, and how many records lack each key."""
-        with self._explained():
-            return super().weigh(question)
-
-    def cells(self, question: Question) -> Any:
-        """Return the cells, collected."""
-        with self._explained():
-            return super().cells(question)
 
     def collect(self, asked: Any) -> Iterator[Any]:
         """Yield the rows of a lazy frame in eager frames."""
