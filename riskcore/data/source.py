@@ -284,23 +284,17 @@ class Source:
             return None
         self.refuse_changed()
         _ = self.header
-        file = formats.opened(self.path, self.reading).batches()
+        file = formats.opened(self.path, self.reading).stored()
         if file is None or file.intake.records < IN_BATCHES:
             return None
         keys = list(dict.fromkeys(key for keys in key_sets for key in keys))
         needed = [*keys, *([] if weight is None else [weight])]
         self.check(needed)
-        stored = file.read
-
-        def read(names: list[str]) -> Iterator[Any]:
-            self.refuse_changed()
-            yield from stored(names)
-            self.refuse_changed()
-
         fields = map(file.schema.field, self.names if self.all_columns else needed)
         schema = import_pyarrow().schema(fields, file.schema.metadata)
         try:
-            return LargeFile.of(replace(file, schema=schema, read=read), keys, weight)
+            file = replace(file, schema=schema, refuse_changed=self.refuse_changed)
+            return LargeFile.of(file, keys, weight)
         except ImportError:
             n = file.intake.records
             warn(

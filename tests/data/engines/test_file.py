@@ -13,7 +13,7 @@ import pytest
 import riskcore
 from riskcore.data import source
 from riskcore.data.engines.polars.large_file import LargeFile
-from riskcore.data.files import formats, parquet
+from riskcore.data.files import formats
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
 
@@ -58,7 +58,6 @@ def both(run, monkeypatch):
         return weigh(self, *asked)
 
     monkeypatch.setattr(LargeFile, "weigh", noted)
-    monkeypatch.setattr(parquet, "_BATCH", 64)
 
     def command(*arguments):
         read.clear()
@@ -152,7 +151,6 @@ def test_records_are_written_as_they_pass(run, path, monkeypatch, name, missing)
     if name == "a.arrow":  # whose dictionaries are those of the whole file
         table = table.set_column(5, "job", table["job"].cast(pa.string()))
         pq.write_table(table, path, row_group_size=701)
-    monkeypatch.setattr(parquet, "_BATCH", 64)
     asked = ["assess", path, "--keys", *KEYS, "--weight", "w", "--missing", missing]
     whole, parts = (path.parent / f"{kind}-{name}" for kind in ("whole", "parts"))
     assert run(*asked, "--output", whole)[0] == 0

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import LARGEST_SQUARED, Question, Weights
 from riskcore.data.engines.polars.engine import Polars
-from riskcore.data.engines.polars.scan import scan
+from riskcore.data.engines.polars.scan import scan_stored
 from riskcore.data.engines.protecting import Lookup
 from riskcore.data.files.arrow import import_pyarrow
-from riskcore.data.files.base_format import RecordBatches
+from riskcore.data.files.base_format import StoredRecords
 
 # Types whose values are the same to polars and in memory.
 _WEIGHTS = ("integer", "float32", "float64")
@@ -27,16 +29,13 @@ class LargeFile(Polars):
 
     name = "a file read in batches"
 
-    def __init__(self, file: RecordBatches) -> None:
+    def __init__(self, file: StoredRecords) -> None:
         import narwhals.stable.v2 as nw
 
-        def tables(schema: Any) -> Iterator[Any]:
-            for batch in file.read(schema.names):
-                yield import_pyarrow().Table.from_batches([batch]).cast(schema)
-
-        super().__init__(nw.from_native(scan(file.schema, tables)))
+        super().__init__(nw.from_native(scan_stored(file)))
         self.file = file
         self.intake = file.intake
+        self._weighed: dict[Question, Weights] = {}
 
     @classmethod
     def of(
@@ -55,21 +54,50 @@ class LargeFile(Polars):
             return None
         if weight is None:
             return engine
-        weighed = Polars.weigh(engine, Question((), weight))
+        weighed = engine.weigh(Question(tuple(keys), weight))
         exact = any(weighed.faults.values()) or weighed.whole_sums is not None
         return engine if exact else None
 
+    def collect(self, asked: Any, *, in_order: bool = False) -> Iterator[Any]:
+        """Yield the rows of a lazy frame; refuse a file that has changed."""
+        self.file.refuse_changed()
+        try:
+            yield from super().collect(asked, in_order=in_order)
+        except import_module("polars").exceptions.ComputeError as error:
+            self.file.refuse_changed()
+            raise ValueError(f"{self.file.path}: {error}") from None
+        self.file.refuse_changed()
+
     def weigh(self, question: Question) -> Weights:
         """Return the facts about the weights, and how many records lack each key."""
-        weights = super().weigh(question)
-        if question.weight is None or any(weights.faults.values()):
-            return weights
+        if question not in self._weighed:
+            weights = super().weigh(question)
+            self.file.intake.check(self.file.path, weights.n)
+            if question.weight is not None and not any(weights.faults.values()):
+                weights = replace(weights, squares=self._squares(question.weight))
+            self._weighed[question] = weights
+        return self._weighed[question]
+
+    def _squares(self, weight: Hashable) -> float:
+        """Return the sum of the squares of the weights, correctly rounded."""
+        import narwhals.stable.v2 as nw
+
         squares: list[float] = []
-        for batch in self.file.read([str(question.weight)]):
-            w = batch.column(0).to_numpy(zero_copy_only=False).astype(np.float64)
-            w = np.minimum(w, LARGEST_SQUARED)
+        column = nw.from_native(self.select([weight])).select(nw.col("c0").cast(nw.Float64))
+        for batch in self.collect(column):
+            w = np.minimum(batch["c0"].to_numpy(), LARGEST_SQUARED)
             squares += exact_parts(w * w)
-        return replace(weights, squares=math.fsum(squares))
+        return math.fsum(squares)
+
+    def row_of_records(self, question: Question, cells: Any) -> NDArray[np.int32]:
+        """Return the row of each record in a frame of cells."""
+        import narwhals.stable.v2 as nw
+
+        table = cells.select(*question.key_columns).to_native().with_row_index("row")
+        lookup = Lookup(question.keys, table.lazy(), ["row"], whole=True)
+        frame = nw.from_native(super().join(self.native, lookup)).select("row")
+        rows = [x["row"].to_numpy() for x in self.collect(frame, in_order=True)]
+        return np.concatenate(rows).astype(np.int32)
 
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return a reader of the records with results, in their order and types."""
