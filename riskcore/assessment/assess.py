@@ -252,11 +252,15 @@ def assess(
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    data, intake = source.read(
-        [*keys, *numeric, weight, household, cluster, *strata],
-        weight,
-        [*numeric, *tolerance],
-    )
+    data, intake = in_batches(source, keys, weight, household, asked), None
+    if data is None:
+        data, intake = source.read(
+            [*keys, *numeric, weight, household, cluster, *strata],
+            weight,
+            [*numeric, *tolerance],
+        )
+    else:
+        data.as_table, intake = True, data.intake
     engine = engine_of(data)
     if engine is not None and (numeric or reference.source):
         raise engine.refuse_single("numeric" if numeric else "reference")
@@ -286,6 +290,24 @@ def assess(
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, reference)
+
+
+def in_batches(
+    source: Source,
+    keys: Iterable[Hashable],
+    weight: Hashable | None,
+    household: Hashable | None,
+    asked: Mapping[str, Any],
+) -> Any:
+    """Return a large file as an engine that counts it; None to read it at once."""
+    single = "numeric", "cluster", "strata", "tolerance", "reference", "person"
+    if household is not None or any(asked[name] for name in single):
+        return None
+    if not _by_weights(asked["population"]):
+        return None
+    if asked["sampling_fraction"] is not None and weight is None:
+        return None
+    return source.in_batches([[*keys]], weight)
 
 
 def _with_numbers(

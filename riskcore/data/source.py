@@ -56,6 +56,7 @@ class Source:
     reading: Reading = _AS_USUAL
     progress: Parts | None = None  # called while the file is read
     all_columns: bool = False  # whether `read` returns all columns of a file
+    batches: bool = True  # whether a large file may be counted in batches
 
     @classmethod
     def of(
@@ -278,7 +279,8 @@ class Source:
         self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
     ) -> LargeFile | None:
         """Return a large file as an engine that counts as memory does; None if not."""
-        if self.path is None or self.reading.codes() or self.reading.columns:
+        plain = not (self.reading.codes() or self.reading.columns)
+        if self.path is None or not self.batches or not plain:
             return None
         if self.scale not in (None, 1.0):  # sums of doubles are not exact there
             return None

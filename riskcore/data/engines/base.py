@@ -59,6 +59,7 @@ class Engine(ABC):
     name: ClassVar[str]  # in messages
     packages: ClassVar[tuple[str, ...]]  # that such frames come from
     case_blind = False  # whether names that differ only in case are one name to it
+    single = False  # whether single records come here if they are needed
     intake: Intake | None = None  # of a file, the account of its records
 
     def __init__(self, frame: Any) -> None:
@@ -193,6 +194,10 @@ class Engine(ABC):
         )
         lookup = Lookup(question.keys, self.send(table), list(results), whole=True)
         return self.join(self.native, lookup)
+
+    def row_of_records(self, question: Question, cells: Any) -> NDArray[np.int32]:
+        """Return the row of each record in a frame of cells, if records come here."""
+        raise self.refuse_single("the cell of each record")
 
     def is_float(self, key: Any) -> bool:
         """Tell whether a key is a float: its NaN is missing."""
@@ -362,6 +367,11 @@ class Counted:
             sums.add(*numbers)
             yield cells, numbers
         self._check(sums)
+
+    @cached_property
+    def row_of_records(self) -> NDArray[np.int32]:
+        """The row of each record in the cells, shape (n,)."""
+        return self.engine.row_of_records(self.question, self.cells)
 
     def labels(self, key: Hashable) -> tuple[Any, NDArray[np.int64]]:
         """Return the values of a key, a narwhals Series, and the records of each."""

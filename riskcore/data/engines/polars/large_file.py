@@ -28,6 +28,7 @@ class LargeFile(Polars):
     """A file that is read in batches, as a lazy frame of polars."""
 
     name = "a file read in batches"
+    single = True
 
     def __init__(self, file: StoredRecords) -> None:
         import narwhals.stable.v2 as nw
@@ -35,6 +36,7 @@ class LargeFile(Polars):
         super().__init__(nw.from_native(scan_stored(file)))
         self.file = file
         self.intake = file.intake
+        self.as_table = False  # whether `join` returns a table, not a reader
         self._weighed: dict[Question, Weights] = {}
 
     @classmethod
@@ -100,7 +102,7 @@ class LargeFile(Polars):
         return np.concatenate(rows).astype(np.int32)
 
     def join(self, data: Any, lookup: Lookup) -> Any:
-        """Return a reader of the records with results, in their order and types."""
+        """Return the records with results, in their order and types."""
         import narwhals.stable.v2 as nw
 
         frame = nw.from_native(super().join(data, lookup))
@@ -113,7 +115,8 @@ class LargeFile(Polars):
             for part in self.collect(frame, in_order=True)
             for batch in part.to_arrow().cast(schema).to_batches()
         )
-        return import_pyarrow().RecordBatchReader.from_batches(schema, batches)
+        reader = import_pyarrow().RecordBatchReader.from_batches(schema, batches)
+        return reader.read_all() if self.as_table else reader
 
 
 def _decoded(kind: Any) -> Any:
