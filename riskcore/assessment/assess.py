@@ -252,15 +252,11 @@ def assess(
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    data, intake = in_batches(source, keys, weight, household, asked), None
-    if data is None:
-        data, intake = source.read(
-            [*keys, *numeric, weight, household, cluster, *strata],
-            weight,
-            [*numeric, *tolerance],
-        )
-    else:
-        data.as_table, intake = True, data.intake
+    data, intake = (in_batches(source, keys, weight, household, asked) or source).read(
+        [*keys, *numeric, weight, household, cluster, *strata],
+        weight,
+        [*numeric, *tolerance],
+    )
     engine = engine_of(data)
     if engine is not None and (numeric or reference.source):
         raise engine.refuse_single("numeric" if numeric else "reference")
@@ -298,7 +294,7 @@ def in_batches(
     weight: Hashable | None,
     household: Hashable | None,
     asked: Mapping[str, Any],
-) -> Any:
+) -> Source | None:
     """Return a large file as an engine that counts it; None to read it at once."""
     single = "numeric", "cluster", "strata", "tolerance", "reference", "person"
     if household is not None or any(asked[name] for name in single):
@@ -307,7 +303,8 @@ def in_batches(
         return None
     if asked["sampling_fraction"] is not None and weight is None:
         return None
-    return source.in_batches([[*keys]], weight)
+    engine = source.in_batches([[*keys]], weight)
+    return None if engine is None else Source.like(engine, source.reading)
 
 
 def _with_numbers(

@@ -283,7 +283,7 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         if by_model is None:
             return told
         told |= {
-            "model_fit": None if by_model.model is None else by_model.model.fit_in_words,
+            "model_fit": by_model.model and by_model.model.fit_in_words,
             "expected_reidentifications": by_model.expected_reidentifications,
             "population_uniques": by_model.expected_population_uniques,
         }

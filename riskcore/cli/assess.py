@@ -264,15 +264,16 @@ def _streamed(
 
     from riskcore.assessment.assess import in_batches
     from riskcore.data.files import formats
-    from riskcore.data.source import Source
 
-    if options.report or options.report_public:
+    held, out = None, options.output
+    if not (options.report or options.report_public):
+        held = in_batches(source, options.keys, weight, options.household, asked)
+    if held is None or (
+        out and not formats.written_as(out).streams(held.given.file.schema)
+    ):
         return replace(source, batches=False)
-    engine = in_batches(source, options.keys, weight, options.household, asked)
-    if engine is not None and options.output is not None:
-        if not formats.written_as(options.output).streams(engine.file.schema):
-            return replace(source, batches=False)
-    return source if engine is None else Source.like(engine, source.reading)
+    held.given.as_table = False  # records are written as they pass
+    return held
 
 
 def _not_examined(

@@ -44,10 +44,6 @@ class NumberedCategories:
         missing, which are not given to a category unless the range has no end.
         Categories that are numbers keep them; others are numbered in the order of the
         rules.
-
-        >>> age = Recoding.intervals([15, 65], ["child", "adult", "old"])
-        >>> NumberedCategories.of(age, ["adult", "child"], {}).numbers
-        {'child': 1, 'adult': 2}
         """
         values = [plain_value(category) for category in categories]
         numbers = {category: code_number(category) for category in values}

@@ -84,11 +84,6 @@ def nearest_multiple(value: Number | Decimal, base: Number) -> Number:
     """Return the multiple of a number that is nearest to a value, by their digits.
 
     The even one of two multiples that are equally near is taken.
-
-    >>> nearest_multiple(1499, 1000), nearest_multiple(2500, 1000)
-    (1000, 2000)
-    >>> nearest_multiple(0.25, 0.1), nearest_multiple(-1, 4)
-    (0.2, 0)
     """
     if isinstance(value, int) and isinstance(base, int):
         below, rest = divmod(value, base)

@@ -117,12 +117,7 @@ class CellPrior:
 
 
 class CellLaw(NamedTuple):
-    """The law of cells before their records are seen, in records of a sample.
-
-    >>> law = CellLaw(np.array([0.5]), np.array([0.25])).of_another_sample()
-    >>> law.shape, law.given(np.ones(1), np.full(1, 9.0)).p.round(3)
-    (array([4.]), array([0.5]))
-    """
+    """The law of cells before their records are seen, in records of a sample."""
 
     mean: Floats
     error: Floats  # relative variance of the mean, by the shares
@@ -853,8 +848,9 @@ class CellModel(ABC):
             weights = f", weights smoothed by the keys ({self.smoothing.in_words})"
         elif self.sample.weight_spread is None and _differ(self.sample):
             weights = ", weights as they are: those of single records are not known"
-        cells = f", of {len(self.sample):,} drawn cells" * (self.sample.drawn is not None)
-        records = f"{counted(self.n, 'record')}{cells}"
+        records = counted(self.n, "record")
+        if self.sample.drawn is not None:
+            records += f", of {len(self.sample):,} drawn cells"
         return f"{records}, {self._describe()}{weights}{reason}"
 
 

@@ -58,12 +58,7 @@ class Matching(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What cells that were drawn stand for, as large cells are drawn more often.
-
-    >>> drawn = Drawn.of(np.array([1, 1, 5, 900]), 4000, 50, 10)
-    >>> drawn.stands_for, drawn.records[2:]
-    (array([ 10,  10,  50, 900]), array([ 1, 18]))
-    """
+    """What cells that were drawn stand for, as large cells are drawn more often."""
 
     n: int  # records of the file
     stands_for: Ints  # records of the file that each cell stands for

@@ -36,12 +36,12 @@ class LargeFile(Polars):
         super().__init__(nw.from_native(scan_stored(file)))
         self.file = file
         self.intake = file.intake
-        self.as_table = False  # whether `join` returns a table, not a reader
+        self.as_table = True  # whether `join` returns a table, not a reader
         self._weighed: dict[Question, Weights] = {}
 
     @classmethod
     def of(
-        cls, file: RecordBatches, keys: Sequence[Hashable], weight: Hashable | None
+        cls, file: StoredRecords, keys: Sequence[Hashable], weight: Hashable | None
     ) -> LargeFile | None:
         """Return a file as an engine; None if its cells might differ from memory."""
         kinds = [file.schema.field(key).type for key in keys]
@@ -85,7 +85,9 @@ class LargeFile(Polars):
         import narwhals.stable.v2 as nw
 
         squares: list[float] = []
-        column = nw.from_native(self.select([weight])).select(nw.col("c0").cast(nw.Float64))
+        column = nw.from_native(self.select([weight])).select(
+            nw.col("c0").cast(nw.Float64)
+        )
         for batch in self.collect(column):
             w = np.minimum(batch["c0"].to_numpy(), LARGEST_SQUARED)
             squares += exact_parts(w * w)
