@@ -643,7 +643,7 @@ class Assessment(UnitRisk, OfData[DataT_co]):
 class DrawnAssessment(Assessment[DataT_co]):
     """The risk of a file by a model, estimated from cells that were drawn from it."""
 
-    model: CellModel
+    model: CellModel = field(kw_only=True)
 
     @cached_property
     def distribution(self) -> RiskDistribution:

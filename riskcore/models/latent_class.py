@@ -583,7 +583,7 @@ def _half(table: CellTable, keys: list[int]) -> Half:
 
 def _prior(table: CellTable) -> Floats:
     """Return the records of the prior in each category."""
-    return PSEUDO * table.counts / table.stands_for.sum()
+    return PSEUDO * table.counts / float(table.stands_for.sum())
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:

@@ -175,7 +175,8 @@ class Engine(ABC):
         """Return some cells, collected: each with the chance max(f/large, 1/small)."""
         import narwhals.stable.v2 as nw
 
-        names, frames = [RECORDS, *question.sum_columns, *question.square_columns], []
+        frames: list[Any] = []
+        names = [RECORDS, *question.sum_columns, *question.square_columns]
         for cells in self._parts(question):
             rows = nw.from_native(self.hashed(cells.to_native(), question.key_columns))
             share = nw.col(HASH) / PRIME

@@ -202,6 +202,7 @@ def _added(rows: list[dict[str, Any]], keys: int) -> Weights:
         return [row[name] for row in rows if row.get(name) is not None]
 
     facts: dict[str, Any] = {name: int(sum(values(name))) for name in _COUNTS}
+    of: dict[str, Callable[[list[Any]], float]]
     of = {"least": min, "low": min, "high": max, "total": math.fsum}
     for name, combined in of.items():
         facts[name] = float(combined(values(name))) if values(name) else np.nan
