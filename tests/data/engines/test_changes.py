@@ -43,8 +43,9 @@ def stored(engine, tmp_path):
 
 
 def test_the_same_as_from_the_path(stored, tmp_path):
-    want = riskcore.assess(tmp_path / "survey.csv", KEYS, "w")
-    found = riskcore.assess(stored[0], KEYS, "w")
+    asked = {"keys": KEYS, "weight": "w", "population": "weights"}
+    want = riskcore.assess(tmp_path / "survey.csv", **asked)
+    found = riskcore.assess(stored[0], **asked)
     lines = {"intake": want.figures["intake"]}  # of the file, which the engine reads
     assert {**found.figures, **lines} == want.figures
     np.testing.assert_array_equal(np.sort(found.cell_risk), np.sort(want.cell_risk))
