@@ -187,19 +187,11 @@ def assess(
         ``household``, ``cluster``, ``numeric`` or ``person`` is given for data on an
         engine; or if a numeric column does not hold numbers.
     ValueError
-        If the method is unknown; there are no records or no keys; a column has two
-        roles; a key has the name of one of ``RECORD_COLUMNS``; key values, weights or
-        household ids are missing; or weights are negative, infinite, all 0, or look as
-        if they had implied decimals. With ``level="household"``, without ``household``
-        or with ``numeric``, or if its members differ in a key or the weight. If
-        ``reference`` lacks the keys of most records or the number of people, or the
-        data have weights. If ``alpha`` is not 1 with a rule other than "wildcard", or
-        gives an f between 1 and 2 with ``method="franconi"``. If ``cluster`` or
-        ``strata`` are missing, without a model to fit, all records are in one cluster,
-        or a cluster is in several strata. If ``tolerance`` is for a column that is not
-        a key or that has missing values, or the model does not take it. If ``person``
-        or ``wave`` is without the other, has several records in a wave, or is combined
-        with settings that are not for panels.
+        If an argument, or a combination of them, is invalid; there are no records or no
+        keys; a column has two roles; a key has the name of one of ``RECORD_COLUMNS``;
+        key values, weights or household ids are missing, or members of a household
+        differ in a key or the weight with ``level="household"``; or weights are
+        negative, infinite, all 0, or look as if they had implied decimals.
     OSError
         If the file cannot be read.
 
@@ -289,19 +281,14 @@ def assess(
 
 
 def in_batches(
-    source: Source,
-    keys: Iterable[Hashable],
-    weight: Hashable | None,
-    household: Hashable | None,
-    asked: Mapping[str, Any],
+    source: Source, keys: Any, weight: Any, household: Any, asked: Mapping[str, Any]
 ) -> Source | None:
     """Return a large file as an engine that counts it; None to read it at once."""
     single = "numeric", "cluster", "strata", "tolerance", "reference", "person"
-    if household is not None or any(asked[name] for name in single):
+    weighs = asked["sampling_fraction"] is None or weight is not None
+    if not (weighs and household is None and _by_weights(asked["population"])):
         return None
-    if not _by_weights(asked["population"]):
-        return None
-    if asked["sampling_fraction"] is not None and weight is None:
+    if any(asked[name] for name in single):
         return None
     engine = source.in_batches([[*keys]], weight)
     return None if engine is None else Source.like(engine, source.reading)

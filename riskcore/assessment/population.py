@@ -22,8 +22,7 @@ from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.words import counted
 from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
-from riskcore.data.cells import Cells, cells_of
-from riskcore.data.coded import CodedRecords
+from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
 from riskcore.data.engine_cells import HeldCells
 from riskcore.data.sample_design import SampleDesign
@@ -91,12 +90,7 @@ def model_of(
 
 def drawn_model(cells: HeldCells, large: int, small: int) -> CellModel:
     """Return the latent-class model, fitted to cells that the engine draws."""
-    try:
-        counted_cells = cells.held.drawn(large, small)
-    except TypeError as error:  # a backend of ibis may lack a hash
-        raise ValueError(str(error)) from None
-    coded = CodedRecords.of_counted(counted_cells)
-    table = CellTable.of(cells_of(coded, cells.keys, "category", 1.0))
+    table = CellTable.of(cells.drawn(large, small))
     drawn = Drawn.of(table.records, cells.n, large, small)
     model = LatentClass.fit(replace(table, drawn=drawn))
     if not model.converged:

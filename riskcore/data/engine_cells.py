@@ -106,6 +106,15 @@ class HeldCells(Cells):
         assert isinstance(self.counted, Counted)
         return self.counted
 
+    def drawn(self, large: int, small: int) -> Cells:
+        """Return some cells: each with the chance max(f/large, 1/small)."""
+        try:
+            counted = self.held.drawn(large, small)
+        except TypeError as error:  # a backend of ibis may lack a hash
+            raise ValueError(str(error)) from None
+        coded = CodedRecords.of_counted(counted)
+        return cells_of(coded, self.keys, self.missing, self.alpha)
+
     @property
     def collected(self) -> bool:
         """Whether the cells were collected."""

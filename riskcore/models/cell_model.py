@@ -910,11 +910,7 @@ def _differ(table: CellTable) -> bool:
 
 
 def student(level: float, freedom: int) -> float:
-    """Return the half-width of a central interval of Student's law.
-
-    For 30 degrees of freedom or more, by Hill's asymptotic expansion about the normal
-    law, within 1e-4 at levels up to 0.999.
-    """
+    """Return the half-width of a central interval of Student's law."""
     if freedom < _ASYMPTOTIC:
         # The angle theta, tan theta = t/sqrt(freedom), has the chance of the interval.
         theta = root(lambda x: _central(x, freedom) - level, 0.0, math.pi / 2.0)

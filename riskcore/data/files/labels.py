@@ -113,11 +113,7 @@ def code_text(code: Any) -> str:
 
 
 def code_number(code: Any) -> Any:
-    """Return the number that a code is or that its text writes, or None.
-
-    >>> [code_number(code) for code in (True, "2", "2.5", "02", "2.0")]
-    [1, 2, 2.5, None, None]
-    """
+    """Return the number that a code is or that its text writes, or None."""
     if isinstance(code, bool):
         return int(code)
     if not isinstance(code, str) or not is_number(code):
@@ -138,11 +134,7 @@ def look_alike(code: Any) -> Hashable:
 
 
 def number_text(code: Any) -> str:
-    """Return a number as people write it, of 32 bits as well; text as it is.
-
-    >>> number_text(85.0999984741211), number_text("90.0")
-    ('85.1', '90')
-    """
+    """Return a number as people write it, of 32 bits as well; text as it is."""
     text = code_text(code)
     if isinstance(code, float) and not code.is_integer():
         short = f"{code:.7g}"  # as many digits as 32 bits hold
