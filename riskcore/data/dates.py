@@ -66,7 +66,7 @@ def may_be_date(value: Any) -> bool:
 
 
 def day_text(value: Any) -> str | None:
-    """Return a date, or text such as 2024-01-31, as such text; None for other values."""
+    """Return a date, or text such as 2024-01-31, as text; None for other values."""
     text = str(np.datetime64(value, "D")) if is_date(value) else value
     with suppress(TypeError, ValueError):
         return text if date.fromisoformat(text).isoformat() == text else None

@@ -19,7 +19,7 @@ _INFINITY = float("inf")
 
 
 def nodes_of(sizes: NDArray[np.int64], leaf: int) -> NDArray[np.int64]:
-    """Return the nodes of a tree for each number of points, ``leaf`` or less in a leaf."""
+    """Return the nodes of a tree for numbers of points, at most ``leaf`` in a leaf."""
     levels = np.zeros(len(sizes), np.int64)
     largest = sizes.copy()
     while (more := largest > leaf).any():

@@ -296,7 +296,7 @@ class Source:
         schema = import_pyarrow().schema(fields, file.schema.metadata)
         try:
             file = replace(file, schema=schema, refuse_changed=self.refuse_changed)
-            return LargeFile.of(file, keys, weight)
+            return LargeFile.of(file, keys, weight, self.scale)
         except ImportError:
             n = file.intake.records
             warn(

@@ -40,7 +40,7 @@ class WholeSums:
 
     @classmethod
     def of(cls, n: int, low: float, high: float, whole: bool) -> WholeSums | None:
-        """Return how to cut n weights so that no bit is lost; None if it is too dear."""
+        """Return how to cut n weights without losing a bit; None if it is too dear."""
         bits = _BITS - n.bit_length()
         power = math.frexp(high)[1]
         last = 0 if whole else math.frexp(low)[1] - _DOUBLE

@@ -41,7 +41,11 @@ class LargeFile(Polars):
 
     @classmethod
     def of(
-        cls, file: StoredRecords, keys: Sequence[Hashable], weight: Hashable | None
+        cls,
+        file: StoredRecords,
+        keys: Sequence[Hashable],
+        weight: Hashable | None,
+        scale: float | None,
     ) -> LargeFile | None:
         """Return a file as an engine; None if its cells might differ from memory."""
         kinds = [file.schema.field(key).type for key in keys]
@@ -56,7 +60,7 @@ class LargeFile(Polars):
             return None
         if weight is None:
             return engine
-        weighed = engine.weigh(Question(tuple(keys), weight))
+        weighed = engine.weigh(Question(tuple(keys), weight, scale=scale))
         exact = any(weighed.faults.values()) or weighed.whole_sums is not None
         return engine if exact else None
 
