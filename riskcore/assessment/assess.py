@@ -284,11 +284,11 @@ def in_batches(
     source: Source, keys: Any, weight: Any, household: Any, asked: Mapping[str, Any]
 ) -> Source | None:
     """Return a large file as an engine that counts it; None to read it at once."""
-    single = "numeric", "cluster", "strata", "tolerance", "reference", "person"
+    single = "numeric", "cluster", "strata", "tolerance", "person"
     weighs = asked["sampling_fraction"] is None or weight is not None
     if not (weighs and household is None and _by_weights(asked["population"])):
         return None
-    if any(asked[name] for name in single):
+    if asked["reference"] is not None or any(asked[name] for name in single):
         return None
     engine = source.in_batches([[*keys]], weight)
     return None if engine is None else Source.like(engine, source.reading)

@@ -336,7 +336,7 @@ class CellModel(ABC):
         cells = replace(self._fitted_cells, clusters=self.sample.clusters)
         if cells.clusters is None:
             cells = cells.with_records(records)
-        return Shares.of(cells, self.sample.people, whole)
+        return Shares.of(cells, whole, self.sample.people)
 
     @property
     def _fitted_cells(self) -> CellTable:
@@ -560,8 +560,8 @@ class CellModel(ABC):
             nan if there is no estimate.
         """
         table = self._table(cells)
-        chances = self.unique_probability(table)[table.unique]
-        return math.fsum((chances * table.stands_for[table.unique]).tolist())
+        chances = self.unique_probability(table) * (table.stands_for * table.unique)
+        return math.fsum(chances.tolist())
 
     def tau_interval(
         self, cells: Any = None, level: float = 0.95, *, groups: int = GROUPS
