@@ -163,9 +163,8 @@ def assess(
     -------
     Assessment
         With ``level="household"`` a `HouseholdAssessment`, with ``person`` and ``wave``
-        a `WaveAssessment`. A type checker knows the type of ``records`` from the data:
-        ``Assessment[pandas.DataFrame]`` has a data frame of pandas, the assessment of a
-        path a table of pyarrow.
+        a `WaveAssessment`. A type checker knows the type of ``records`` from the data,
+        of a path a table of pyarrow.
 
     Warns
     -----

@@ -551,10 +551,6 @@ class Assessment(UnitRisk, OfData[DataT_co]):
             If a threshold is nan or negative, a household threshold is given without
             households, or ``top`` is negative.
 
-        See Also
-        --------
-        public_report : the report for publication.
-
         Examples
         --------
         >>> import tempfile, riskcore
