@@ -7,7 +7,7 @@
 
 duckdb makes files of Parquet with keys and a weight. Each engine assesses each file
 in a process of its own; so does the rival, a streaming group-by of polars that adds
-doubles. The command reads the file without an engine. Sizes have 10 keys; how the cost
+doubles. Its path is assessed, too, and by the command. Sizes have 10 keys. How cost
 grows with the keys is measured at 1e6 records. duckdb has a limit of 1 GB
 (RISKCORE_BENCH_LIMIT), and also writes the risk of each record, by `.records` and by a
 query with the SQL function. So does Spark, once with two executors, one of which is
@@ -85,7 +85,8 @@ def connect(folder):
 def assessed(data):
     import riskcore
 
-    result = riskcore.assess(data, KEYS, weight="w")
+    scale = riskcore.Reading(weight_scale=1)  # they add up to more than a country
+    result = riskcore.assess(data, KEYS, weight="w", reading=scale)
     _ = result.reidentification_rate, result.risk_threshold(rate=0.001)
     return result
 
@@ -129,6 +130,11 @@ def duckdb_protected(path, folder):
     return len(result.original.cells)
 
 
+def duckdb_group_by(path, folder):
+    cells = f"SELECT {NAMED}, count(*) AS n, sum(w) AS w FROM '{path}' GROUP BY ALL"
+    return connect(folder).sql(f"SELECT count(n + w) FROM ({cells})").fetchall()[0][0]
+
+
 def polars(path, _):
     import polars as pl
 
@@ -138,10 +144,10 @@ def polars(path, _):
 def command_assess(path, _):
     from riskcore import cli
 
-    words = ["assess", path, "--keys", *KEYS, "--weight", "w", "--rate", "0.001"]
+    words = ["assess", path, "--keys", *KEYS, "--weight", "w", "--weight-scale", "1"]
     written = io.StringIO()
     with contextlib.redirect_stdout(written):
-        assert not cli.main([*words, "--json"])
+        assert not cli.main([*words, "--rate", "0.001", "--json"])
     return json.loads(written.getvalue())["cells"]
 
 
@@ -151,27 +157,22 @@ def ibis(path, _):
     return len(assessed(engine.read_parquet(path)).cells)
 
 
-def session_of(master, **settings):
+def session_of(master="local[2]", **settings):
     import pyspark
     from pyspark.sql import SparkSession
 
     os.environ["PYSPARK_PYTHON"] = sys.executable  # it has riskcore
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     os.environ["PYTHONPATH"] = str(HERE.parent)
-    builder = SparkSession.builder.master(master).config("spark.ui.enabled", False)
+    settings = {"spark.ui.enabled": False, "spark.driver.memory": "3g"} | settings
+    builder = SparkSession.builder.master(master)
     session = builder.config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
 
 
-def spark(path, _):
-    session = session_of("local[2]", **{"spark.driver.memory": "3g"})
-    return len(assessed(session.read.parquet(path)).cells)
-
-
 def spark_records(path, folder):
-    session = session_of("local[2]", **{"spark.driver.memory": "3g"})
-    result = assessed(session.read.parquet(path))
+    result = assessed(session_of().read.parquet(path))
     result.records.write.parquet(f"{folder}/out")
     return len(result.cells)
 
@@ -236,10 +237,14 @@ CASES = {
     "duckdb, records to Parquet": duckdb_records,
     "duckdb, a query with the function": duckdb_query,
     "duckdb, protected": duckdb_protected,
+    "group-by of duckdb": duckdb_group_by,
     "polars": polars,
+    "a path": lambda path, _: len(assessed(path).cells),
     "the command": command_assess,
     "ibis": ibis,
-    "Spark, local[2]": spark,
+    "Spark, local[2]": lambda path, _: len(
+        assessed(session_of().read.parquet(path)).cells
+    ),
     "Spark, local[2], records to Parquet": spark_records,
     "Spark, two executors, one killed, records the same": spark_killed,
 }

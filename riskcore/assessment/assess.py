@@ -163,9 +163,8 @@ def assess(
     -------
     Assessment
         With ``level="household"`` a `HouseholdAssessment`, with ``person`` and ``wave``
-        a `WaveAssessment`. A type checker knows the type of ``records`` from the data:
-        ``Assessment[pandas.DataFrame]`` has a data frame of pandas, the assessment of a
-        path a table of pyarrow.
+        a `WaveAssessment`. A type checker knows the type of ``records`` from the data,
+        of a path a table of pyarrow.
 
     Warns
     -----
@@ -187,19 +186,11 @@ def assess(
         ``household``, ``cluster``, ``numeric`` or ``person`` is given for data on an
         engine; or if a numeric column does not hold numbers.
     ValueError
-        If the method is unknown; there are no records or no keys; a column has two
-        roles; a key has the name of one of ``RECORD_COLUMNS``; key values, weights or
-        household ids are missing; or weights are negative, infinite, all 0, or look as
-        if they had implied decimals. With ``level="household"``, without ``household``
-        or with ``numeric``, or if its members differ in a key or the weight. If
-        ``reference`` lacks the keys of most records or the number of people, or the
-        data have weights. If ``alpha`` is not 1 with a rule other than "wildcard", or
-        gives an f between 1 and 2 with ``method="franconi"``. If ``cluster`` or
-        ``strata`` are missing, without a model to fit, all records are in one cluster,
-        or a cluster is in several strata. If ``tolerance`` is for a column that is not
-        a key or that has missing values, or the model does not take it. If ``person``
-        or ``wave`` is without the other, has several records in a wave, or is combined
-        with settings that are not for panels.
+        If an argument, or a combination of them, is invalid; there are no records or no
+        keys; a column has two roles; a key has the name of one of ``RECORD_COLUMNS``;
+        key values, weights or household ids are missing, or members of a household
+        differ in a key or the weight with ``level="household"``; or weights are
+        negative, infinite, all 0, or look as if they had implied decimals.
     OSError
         If the file cannot be read.
 
@@ -252,7 +243,7 @@ def assess(
     check_numeric(numeric, keys, weight, household)
     if source.path is not None:
         say(f"reading {source.path}")
-    data, intake = source.read(
+    data, intake = (in_batches(source, keys, weight, household, asked) or source).read(
         [*keys, *numeric, weight, household, cluster, *strata],
         weight,
         [*numeric, *tolerance],
@@ -286,6 +277,20 @@ def assess(
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, reference)
+
+
+def in_batches(
+    source: Source, keys: Any, weight: Any, household: Any, asked: Mapping[str, Any]
+) -> Source | None:
+    """Return a large file as an engine that counts it; None to read it at once."""
+    single = "numeric", "cluster", "strata", "tolerance", "person"
+    weighs = asked["sampling_fraction"] is None or weight is not None
+    if not (weighs and household is None and _by_weights(asked["population"])):
+        return None
+    if asked["reference"] is not None or any(asked[name] for name in single):
+        return None
+    engine = source.in_batches([[*keys]], weight)
+    return None if engine is None else Source.like(engine, source.reading)
 
 
 def _with_numbers(

@@ -250,8 +250,11 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         model = None if self.beside is None else self.beside.model
         if model is None:
             return None
-        from riskcore.assessment.population import risks_of
+        from riskcore.assessment.population import risk_by, risks_of
 
+        if model.sample.drawn is not None:
+            risk = risk_by(model.prior())
+            return DrawnAssessment(self.data, self.cells, risk, "exact", model=model)
         risk, unique, cells = risks_of(model, self.cells)
         joint = self.households
         if joint is not None:
@@ -280,7 +283,7 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         if by_model is None:
             return told
         told |= {
-            "model_fit": by_model.counts["population_model_fit"],
+            "model_fit": by_model.model and by_model.model.fit_in_words,
             "expected_reidentifications": by_model.expected_reidentifications,
             "population_uniques": by_model.expected_population_uniques,
         }
@@ -548,10 +551,6 @@ class Assessment(UnitRisk, OfData[DataT_co]):
             If a threshold is nan or negative, a household threshold is given without
             households, or ``top`` is negative.
 
-        See Also
-        --------
-        public_report : the report for publication.
-
         Examples
         --------
         >>> import tempfile, riskcore
@@ -634,6 +633,31 @@ class Assessment(UnitRisk, OfData[DataT_co]):
                 f"records by risk, {edges[0]:g} to {edges[-1]:g}, log scale",
             ),
         )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnAssessment(Assessment[DataT_co]):
+    """The risk of a file by a model, estimated from cells that were drawn from it."""
+
+    model: CellModel = field(kw_only=True)
+
+    @cached_property
+    def distribution(self) -> RiskDistribution:
+        """The distribution of the individual risk over records, for thresholds."""
+        return RiskDistribution(self.cell_risk, self.model.sample.stands_for)
+
+    @property
+    def expected_population_uniques(self) -> float:
+        """Tau, the expected number of sample uniques that are population uniques."""
+        return self.model.tau()
+
+    def _risk_interval(self, level: float) -> tuple[float, float]:
+        from riskcore.assessment.population import deviation_by, risk_by
+
+        return self.model.interval(None, risk_by, level, deviation=deviation_by)[1:]
+
+    def _uniques_interval(self, level: float) -> tuple[float, float]:
+        return self.model.tau_interval(None, level)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

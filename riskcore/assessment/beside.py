@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # Sample uniques, and people for each record: from these on a model is fitted. No share
 # of the records is asked: a few diverse people may be hidden among many that are alike.
 MANY_UNIQUES, FEW_SAMPLED = 20, 1.25
+# Of more cells on an engine about so many are drawn, and records to fit probabilities.
+DRAWN_CELLS, DRAWN_RECORDS = 1 << 16, 1 << 17
 # Figures differ where one is at least so many times the other.
 APART = 1.25
 
@@ -58,15 +60,13 @@ class Beside:
 
     @cached_property
     def _found(self) -> tuple[CellModel | None, str]:
-        from riskcore.assessment.population import model_of
+        from riskcore.assessment.population import drawn_model, model_of
 
         cells = self.cells
-        if isinstance(cells, HeldCells) and len(cells) > MANY_CELLS:
-            return None, (
-                f"{len(cells):,} cells stay on the engine; population='latent-class' "
-                "collects them"
-            )
         try:
+            if isinstance(cells, HeldCells) and len(cells) > MANY_CELLS:
+                large = -(-cells.n // DRAWN_RECORDS)
+                return drawn_model(cells, large, -(-len(cells) // DRAWN_CELLS)), ""
             return model_of(LATENT_CLASS, cells.keys, cells, silent, self.design), ""
         except ValueError as error:
             return None, str(error)

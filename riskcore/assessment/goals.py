@@ -115,15 +115,7 @@ class KeyGoals:
         subsets: int | None,
         strata: Iterable[Hashable] | None,
     ) -> KeyGoals:
-        """Return the goals for the given arguments.
-
-        Examples
-        --------
-        >>> KeyGoals.of([("a", "b", "c")], 3, 2, ["s"]).keys
-        (('a', 'b', 's'), ('a', 'c', 's'), ('b', 'c', 's'))
-        >>> KeyGoals.of([("a", "b"), ("b", "c")], {("c", "b"): 5}, None, None).k
-        (None, 5)
-        """
+        """Return the goals for the given arguments."""
         within = () if strata is None else tuple(arguments.names("strata", strata))
         if len(set(within)) < len(within):
             raise ValueError(f"strata: a column appears twice in {list(within)}")

@@ -24,9 +24,10 @@ from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
+from riskcore.data.engine_cells import HeldCells
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
-from riskcore.models.cell_table import ANY, CellTable
+from riskcore.models.cell_table import ANY, CellTable, Drawn
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 from riskcore.models.log_linear import LogLinear
@@ -84,6 +85,16 @@ def model_of(
     model: CellModel = FITTED[population].fit(table)
     if not model.converged:
         raise ValueError(f"population={population!r}: no estimate, {model.reason}")
+    return model
+
+
+def drawn_model(cells: HeldCells, large: int, small: int) -> CellModel:
+    """Return the latent-class model, fitted to cells that the engine draws."""
+    table = CellTable.of(cells.drawn(large, small))
+    drawn = Drawn.of(table.records, cells.n, large, small)
+    model = LatentClass.fit(replace(table, drawn=drawn))
+    if not model.converged:
+        raise ValueError(model.reason)
     return model
 
 

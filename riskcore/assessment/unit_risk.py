@@ -71,10 +71,6 @@ class UnitRisk:
             If not exactly one target is given, or the number is not whole.
         ValueError
             If the rate is not in [0, 1], or the number not from 0 to that of the units.
-
-        See Also
-        --------
-        riskcore.core.risk.threshold.RiskDistribution : definitions of the thresholds.
         """
         if (rate is None) == (unsafe is None):
             raise TypeError("give either rate= or unsafe=")

@@ -115,13 +115,6 @@ def weight_remarks(
 
     ``weights`` is None if the file has none; ``sampling_fraction`` is the share of the
     population that was sampled, as the user gave it.
-
-    >>> weights = WeightFigures.of(np.array([0.5, 20.0, 30.0]), 50.5)
-    >>> for sentence in weight_remarks(weights, 0.01):
-    ...     print(sentence)
-    ...
-    1 weight is below 1, the smallest 0.5: a record stands for itself at least.
-    By the weights 5.94 % of the population were sampled, by the sampling fraction 1 %.
     """
     if weights is None:
         return [_NO_WEIGHTS] if sampling_fraction is None else []

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from riskcore.assessment.assess_settings import AUTO, BY_WEIGHTS, AssessSettings
+from riskcore.assessment.assess_settings import BY_WEIGHTS, AssessSettings
 from riskcore.cli.options import (
     add_file,
     add_keys,
@@ -151,7 +151,6 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.assessment.waves import RECORD_COLUMNS as OF_PERSONS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
-    from riskcore.data.source import Source
     from riskcore.report import summary, text
 
     if options.output is not None:
@@ -189,9 +188,7 @@ def run(options: argparse.Namespace) -> None:
     if options.household_rate is not None and options.household is None:
         raise ValueError("--household-rate needs --household")
     assessment = assess(
-        Source.like(
-            _in_batches(source, weight, asked, options) or source, source.reading
-        ),
+        _streamed(source, weight, asked, options),
         options.keys,
         weight,
         options.household,
@@ -259,29 +256,24 @@ def _run_panel(
     _print(options, figures, sheet_of(figures).text)
 
 
-def _in_batches(
-    source: Any,
-    weight: Any,
-    asked: dict[str, Any],
-    options: argparse.Namespace,
+def _streamed(
+    source: Any, weight: Any, asked: dict[str, Any], options: argparse.Namespace
 ) -> Any:
-    """Return the file as an engine that counts in batches; None to read it at once."""
+    """Return the source, as an engine if it can be counted and written in batches."""
+    from dataclasses import replace
+
+    from riskcore.assessment.assess import in_batches
     from riskcore.data.files import formats
 
-    single = (asked[name] for name in ("numeric", "cluster", "strata", "tolerance"))
-    if options.household or options.reference or any(single):
-        return None
-    if asked["population"] not in (*BY_WEIGHTS, AUTO):
-        return None
-    if asked["sampling_fraction"] is not None and weight is None:
-        return None
-    if options.report or options.report_public:
-        return None
-    engine = source.in_batches([options.keys], weight)
-    if engine is None or options.output is None:
-        return engine
-    target = formats.written_as(options.output)
-    return engine if target.streams(engine.file.schema) else None
+    held, out = None, options.output
+    if not (options.report or options.report_public):
+        held = in_batches(source, options.keys, weight, options.household, asked)
+    if held is None or (
+        out and not formats.written_as(out).streams(held.given.file.schema)
+    ):
+        return replace(source, batches=False)
+    held.given.as_table = False  # records are written as they pass
+    return held
 
 
 def _not_examined(

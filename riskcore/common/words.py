@@ -38,13 +38,7 @@ def on_one_line(value: Any) -> str:
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
-    """Return a count with its noun, in the singular for 1.
-
-    >>> counted(1, "record"), counted(1200, "record")
-    ('1 record', '1,200 records')
-    >>> counted(2, "batch", "batches")
-    '2 batches'
-    """
+    """Return a count with its noun, in the singular for 1."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 

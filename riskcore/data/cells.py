@@ -161,7 +161,7 @@ class Cells:
             If an engine counted the records, and holds them.
         """
         if self.counted is not None:
-            raise self.counted.refuse_single("the cell of each record")
+            return self.rows[self.counted.row_of_records]
         return self.rows
 
     def count_of(self, mask: NDArray[np.bool_]) -> int:

@@ -66,11 +66,7 @@ def may_be_date(value: Any) -> bool:
 
 
 def day_text(value: Any) -> str | None:
-    """Return a date, or text such as 2024-01-31, as such text; None for other values.
-
-    >>> day_text("2024-01-31"), day_text(date(2024, 1, 31)), day_text("31.1.")
-    ('2024-01-31', '2024-01-31', None)
-    """
+    """Return a date, or text such as 2024-01-31, as text; None for other values."""
     text = str(np.datetime64(value, "D")) if is_date(value) else value
     with suppress(TypeError, ValueError):
         return text if date.fromisoformat(text).isoformat() == text else None
@@ -79,11 +75,7 @@ def day_text(value: Any) -> str | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dates:
-    """The dates of values, and how a date is written as such a value.
-
-    >>> Dates.of(["31.12.2023", "1.1.2024"]).texts
-    ['2023-12-31', '2024-01-01']
-    """
+    """The dates of values, and how a date is written as such a value."""
 
     days: Days
     fractions: NDArray[np.float64]  # numbers below 1 for the times of the day
@@ -335,11 +327,7 @@ def _days(texts: list[str], of: NDArray[Any], matches: list[Any]) -> Days:
 
 
 def _midnight(clock: str) -> str:
-    """Return a time of the day in text, with its zone, as midnight.
-
-    >>> _midnight("T10:30:00-05:00"), _midnight(" 1:05 PM")
-    ('T00:00:00-05:00', ' 12:00 AM')
-    """
+    """Return a time of the day in text, with its zone, as midnight."""
     zone = clock.lstrip("T 0123456789:.,")
     zero = re.sub(r"\d", "0", clock.removesuffix(zone))
     if re.match("[ap]m", zone, re.IGNORECASE):

@@ -69,12 +69,6 @@ def derived(data: Any, household: Hashable | None = None) -> tuple[Derived, ...]
     that all without an income pay no tax does not make the tax a function of income. A
     column is listed if its chance is below 10^-6. With households only their first
     records count there, for members are alike.
-
-    >>> age = [15, 16, 31, 32] * 10
-    >>> derived({"age": age, "young": [one < 30 for one in age]})
-    (Derived(column='young', of=('age',), kind='function'),)
-    >>> derived({"id": range(40), "age": age})
-    ()
     """
     records = Records.of(data)
     names = [name for name in records.columns if name != household]
@@ -103,12 +97,6 @@ def related_columns(
     Of each key these are the columns that determine it, and the columns that it
     determines and that are not keys: a key that it determines is known to an intruder
     anyhow, and counted. Columns in ``without``, such as the weight, are not blanked.
-
-    >>> found = [Derived("decade", ("age",), "function")]
-    >>> related_columns(found, ["age"]), related_columns(found, ["decade"])
-    ({'age': ('decade',)}, {'decade': ('age',)})
-    >>> related_columns(found, ["age", "decade"])
-    {'decade': ('age',)}
     """
     single = [relation for relation in relations if relation.kind != "household count"]
     alike = {

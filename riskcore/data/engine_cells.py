@@ -6,14 +6,12 @@ of the file and the distribution of the risk are computed from these.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sums import exact_parts
 from riskcore.common.warn import warn
 from riskcore.core.risk.anonymity import Below, count_below
 from riskcore.core.risk.threshold import RiskDistribution
@@ -108,6 +106,15 @@ class HeldCells(Cells):
         assert isinstance(self.counted, Counted)
         return self.counted
 
+    def drawn(self, large: int, small: int) -> Cells:
+        """Return some cells: each with the chance max(f/large, 1/small)."""
+        try:
+            counted = self.held.drawn(large, small)
+        except TypeError as error:  # a backend of ibis may lack a hash
+            raise ValueError(str(error)) from None
+        coded = CodedRecords.of_counted(counted)
+        return cells_of(coded, self.keys, self.missing, self.alpha)
+
     @property
     def collected(self) -> bool:
         """Whether the cells were collected."""
@@ -127,7 +134,6 @@ def tally(
         refuse_missing(counted.question.keys, weighed.missing_keys, weighed.n)
     _warn_of_codes(counted)
     kind = np.int32 if weighed.n < 1 << 31 else np.int64
-    population: list[float] = []
     uniques = below = records_below = 0
     risks: list[NDArray[np.float64]] = []
     records: list[NDArray[Any]] = []
@@ -135,7 +141,6 @@ def tally(
     for f, F in counted.numbers():
         if not np.isfinite(F).all():
             raise overflow(counted.question.weight)
-        population += exact_parts(F)
         uniques += int(np.count_nonzero(f == 1))
         less = f > F
         below += int(np.count_nonzero(less))
@@ -143,13 +148,10 @@ def tally(
         risks.append(risk(f.astype(np.float64), F))
         records.append(f.astype(kind))
         sizes = with_sizes(sizes, f)
-    try:
-        total = math.fsum(population)
-    except OverflowError:
-        raise overflow(counted.question.weight) from None
     totals = Totals(
-        weighed.n, sum(map(len, records)), uniques, total, below, records_below
-    )
+        weighed.n, sum(map(len, records)), uniques, counted.passes[0].weight, below,
+        records_below,
+    )  # fmt: skip
     warn_below(totals)
     distribution = RiskDistribution.of_own(_joined(risks), _joined(records))
     return HeldCells(counted, missing, totals, sizes), distribution

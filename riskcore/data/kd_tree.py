@@ -19,11 +19,7 @@ _INFINITY = float("inf")
 
 
 def nodes_of(sizes: NDArray[np.int64], leaf: int) -> NDArray[np.int64]:
-    """Return the nodes of a tree for each number of points, ``leaf`` or less in a leaf.
-
-    >>> nodes_of(np.array([0, 8, 9, 17]), 8)
-    array([1, 1, 3, 7])
-    """
+    """Return the nodes of a tree for numbers of points, at most ``leaf`` in a leaf."""
     levels = np.zeros(len(sizes), np.int64)
     largest = sizes.copy()
     while (more := largest > leaf).any():

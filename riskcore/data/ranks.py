@@ -22,9 +22,6 @@ def ranked(values: Floats) -> tuple[Floats, Integers]:
     """Return the distinct values, sorted, and the code of each, as `np.unique` does.
 
     The values are without nan.
-
-    >>> ranked(np.array([2.5, 1.0, 2.5]))
-    (array([1. , 2.5]), array([1, 0, 1]))
     """
     ranking = _by_decimals(values) if len(values) >= _FEW else None
     if ranking is None:
@@ -57,11 +54,7 @@ def _by_decimals(values: Floats) -> tuple[Floats, Integers] | None:
 
 
 def stable_order(codes: NDArray[Any], levels: int) -> Integers:
-    """Return the positions of records by code; equal codes stay in their order.
-
-    >>> stable_order(np.array([1, 0, 1, 0]), 2)
-    array([1, 3, 0, 2])
-    """
+    """Return the positions of records by code; equal codes stay in their order."""
     bits = len(codes).bit_length()
     if len(codes) < _FEW or levels.bit_length() + bits > 64:
         return np.argsort(codes, kind="stable")
@@ -78,9 +71,6 @@ def random_order(
     """Return the positions by code, those of a code by their numbers of 64 bits.
 
     It is the order of ``np.lexsort((numbers, codes))``.
-
-    >>> random_order(np.array([1, 0, 1]), 2, np.array([9, 5, 3], np.uint64))
-    array([1, 2, 0])
     """
     bits = np.uint64((levels - 1).bit_length())
     packed = numbers

@@ -44,10 +44,6 @@ class NumberedCategories:
         missing, which are not given to a category unless the range has no end.
         Categories that are numbers keep them; others are numbered in the order of the
         rules.
-
-        >>> age = Recoding.intervals([15, 65], ["child", "adult", "old"])
-        >>> NumberedCategories.of(age, ["adult", "child"], {}).numbers
-        {'child': 1, 'adult': 2}
         """
         values = [plain_value(category) for category in categories]
         numbers = {category: code_number(category) for category in values}
@@ -158,11 +154,7 @@ def _label(
 
 
 def _words(rule: Rule) -> str:
-    """Return a range of codes in words.
-
-    >>> _words(Rule(2, 15, 29)), _words(Rule(9, 85, None)), _words(Rule(1, None, 15))
-    ('15 to 29', '85 and more', '15 and less')
-    """
+    """Return a range of codes in words."""
     if rule.single:
         return str(rule.low)
     if rule.low is None and rule.bounds[1] == "]":

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def is_rule(text: str) -> bool:
-    """Return whether a text begins with the keyword of a rule.
-
-    >>> is_rule("top:85"), is_rule("Age.grc")
-    (True, False)
-    """
+    """Return whether a text begins with the keyword of a rule."""
     kind, colon, _ = text.partition(":")
     if kind.partition(",")[0] in PARTS:
         return text != "age"
@@ -32,11 +28,7 @@ def is_rule(text: str) -> bool:
 def recoding_of(
     rule: Recoding | str | os.PathLike[str], variable: Variable | None = None
 ) -> Recoding:
-    """Return the recoding of a rule in words, or of a recode file of mu-Argus.
-
-    >>> recoding_of("from:15,30").apply(["7", "15"]).codes
-    ('< 15', '[15, 30)')
-    """
+    """Return the recoding of a rule in words, or of a recode file of mu-Argus."""
     from riskcore.data.argus_recode_file import read_recoding
     from riskcore.data.recode import Recoding
 

@@ -7,7 +7,7 @@ the columns asked for are read, or all.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -56,6 +56,7 @@ class Source:
     reading: Reading = _AS_USUAL
     progress: Parts | None = None  # called while the file is read
     all_columns: bool = False  # whether `read` returns all columns of a file
+    batches: bool = True  # whether a large file may be counted in batches
 
     @classmethod
     def of(
@@ -278,29 +279,24 @@ class Source:
         self, key_sets: Sequence[Sequence[Hashable]], weight: Hashable | None
     ) -> LargeFile | None:
         """Return a large file as an engine that counts as memory does; None if not."""
-        if self.path is None or self.reading.codes() or self.reading.columns:
+        plain = not (self.reading.codes() or self.reading.columns)
+        if self.path is None or not self.batches or not plain:
             return None
         if self.scale not in (None, 1.0):  # sums of doubles are not exact there
             return None
         self.refuse_changed()
         _ = self.header
-        file = formats.opened(self.path, self.reading).batches()
+        file = formats.opened(self.path, self.reading).stored()
         if file is None or file.intake.records < IN_BATCHES:
             return None
         keys = list(dict.fromkeys(key for keys in key_sets for key in keys))
         needed = [*keys, *([] if weight is None else [weight])]
         self.check(needed)
-        stored = file.read
-
-        def read(names: list[str]) -> Iterator[Any]:
-            self.refuse_changed()
-            yield from stored(names)
-            self.refuse_changed()
-
         fields = map(file.schema.field, self.names if self.all_columns else needed)
         schema = import_pyarrow().schema(fields, file.schema.metadata)
         try:
-            return LargeFile.of(replace(file, schema=schema, read=read), keys, weight)
+            file = replace(file, schema=schema, refuse_changed=self.refuse_changed)
+            return LargeFile.of(file, keys, weight, self.scale)
         except ImportError:
             n = file.intake.records
             warn(

@@ -60,9 +60,6 @@ class Tail:
         """Return the bound: no more than the share of the tail lies beyond it.
 
         ``values`` are numbers; each record counts once.
-
-        >>> Tail("top", "75%").bound([1, 2, 3, 9], [1, 1, 1, 1])
-        3
         """
         tail = 1 - self.share if self.side == "top" else self.share
         most = tail * sum(counts)
@@ -84,11 +81,6 @@ def nearest_multiple(value: Number | Decimal, base: Number) -> Number:
     """Return the multiple of a number that is nearest to a value, by their digits.
 
     The even one of two multiples that are equally near is taken.
-
-    >>> nearest_multiple(1499, 1000), nearest_multiple(2500, 1000)
-    (1000, 2000)
-    >>> nearest_multiple(0.25, 0.1), nearest_multiple(-1, 4)
-    (0.2, 0)
     """
     if isinstance(value, int) and isinstance(base, int):
         below, rest = divmod(value, base)

@@ -23,15 +23,7 @@ _ROUNDING = 2.0**-40  # relative differences that come from decimals as doubles
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How precisely an intruder knows a number.
-
-    >>> Tolerance.of("age", 2), Tolerance.of("income", "5%")
-    (Tolerance(amount=2.0, relative=False), Tolerance(amount=0.05, relative=True))
-    >>> print(Tolerance.of("income", "5%"))
-    5%
-    >>> Tolerance.of("income", "5%").windows(np.array([1000.0, 1040.0, 1091.0, 1100.0]))
-    (array([0, 0, 1, 2]), array([1, 2, 3, 3]))
-    """
+    """How precisely an intruder knows a number."""
 
     amount: float  # in the units of the key, or a share of the number that is known
     relative: bool = False  # whether it is a share

@@ -44,17 +44,7 @@ _OTHER = 8  # bands in which the other ordered keys are taken meanwhile
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """The bands of the ordered keys of a sample.
-
-    >>> ages, rng = np.repeat([20, 21, 60, 61], 50), np.random.default_rng(1)
-    >>> widowed = rng.random(200) < np.where(ages > 40, 0.5, 0.1)
-    >>> data = {"age": ages, "widowed": widowed}
-    >>> bands = Bands.of(CellTable.of(data, list(data), tolerance={"age": 1}))
-    >>> bands.band[0], bands.in_words
-    (array([0, 0, 1, 1]), 'age in 2 bands')
-    >>> bands.table
-    <CellTable: 200 records in 4 cells of 2 keys, 0 sample unique>
-    """
+    """The bands of the ordered keys of a sample."""
 
     sample: CellTable  # with the windows of its tolerance
     band: tuple[Ints | None, ...]  # by key of each code; None for keys without an order

@@ -117,12 +117,7 @@ class CellPrior:
 
 
 class CellLaw(NamedTuple):
-    """The law of cells before their records are seen, in records of a sample.
-
-    >>> law = CellLaw(np.array([0.5]), np.array([0.25])).of_another_sample()
-    >>> law.shape, law.given(np.ones(1), np.full(1, 9.0)).p.round(3)
-    (array([4.]), array([0.5]))
-    """
+    """The law of cells before their records are seen, in records of a sample."""
 
     mean: Floats
     error: Floats  # relative variance of the mean, by the shares
@@ -331,7 +326,8 @@ class CellModel(ABC):
         start = 1.0 if old.poisson else old.scale
         refit = replace(refit, shares=refit._shares_of(records))
         overdispersion = refit._fitted_overdispersion(records, old.kind, start, _ROUGH)
-        if smoothing is not None:  # by all cells, which know the spread of weights
+        # By all cells, which know the spread of weights.
+        if smoothing is not None and self.sample.drawn is None:
             smoothing = self._smoothed_without(smoothing, records)
         return replace(refit, overdispersion=overdispersion, smoothing=smoothing)
 
@@ -340,7 +336,7 @@ class CellModel(ABC):
         cells = replace(self._fitted_cells, clusters=self.sample.clusters)
         if cells.clusters is None:
             cells = cells.with_records(records)
-        return Shares.of(cells, whole)
+        return Shares.of(cells, whole, self.sample.people)
 
     @property
     def _fitted_cells(self) -> CellTable:
@@ -376,7 +372,10 @@ class CellModel(ABC):
 
     def _seen(self, records: Ints) -> tuple[Seen, float]:
         """Return what records of cells see of others, and what share of them counts."""
-        cells, clusters = part_of(records), self.sample.clusters
+        clusters, drawn = self.sample.clusters, self.sample.drawn
+        if drawn is not None:
+            records = self.sample.records * drawn.even
+        cells = part_of(records)
         expected = self.n * self._probability_of_others(cells)
         own = records[cells]
         if clusters is None:
@@ -560,7 +559,9 @@ class CellModel(ABC):
         float
             nan if there is no estimate.
         """
-        return math.fsum(self.unique_probability(cells).tolist())
+        table = self._table(cells)
+        chances = self.unique_probability(table) * (table.stands_for * table.unique)
+        return math.fsum(chances.tolist())
 
     def tau_interval(
         self, cells: Any = None, level: float = 0.95, *, groups: int = GROUPS
@@ -603,17 +604,21 @@ class CellModel(ABC):
         groups = self._as_groups(groups)
         if not self.converged:
             return math.nan, math.nan
-        law = PoissonBinomial.of(self.unique_probability(table)[table.unique])
-        low, high = law.interval(level)
+        tau, chances = self.tau(table), self.unique_probability(table)[table.unique]
+        low, high = PoissonBinomial.of(chances).interval(level)
+        if table.drawn is not None:
+            events = table.stands_for[table.unique] * chances * (1.0 - chances)
+            spread = math.hypot(math.sqrt(events.sum()), table.drawn_error(chances))
+            spread *= NormalDist().inv_cdf((1 + level) / 2)
+            low, high = math.floor(tau - spread), math.ceil(tau + spread)
         if not groups:
             return low, high
-        tau = self.tau(table)
         below, above = self._error(
             lambda model: model.tau(table), level, groups, self._wrong_tau
         )
         least = math.floor(tau - math.hypot(tau - low, below))
         most = math.ceil(tau + math.hypot(high - tau, above))
-        return max(least, 0), min(most, int(table.unique.sum()))
+        return max(least, 0), min(most, int(table.stands_for[table.unique].sum()))
 
     def interval(
         self,
@@ -661,17 +666,21 @@ class CellModel(ABC):
             return math.nan, math.nan, math.nan
 
         def total(model: CellModel) -> float:
-            return math.fsum((table.records * function(model.prior(table))).tolist())
+            values = table.stands_for * function(model.prior(table))
+            return math.fsum(values.tolist())
 
         estimate = total(self)
-        below = above = 0.0
+        below = above = spread = 0.0
         if groups:
             below, above = self._error(total, level, groups, self._wrong)
         if deviation is not None:
             deviations = table.records * deviation(self.prior(table))
-            spread = math.sqrt(math.fsum((deviations * deviations).tolist()))
-            spread *= NormalDist().inv_cdf((1 + level) / 2)
-            below, above = math.hypot(below, spread), math.hypot(above, spread)
+            squares = deviations * deviations * (table.stands_for / table.records)
+            spread = math.sqrt(math.fsum(squares.tolist()))
+        if table.drawn is not None:
+            spread = math.hypot(spread, table.drawn_error(function(self.prior(table))))
+        spread *= NormalDist().inv_cdf((1 + level) / 2)
+        below, above = math.hypot(below, spread), math.hypot(above, spread)
         return estimate, max(estimate - below, 0.0), estimate + above
 
     def _error(
@@ -694,8 +703,7 @@ class CellModel(ABC):
         if rule != 0.0:
             error = math.hypot(error, z * rule)
         if wrong:
-            people = math.fsum(self.sample.weight_sum.tolist())
-            outside = max(1.0 - self.n / people, 0.0)
+            outside = max(1.0 - self.n / self.sample.people, 0.0)
             error = math.hypot(error, z * wrong * figure(self) * outside)
         below, above = self._border_errors(figure)
         return math.hypot(error, z * below), math.hypot(error, z * above)
@@ -734,12 +742,12 @@ class CellModel(ABC):
         """Return the models fitted without each group of records or clusters."""
         sample, clusters = self.sample, self.sample.clusters
         if groups not in self._fits_without:
-            cell, group = groups_of(sample.records, groups)
+            cell, group = groups_of(sample.fitted, groups)
 
             def refit(out: int) -> CellModel:
                 if clusters is None:
                     gone = np.bincount(cell[group == out], minlength=len(sample))
-                    return self._refitted(sample.records - gone)
+                    return self._refitted(sample.fitted - gone)
                 left = clusters.without(out, groups)
                 model = replace(self, sample=replace(sample, clusters=left))
                 return model._refitted(left.records_in_cells(len(sample)))
@@ -840,7 +848,10 @@ class CellModel(ABC):
             weights = f", weights smoothed by the keys ({self.smoothing.in_words})"
         elif self.sample.weight_spread is None and _differ(self.sample):
             weights = ", weights as they are: those of single records are not known"
-        return f"{counted(self.n, 'record')}, {self._describe()}{weights}{reason}"
+        records = counted(self.n, "record")
+        if self.sample.drawn is not None:
+            records += f", of {len(self.sample):,} drawn cells"
+        return f"{records}, {self._describe()}{weights}{reason}"
 
 
 def refuse_other_windows(table: CellTable, sample: CellTable) -> None:
@@ -899,11 +910,7 @@ def _differ(table: CellTable) -> bool:
 
 
 def student(level: float, freedom: int) -> float:
-    """Return the half-width of a central interval of Student's law.
-
-    For 30 degrees of freedom or more, by Hill's asymptotic expansion about the normal
-    law, within 1e-4 at levels up to 0.999.
-    """
+    """Return the half-width of a central interval of Student's law."""
     if freedom < _ASYMPTOTIC:
         # The angle theta, tan theta = t/sqrt(freedom), has the chance of the interval.
         theta = root(lambda x: _central(x, freedom) - level, 0.0, math.pi / 2.0)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
+from riskcore.common.scatter import scattered
 from riskcore.common.words import counted
 from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
 from riskcore.data.columns import BY_DESIGN, comparable_beside
@@ -56,6 +57,24 @@ class Matching(NamedTuple):
     weight_sum: Floats
 
 
+class Drawn(NamedTuple):
+    """What cells that were drawn stand for, as large cells are drawn more often."""
+
+    n: int  # records of the file
+    stands_for: Ints  # records of the file that each cell stands for
+    records: Ints  # of a simple random sample of the records, in each cell
+    even: NDArray[np.bool_]  # mask of a simple random sample of the cells
+
+    @classmethod
+    def of(cls, records: Ints, n: int, large: int, small: int) -> Self:
+        """Return this of cells that had the chance max(f/large, 1/small)."""
+        stands_for = np.maximum(records, np.minimum(large, small * records))
+        chance = scattered(np.arange(2 * len(records), dtype=np.uint64)) / 2.0**64
+        thin = np.floor(stands_for / large + chance[::2]).astype(np.int64)
+        even = chance[1::2] * small * records < stands_for
+        return cls(n, stands_for, thin, even)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CellTable:
     """The occupied cells of a sample: codes of the keys, records, sums of weights.
@@ -88,6 +107,8 @@ class CellTable:
         The rows that were counted, with the weights of their records or the squares.
     matching : Matching or None
         The records that match each cell, where numbers match within a tolerance.
+    drawn : Drawn or None
+        What the cells stand for, if they were drawn from those of a larger file.
 
     Examples
     --------
@@ -133,6 +154,7 @@ class CellTable:
     clusters: Clusters | None = None
     rows: Rows | None = None
     matching: Matching | None = None
+    drawn: Drawn | None = None
 
     @classmethod
     def of(
@@ -418,8 +440,33 @@ class CellTable:
 
     @cached_property
     def n(self) -> int:
-        """Number of records."""
-        return int(self.records.sum())
+        """Number of records, of the file if cells were drawn."""
+        return int(self.records.sum()) if self.drawn is None else self.drawn.n
+
+    @property
+    def stands_for(self) -> Ints:
+        """Records of the file that each cell stands for, its own if all are here."""
+        return self.records if self.drawn is None else self.drawn.stands_for
+
+    @property
+    def fitted(self) -> Ints:
+        """Records of each cell by which probabilities are estimated, shape (K,)."""
+        return self.records if self.drawn is None else self.drawn.records
+
+    def drawn_error(self, values: Floats) -> float:
+        """Return the standard error of a sum over records, as cells were drawn."""
+        at = self.unique if len(values) < len(self) else slice(None)
+        stands_for, own = self.stands_for[at], self.records[at]
+        squares = stands_for * (stands_for - own) * values * values
+        return math.sqrt(math.fsum(squares.tolist()))
+
+    @property
+    def people(self) -> float:
+        """The sum of all weights."""
+        weights = self.weight_sum
+        if self.drawn is not None:
+            weights = weights / self.records * self.stands_for
+        return math.fsum(weights.tolist())
 
     @property
     def frequency(self) -> Ints:
@@ -462,7 +509,7 @@ class CellTable:
         """Records of each category of each key, in one row, shape (starts[-1],)."""
         pairs = zip(self.codes, self.levels, strict=True)
         counts_by_key = [
-            np.bincount(column, self.records, size) for column, size in pairs
+            np.bincount(column, self.stands_for, size) for column, size in pairs
         ]
         return np.concatenate(counts_by_key)
 
@@ -509,7 +556,9 @@ class CellTable:
         -------
         CellTable
         """
-        return replace(self, records=records, clusters=None, rows=None, matching=None)
+        return replace(
+            self, records=records, clusters=None, rows=None, matching=None, drawn=None
+        )
 
     def clustered(
         self, cell: NDArray[Any], design: SampleDesign, records: Ints | None = None
@@ -553,6 +602,7 @@ class CellTable:
             clusters=None,
             rows=None,
             matching=near,
+            drawn=None,
         )
 
     def coded_as(self, other: CellTable, *, any_value: bool = False) -> CellTable:

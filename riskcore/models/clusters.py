@@ -27,15 +27,6 @@ class Clusters:
 
     The clusters of a stratum are neighbors, in a random order that depends on their
     cells alone: neither on the order of the records nor on names.
-
-    >>> cell, records = np.array([0, 1, 0, 1]), np.ones(4, int)
-    >>> design = SampleDesign.of_arrays([7, 7, 8, 7], None, 4)
-    >>> clusters = Clusters.of(cell, records, design)
-    >>> clusters, clusters.in_cells(2)
-    (<Clusters: 2 clusters>, array([2, 1]))
-    >>> left = [clusters.without(group, 2) for group in (0, 1)]
-    >>> sorted(one.records_in_cells(2).tolist() for one in left)
-    [[1, 0], [1, 2]]
     """
 
     cell: Ints  # of each pair, rising within a cluster, shape (P,)

@@ -460,11 +460,7 @@ def _like(degree: Floats, values: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CrossProduct:
-    """All cells: nested outer keys, and the inner keys as one of J categories.
-
-    R and J, the lengths of sums over outer categories and inner cells, are filled up to
-    whole vectors.
-    """
+    """All cells: nested outer keys, and the inner keys as one of J categories."""
 
     begin: Ints  # (D + 1,): where the categories of each outer key begin, and the end
     share: Floats  # (begin[D],): margins of these categories

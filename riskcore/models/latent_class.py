@@ -246,7 +246,7 @@ class LatentClass(CellModel):
             tied = TiedKeys.of(table, some_records(table, selection))
         coarser = bands or tied
         fitted = table if coarser is None else coarser.table
-        whole = Sample.of(fitted, threads)
+        whole = Sample.of(fitted, threads).with_records(fitted.fitted)
         path: tuple[Step, ...] = ()
         selected_on = 0
         if classes is None:
@@ -268,10 +268,11 @@ class LatentClass(CellModel):
             log_likelihood=ascent.log_likelihood
             + (0.0 if bands is None else bands.log_margin),
             parameters=parameters(fitted, len(ascent.mixture.share)),
+            left_out=None if table.drawn is None else table.records - table.fitted,
             converged=ascent.converged,
             reason="" if ascent.converged else _unfinished(ascent),
         )
-        model = replace(model, shares=model._shares_of(table.records))
+        model = replace(model, shares=model._shares_of(table.fitted))
         return model.with_overdispersion(kind).with_smoothed_weights(smooth_weights)
 
     @property
@@ -381,7 +382,7 @@ class LatentClass(CellModel):
         """Return the records that the fit lacks, and the part that cells leave out."""
         gone, own = 0, np.full(len(cells), OWN)
         if self.left_out is not None:
-            gone = int(self.left_out.sum())
+            gone = self.sample.n - int((self.sample.records - self.left_out).sum())
             # Some cells have no record in the fit.
             own[self.sample.records[cells] <= self.left_out[cells]] = 0.0
         return gone, own
@@ -582,13 +583,13 @@ def _half(table: CellTable, keys: list[int]) -> Half:
 
 def _prior(table: CellTable) -> Floats:
     """Return the records of the prior in each category."""
-    return PSEUDO * table.counts / table.n
+    return PSEUDO * table.counts / float(table.stands_for.sum())
 
 
 def ascend(sample: Sample, mixture: Mixture, cycles: int) -> Ascent:
     """Raise the penalized likelihood until a cycle gains less than the tolerance."""
     # A cycle is two steps of EM and one from where they point to, unless it is lower.
-    least = TOLERANCE * sample.table.n
+    least = TOLERANCE * sample.records.sum()
     heights: list[float] = []
     iterations, converged = 0, False
     for _ in range(cycles):
@@ -727,6 +728,8 @@ def _unfinished(ascent: Ascent) -> str:
 
 def some_records(table: CellTable, number: int) -> CellTable:
     """Return a random part of the records, the same in every run."""
+    if table.drawn is not None:
+        table = table.with_records(table.fitted).some(table.fitted > 0)
     if table.n <= number:
         return table
     cell, group = groups_of(table.records, table.n)  # groups of one: a permutation

@@ -198,11 +198,7 @@ def _beta_of_variance(sizes: SizeIndices, K: int) -> float:
 
 
 def _score(alpha: float, K: int, sizes: SizeIndices) -> float:
-    """Return sum_j s_j (psi(alpha+j) - psi(alpha)) - K log1p(y), where y = n/(K alpha).
-
-    It is the derivative of the log-likelihood by alpha. n/alpha is taken off both terms
-    where it is their larger part.
-    """
+    """Return sum_j s_j (psi(alpha+j) - psi(alpha)) - K log1p(y), y = n/(K alpha)."""
     y = sizes.n / K / alpha
     if dirichlet_multinomial.crowded(alpha, sizes):
         later = sizes.total(digamma_difference(alpha + 1.0, sizes.sizes - 1.0))

@@ -98,9 +98,11 @@ class Shares:
     error: Floats  # relative variance of the share
 
     @classmethod
-    def of(cls, table: CellTable, whole: bool = True) -> Self:
-        """Return the shares of the categories of a sample, see `units_of`."""
-        fraction = table.n / float(table.weight_sum.sum())
+    def of(
+        cls, table: CellTable, whole: bool = True, people: float | None = None
+    ) -> Self:
+        """Return the shares of categories in a sample of ``people``, see `units_of`."""
+        fraction = table.n / (people or float(table.weight_sum.sum()))
         rows = [_of_key(units, fraction) for units in units_of(table, whole)]
         gain, others, error = map(np.concatenate, zip(*rows, strict=True))
         return cls(np.append(gain, 1.0), np.append(others, 1.0), np.append(error, 0.0))

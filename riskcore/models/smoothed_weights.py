@@ -36,19 +36,7 @@ _TOLERANCE = 1e-4  # largest relative change of a factor by the last round
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SmoothedWeights:
-    """The mean weight of cells: main effects of the keys, and shrunk own means.
-
-    >>> region, sex = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 0, 0, 0, 1]
-    >>> weights = [8.0, 12.0, 9.0, 11.0, 19.0, 21.0, 20.0, 23.0]
-    >>> table = CellTable.of([region, sex], weight_sum=weights)
-    >>> smoothed = SmoothedWeights.of(table)
-    >>> smoothed
-    <SmoothedWeights: spread 0.16 within cells, 0.00 between>
-    >>> smoothed.mean_weight(table).round(1)
-    array([10.1, 10.1, 20.6, 20.6])
-    >>> smoothed.without(table, table.records - [0, 0, 1, 0])
-    <SmoothedWeights: spread 0.18 within cells, 0.00 between>
-    """
+    """The mean weight of cells: main effects of the keys, and shrunk own means."""
 
     base: float  # the mean weight, where all factors are 1
     factors: tuple[Floats, ...]  # of categories by key; 1 where one does not occur

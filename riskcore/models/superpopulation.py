@@ -64,22 +64,7 @@ class Superpopulation(ABC):
 
     @classmethod
     def none(cls, method: str, reason: str, **known: Any) -> Self:
-        """Return the result of a fit without an estimate.
-
-        Parameters
-        ----------
-        method : str
-            The method that was tried.
-        reason : str
-            Why there is no estimate.
-        **known
-            Parameters that are not estimated, such as K.
-
-        Returns
-        -------
-        Superpopulation
-            Not converged; all other parameters are nan.
-        """
+        """Return the result of a fit without an estimate; ``known`` are parameters."""
         unknown: dict[str, Any] = dict.fromkeys(cls.names, math.nan)
         return cls(**known, **unknown, method=method, converged=False, reason=reason)
 

@@ -66,14 +66,7 @@ class CodedCells(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TiedKeys:
-    """The keys of a sample, with those that are tied as one.
-
-    >>> commune = np.arange(600) % 60
-    >>> table = CellTable.of([commune, commune // 10, np.arange(600) % 7])
-    >>> tied = TiedKeys.of(table, table)
-    >>> tied.groups, tied.table.levels
-    (((0, 1), (2,)), (60, 7))
-    """
+    """The keys of a sample, with those that are tied as one."""
 
     groups: tuple[tuple[int, ...], ...]
     table: CellTable  # the cells of the sample, with a code for each group

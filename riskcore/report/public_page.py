@@ -67,7 +67,7 @@ def public_page(
     if household_threshold is not None and assessment.households is None:
         raise ValueError("household_threshold: the file has no households")
     cells = assessment.cells
-    if cells.counted is not None:
+    if cells.counted is not None and not cells.counted.engine.single:
         raise cells.counted.refuse_single("a page for publication")
     key_set = _KeySet(assessment, _shown(threshold), _shown(household_threshold))
     return _Report((key_set,)).page(

@@ -1,6 +1,7 @@
 """The model beside the weights: where it shows, what it says, what stays the same."""
 
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -134,10 +135,14 @@ def test_data_on_an_engine(survey, monkeypatch):
     found = held.figures["by_model"]["expected_reidentifications"]
     assert found == auto.expected_reidentifications > held.expected_reidentifications
     monkeypatch.setattr("riskcore.assessment.beside.MANY_CELLS", 10)
+    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_CELLS", 400)
+    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_RECORDS", 1000)
     held = riskcore.assess(frame.lazy(), KEYS, "WEIGHT")
-    assert held.by_model is None
-    assert "cells stay on the engine" in held.figures["by_model"]["failure"]
-    assert "neither: the model has no estimate" in held.summary()
+    drawn = held.figures["by_model"]
+    assert re.search(r"3,001 records, of 1,\d\d\d drawn cells", drawn["model_fit"])
+    assert drawn["expected_reidentifications"] == pytest.approx(found, rel=0.1)
+    assert "the model: " in held.summary()
+    assert not held.cells.collected
 
 
 def test_a_model_without_an_estimate(survey, monkeypatch):

@@ -32,13 +32,7 @@ class Below:
 
 
 def short_of(f: NDArray[Any], k: int) -> NDArray[np.bool_]:
-    """Return whether sample frequencies are below k, by more than rounding.
-
-    >>> short_of(np.array([1, 2, 3]), 3)
-    array([ True,  True, False])
-    >>> short_of(np.array([100 * 0.29, 28.99]), 29)
-    array([False,  True])
-    """
+    """Return whether sample frequencies are below k, by more than rounding."""
     # Half at most: the next whole number below k must count as below.
     short: NDArray[np.bool_] = f < k - min(_ROUNDING * k, 0.5)
     return short

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -13,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.missing_column import no_such_column
+from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import (
     RECORDS,
     Question,
     Weights,
     count_cells,
-    decades_on_engine,
     frequencies,
     records_of,
     weigh,
@@ -41,7 +42,9 @@ BATCH = 1 << 18
 # Records whose cells are all counted in one pass, by engines without a memory limit.
 # Of more records, each pass counts the cells whose hash leaves one remainder.
 PART = 1 << 25
-PRIME = 65521
+PRIME = 2**31 - 1
+HASH = "riskcore_hash"
+ROUNDING = 2.0**-52  # relative error of a sum of doubles in any order, by record
 # Types other than integers whose equal values have equal hashes.
 _HASHED = {"Boolean", "String", "Date"}
 
@@ -56,6 +59,7 @@ class Engine(ABC):
     name: ClassVar[str]  # in messages
     packages: ClassVar[tuple[str, ...]]  # that such frames come from
     case_blind = False  # whether names that differ only in case are one name to it
+    single = False  # whether single records come here if they are needed
     intake: Intake | None = None  # of a file, the account of its records
 
     def __init__(self, frame: Any) -> None:
@@ -109,15 +113,17 @@ class Engine(ABC):
 
         if question.columns:
             data = nw.from_native(self.select(question.columns))
-            weights = weigh(data, _renamed(question))
+            weights = weigh(data, _renamed(question), self.collect)
         else:
-            weights = weigh(self.frame, question)
+            weights = weigh(self.frame, question, self.collect)
         self._n = weights.n
         return weights
 
     def cells(self, question: Question) -> Any:
         """Return the cells, collected."""
-        return self.lazy_cells(question).collect()
+        import narwhals.stable.v2 as nw
+
+        return nw.concat([*self.collect(self.lazy_cells(question))])
 
     def lazy_cells(self, question: Question, part: int = 0, parts: int = 1) -> Any:
         """Return a lazy frame of the cells, or of the cells of one part."""
@@ -126,16 +132,17 @@ class Engine(ABC):
         renamed = _renamed(question)
         data = self.select(question.columns)
         if parts > 1:
-            data = self.remainder(data, renamed.keys, part, parts)
+            rows = nw.from_native(self.hashed(data, renamed.keys))
+            data = rows.filter(nw.col(HASH) % parts == part).to_native()
         return count_cells(nw.from_native(data), renamed)
 
     def passes(self, question: Question) -> int:
         """Return the number of passes in which the cells are counted."""
         return 1
 
-    def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records of one part, chosen by a hash of their keys."""
-        raise NotImplementedError
+    @abstractmethod
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with the column ``HASH``: a number of the keys below PRIME."""
 
     def passes_by_hash(self, question: Question) -> int:
         """Return one pass for each PART records if equal keys have equal hashes."""
@@ -164,6 +171,20 @@ class Engine(ABC):
         parts = self.passes(question)
         return (self.lazy_cells(question, part, parts) for part in range(parts))
 
+    def drawn(self, question: Question, large: int, small: int) -> Any:
+        """Return some cells, collected: each with the chance max(f/large, 1/small)."""
+        import narwhals.stable.v2 as nw
+
+        frames: list[Any] = []
+        names = [RECORDS, *question.sum_columns, *question.square_columns]
+        for cells in self._parts(question):
+            rows = nw.from_native(self.hashed(cells.to_native(), question.key_columns))
+            share = nw.col(HASH) / PRIME
+            chosen = (share * small < 1.0) | (share * large < nw.col(RECORDS))
+            rows = rows.filter(chosen).select(*question.key_columns, *names)
+            frames += self.collect(rows)
+        return nw.concat(frames)
+
     def join_results(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with the results of the cells added to their records."""
         import narwhals.stable.v2 as nw
@@ -174,6 +195,10 @@ class Engine(ABC):
         )
         lookup = Lookup(question.keys, self.send(table), list(results), whole=True)
         return self.join(self.native, lookup)
+
+    def row_of_records(self, question: Question, cells: Any) -> NDArray[np.int32]:
+        """Return the row of each record in a frame of cells, if records come here."""
+        raise self.refuse_single("the cell of each record")
 
     def is_float(self, key: Any) -> bool:
         """Tell whether a key is a float: its NaN is missing."""
@@ -229,8 +254,6 @@ class Engine(ABC):
         scale: float | None = None,
     ) -> Counted:
         """Return the cells of the data, which the engine counts when asked for them."""
-        import narwhals.stable.v2 as nw
-
         question = Question(tuple(keys), weight, scale=scale)
         self.check(question.columns)
         if weight is not None:
@@ -244,21 +267,46 @@ class Engine(ABC):
             raise ValueError("the data hold no records")
         if weight is None:
             return Counted(self, question, weighed)
-        column = nw.from_native(self.select([weight]))
-        refuse_doubtful(weighed, lambda: decades_on_engine(column), weight, scale)
+        decades = weighed.decades
+        assert decades is not None
+        refuse_doubtful(weighed, lambda: decades, weight, scale)
         if (sums := weighed.whole_sums) is not None:
             facts = weighed.n, weighed.low, weighed.high, not weighed.broken
             question = replace(question, sums=sums, squares=Squares.of(*facts))
         return Counted(self, question, weighed)
 
 
+class Sums:
+    """What all cells add up to in one pass over the records."""
+
+    def __init__(self) -> None:
+        self.records = self.cells = self.squares = 0
+        self._parts: list[float] = []
+
+    def add(self, records: NDArray[np.int64], weight_sum: NDArray[np.float64]) -> None:
+        """Add some cells; their order does not matter."""
+        self.records += int(records.sum())
+        self.cells += len(records)
+        self.squares += int((records * records).sum())
+        self._parts += exact_parts(weight_sum)
+
+    @cached_property
+    def weight(self) -> float:
+        """The sum of the weights, correctly rounded."""
+        return math.fsum(self._parts)
+
+
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The cells of an engine, counted on first use, in no particular order."""
+    """The cells of an engine, counted on first use, in no particular order.
+
+    Each pass over the records must find what the ones before it found.
+    """
 
     engine: Engine
     question: Question
     weighed: Weights  # the facts about all records
+    passes: list[Sums] = field(default_factory=list)  # over all cells, so far
 
     @property
     def n(self) -> int:
@@ -272,8 +320,9 @@ class Counted:
 
     @cached_property
     def _numbers(self) -> Numbers:
-        numbers = frequencies(self.cells, self.question)
-        self._check(int(numbers[0].sum()))
+        numbers, sums = frequencies(self.cells, self.question), Sums()
+        sums.add(*numbers)
+        self._check(sums)
         return numbers
 
     @property
@@ -303,28 +352,39 @@ class Counted:
 
     def numbers(self) -> Iterator[Numbers]:
         """Yield records and weight sums of all cells, at most ``MOST`` at a time."""
-        total = 0
+        sums = Sums()
         for records, weight_sum in self.engine.numbers(self.question):
-            total += int(records.sum())
             for start in range(0, len(records), MOST):
                 part = slice(start, start + MOST)
                 yield records[part], weight_sum[part]
-        self._check(total)
+                sums.add(records[part], weight_sum[part])
+        self._check(sums)
 
     def batches(self) -> Iterator[tuple[Any, Numbers]]:
         """Yield all cells as frames with their keys, and their numbers."""
-        total = 0
+        sums = Sums()
         for cells in self.engine.batches(self.question):
             numbers = frequencies(cells, self.question)
-            total += int(numbers[0].sum())
+            sums.add(*numbers)
             yield cells, numbers
-        self._check(total)
+        self._check(sums)
+
+    @cached_property
+    def row_of_records(self) -> NDArray[np.int32]:
+        """The row of each record in the cells, shape (n,)."""
+        return self.engine.row_of_records(self.question, self.cells)
 
     def labels(self, key: Hashable) -> tuple[Any, NDArray[np.int64]]:
         """Return the values of a key, a narwhals Series, and the records of each."""
         question = Question((key,))
         cells = self.engine.cells(question)
-        return cells.get_column(question.key_columns[0]), records_of(cells)
+        values, records = cells.get_column(question.key_columns[0]), records_of(cells)
+        missing = self.weighed.missing_keys[self.question.keys.index(key)]
+        if (records.sum(), records[values.is_null().to_numpy()].sum()) != (
+            self.n, missing,
+        ):  # fmt: skip
+            raise changed_meanwhile()
+        return values, records
 
     def records_with(
         self, compute: Compute, results: Callable[[], Results] | None = None
@@ -345,12 +405,31 @@ class Counted:
         """Return the error for a task that needs single records."""
         return self.engine.refuse_single(what)
 
-    def _check(self, total: int) -> None:
-        if total != self.n:
+    def drawn(self, large: int, small: int) -> Counted:
+        """Return some of the cells: each with the chance max(f/large, 1/small)."""
+        cells = self.engine.drawn(self.question, large, small)
+        some = replace(self)
+        some.__dict__.update(cells=cells, _numbers=frequencies(cells, self.question))
+        return some
+
+    def _check(self, sums: Sums) -> None:
+        """Refuse data that have changed since the first pass, as far as sums tell."""
+        if sums.records != self.n:
             raise ValueError(
-                f"the cells have {total:,} records, the data {self.n:,}: they changed "
-                "while they were counted"
+                f"the cells have {sums.records:,} records, the data {self.n:,}: they "
+                "changed while they were counted"
             )
+        weight, near = self.weighed.total, self.n * ROUNDING
+        alike = self.question.weight is None or not math.isfinite(weight)
+        alike = alike or math.isclose(sums.weight, weight, rel_tol=near)
+        for first in self.passes[:1]:
+            same = (sums.cells, sums.squares) == (first.cells, first.squares)
+            exact = self.question.weight is None or self.question.sums is not None
+            near = 0.0 if exact else near
+            alike &= same and math.isclose(sums.weight, first.weight, rel_tol=near)
+        if not alike:
+            raise changed_meanwhile()
+        self.passes.append(sums)
 
 
 def refuse_twice(names: Iterable[Hashable]) -> None:
@@ -362,8 +441,8 @@ def refuse_twice(names: Iterable[Hashable]) -> None:
 
 
 def changed_meanwhile() -> ValueError:
-    """Return the error for records with keys that were not counted."""
-    return ValueError("the data have changed since they were counted")
+    """Return the error for records or cells that differ from those counted before."""
+    return ValueError("the data have changed since they were counted: write them first")
 
 
 def _renamed(question: Question) -> Question:

@@ -5,8 +5,9 @@ They are expressions of narwhals on a lazy frame, which the engine evaluates.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -27,6 +28,10 @@ def key_column(i: int) -> str:
 def sum_column(i: int) -> str:
     """Return the name of the sum of piece ``i`` of the weights."""
     return f"riskcore_sum_{i}"
+
+
+# Where positive weights lie, in hundredths of a decade, and how many lie there.
+Decades: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,7 @@ class Weights:
     total: float = np.nan
     squares: float = np.nan  # the sum of their squares; nan if it is not known
     missing_keys: tuple[int, ...] = ()  # how many records lack each key asked for
+    decades: Decades | None = field(default=None, compare=False)  # of an engine
 
     @classmethod
     def of(cls, w: NDArray[np.float64]) -> Weights:
@@ -93,8 +99,6 @@ class Weights:
 _COUNTS = (
     "n", "missing", "infinite", "negative", "zero", "broken", "uneven", "below_one"
 )  # fmt: skip
-# Where positive weights lie, in hundredths of a decade, and how many lie there.
-Decades: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
 def decades_of(w: NDArray[np.float64]) -> Decades:
@@ -104,17 +108,6 @@ def decades_of(w: NDArray[np.float64]) -> Decades:
     records = np.bincount(at - first)
     there = np.flatnonzero(records)
     return (there + first) / 100, records[there]
-
-
-def decades_on_engine(weights: Any) -> Decades:
-    """Return where the positive weights of a lazy narwhals frame of one column lie."""
-    import narwhals.stable.v2 as nw
-
-    (name,) = weights.columns
-    positive = weights.select(w=nw.col(name).cast(nw.Float64)).filter(nw.col("w") > 0)
-    at = positive.select(at=(nw.col("w").log(10) * 100).floor())
-    there = at.group_by("at").agg(nw.len().alias("n")).sort("at").collect()
-    return _numbers(there, "at", np.float64) / 100, _numbers(there, "n", np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +150,9 @@ class Question:
         return [key_column(i) for i in range(len(self.keys))]
 
 
-def weigh(frame: Any, question: Question) -> Weights:
+def weigh(
+    frame: Any, question: Question, collect: Callable[[Any], Iterator[Any]]
+) -> Weights:
     """Return the facts about the weights and keys of a lazy narwhals frame."""
     import narwhals.stable.v2 as nw
 
@@ -166,7 +161,7 @@ def weigh(frame: Any, question: Question) -> Weights:
         return condition.cast(nw.Int64).sum().cast(nw.Int64)
 
     keys = question.keys
-    wanted = {"n": nw.len()}
+    wanted = {"n": nw.len().cast(nw.Int64)}
     columns = _keys_of(frame, keys)
     if question.weight is not None:
         columns.append(_double(question).alias("w"))
@@ -190,14 +185,32 @@ def weigh(frame: Any, question: Question) -> Weights:
         }
     for i in range(len(keys)):
         wanted[f"missing_{i}"] = number(nw.col(key_column(i)).is_null())
-    asked = (frame.select(*columns) if columns else frame).select(**wanted)
-    (row,) = asked.collect().rows(named=True)
-    facts: dict[str, Any] = {name: int(row.get(name) or 0) for name in _COUNTS}
-    for name in ("least", "low", "high", "total"):
-        value = row.get(name)
-        facts[name] = np.nan if value is None else float(value)
-    missing = tuple(int(row[f"missing_{i}"] or 0) for i in range(len(keys)))
-    return Weights(**facts, missing_keys=missing)
+    asked = frame.select(*columns) if columns else frame
+    if question.weight is None:
+        asked = asked.select(**wanted)
+    else:  # in the same pass, by the place of the weight
+        place = (positive.log(10) * 100).floor()
+        asked = asked.with_columns(at=place).group_by("at").agg(**wanted)
+    rows = [row for part in collect(asked) for row in part.rows(named=True)]
+    return _added(rows, len(keys))
+
+
+def _added(rows: list[dict[str, Any]], keys: int) -> Weights:
+    """Return the facts about all records from those about the weights of each place."""
+
+    def values(name: str) -> list[Any]:
+        return [row[name] for row in rows if row.get(name) is not None]
+
+    facts: dict[str, Any] = {name: int(sum(values(name))) for name in _COUNTS}
+    of: dict[str, Callable[[list[Any]], float]]
+    of = {"least": min, "low": min, "high": max, "total": math.fsum}
+    for name, combined in of.items():
+        facts[name] = float(combined(values(name))) if values(name) else np.nan
+    missing = tuple(int(sum(values(f"missing_{i}"))) for i in range(keys))
+    places = sorted((x["at"], x["n"]) for x in rows if x.get("at") is not None)
+    at, records = np.array(places or np.empty((0, 2))).T
+    decades = at / 100, records.astype(np.int64)
+    return Weights(**facts, missing_keys=missing, decades=decades)
 
 
 def count_cells(frame: Any, question: Question) -> Any:

@@ -49,6 +49,11 @@ class Groups:
             "them: assess .data of the result, or collect them first"
         )
 
+    @property
+    def row_of_records(self) -> NDArray[np.int32]:
+        """The row of each record, which stays there."""
+        raise self.refuse_single("the cell of each record")
+
     def records_with(self, results: Any, compute: Any = None) -> Any:
         """Refuse to add results of a stage to records."""
         raise self.refuse_single("the records of a stage of a protection")

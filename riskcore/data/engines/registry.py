@@ -30,15 +30,7 @@ _AHEAD = {"batch_size": 1 << 17, "batch_readahead": 2, "fragment_readahead": 1}
 
 
 def engine_of(data: Any) -> Engine | None:
-    """Return the engine that holds the data; None if they are in memory.
-
-    Examples
-    --------
-    >>> import polars
-    >>> engine_of(polars.LazyFrame({"sex": ["f", "m"]})).name
-    'polars'
-    >>> engine_of({"sex": ["f", "m"]})
-    """
+    """Return the engine that holds the data; None if they are in memory."""
     if isinstance(data, Engine):
         return data
     if type(data).__module__.startswith("narwhals.") and hasattr(data, "collect"):

@@ -40,17 +40,7 @@ class WholeSums:
 
     @classmethod
     def of(cls, n: int, low: float, high: float, whole: bool) -> WholeSums | None:
-        """Return how to cut n weights so that no bit is lost; None if it is too dear.
-
-        Examples
-        --------
-        >>> WholeSums.of(1000, 1.0, 5000.0, whole=True)
-        WholeSums(bits=52, power=13, pieces=1)
-        >>> WholeSums.of(1000, 0.5, 5000.0, whole=False)
-        WholeSums(bits=52, power=13, pieces=2)
-        >>> WholeSums.of(1000, 1e-30, 1e30, whole=False) is None
-        True
-        """
+        """Return how to cut n weights without losing a bit; None if it is too dear."""
         bits = _BITS - n.bit_length()
         power = math.frexp(high)[1]
         last = 0 if whole else math.frexp(low)[1] - _DOUBLE

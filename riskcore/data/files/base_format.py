@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -79,14 +79,15 @@ class Format:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RecordBatches:
-    """The records of a file, a batch at a time, as often as they are asked for."""
+class StoredRecords:
+    """The records of Parquet files, to be read as often as they are asked for."""
 
     path: Path
     schema: Any  # of pyarrow, with all columns
     intake: Intake
-    # Yields batches of Arrow with the columns of a list of names, in its order.
-    read: Callable[[list[str]], Iterator[Any]]
+    # In order, with the columns and values that are not in a file.
+    files: Sequence[tuple[Path, Mapping[str, str | None]]]
+    refuse_changed: Callable[[], None] = lambda: None
 
 
 class Recoded(Protocol):
@@ -254,8 +255,8 @@ class FileFormat(ABC):
         """Return as numbers a column of the data that `read` returned as text."""
         return self.read([name], numeric=[name])[0][name]
 
-    def batches(self) -> RecordBatches | None:
-        """Return the records as stored, in batches; None if files are read at once."""
+    def stored(self) -> StoredRecords | None:
+        """Return the records as stored; None if such files are read at once."""
         return None
 
     # --- writing ---

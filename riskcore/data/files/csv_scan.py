@@ -70,14 +70,7 @@ _RECORD, _FIELD, _CLOSED, _PLAIN, _QUOTED = range(5)
 
 
 class Scan:
-    r"""The account of a CSV file of some columns, which is fed its bytes in parts.
-
-    >>> scan = Scan(Path("survey.csv"), 2, ",")
-    >>> scan.feed(b'sex,age\n1,"3')
-    >>> scan.feed(b'1"\n2,47')
-    >>> print(scan.intake())
-    3 lines: a header, 2 records
-    """
+    r"""The account of a CSV file of some columns, which is fed its bytes in parts."""
 
     def __init__(self, path: Path, width: int, delimiter: str, above: str = "") -> None:
         self.path = path

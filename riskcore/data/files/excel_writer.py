@@ -211,11 +211,7 @@ def _moment(value: date, style: int) -> str:
 
 
 def letters_of(number: int) -> str:
-    """Return the letters of a column, from 1.
-
-    >>> letters_of(1), letters_of(27), letters_of(16384)
-    ('A', 'AA', 'XFD')
-    """
+    """Return the letters of a column, from 1."""
     letters = ""
     while number:
         number, rest = divmod(number - 1, 26)

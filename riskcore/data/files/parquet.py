@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,14 +14,11 @@ from riskcore.data.files.arrow import (
     refused_as_value_error,
     with_sorted_dictionaries,
 )
-from riskcore.data.files.base_format import Header, RecordBatches, Writing, distinct
+from riskcore.data.files.base_format import Header, StoredRecords, Writing, distinct
 from riskcore.data.files.intake import Intake
 
 # Records read at a time, if row groups are smaller.
 _ROWS = 1 << 18
-# Records of a batch, and bytes read at a time of each column.
-_BATCH = 1 << 19
-_BUFFER = 1 << 20
 
 
 class ParquetFile(ArrowFormat):
@@ -70,29 +66,13 @@ class ParquetFile(ArrowFormat):
         intake.check(self.path, rows)
         return intake
 
-    def batches(self) -> RecordBatches:
-        """Return the records as stored, in batches; little is read ahead."""
+    def stored(self) -> StoredRecords:
+        """Return the records as stored."""
         with self.open() as file:
             schema = in_plain_layouts(file.schema_arrow.empty_table()).schema
             intake = self._intake(file.metadata)
         distinct(self.path, schema.names)
-        return RecordBatches(
-            self.path, schema, intake, partial(self._read_batches, intake)
-        )
-
-    def _read_batches(self, intake: Intake, columns: list[str]) -> Iterator[Any]:
-        """Yield batches of some columns."""
-        pyarrow = import_pyarrow()
-        records = 0
-        # A pre-buffer would keep all that was read until the file is closed; without
-        # buffers of columns, a whole row group is kept, which may be the file.
-        how = {"pre_buffer": False, "buffer_size": _BUFFER}
-        with self.open(**how) as file, refused_as_value_error(self.path):
-            for batch in file.iter_batches(_BATCH, columns=columns):
-                records += batch.num_rows
-                table = pyarrow.Table.from_batches([batch]).select(columns)
-                yield from in_plain_layouts(table).to_batches()
-        intake.check(self.path, records)
+        return StoredRecords(self.path, schema, intake, [(self.path, {})])
 
     def _read_groups(
         self, file: Any, columns: list[str], progress: Parts | None

@@ -20,7 +20,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
-from riskcore.data.files.base_format import Format, Header, RecordBatches, distinct
+from riskcore.data.files.base_format import Format, Header, StoredRecords, distinct
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.parquet import ParquetFile
 from riskcore.data.files.reading import Reading
@@ -175,34 +175,23 @@ class ParquetSet(ArrowFormat):
                 table = table.append_column(name, pyarrow.repeat(value, records))
         return table
 
-    def batches(self) -> RecordBatches:
-        """Return the records of all files as stored, in batches."""
+    def stored(self) -> StoredRecords:
+        """Return the records of all files as stored."""
         names = list(self.header.names)
-        parts = [part.file.batches() for part in self.parts]
+        parts = [part.file.stored() for part in self.parts]
         schema = parts[0].schema.empty_table()
         schema = self._with_partitions(schema, self.parts[0], 0, names).schema
         intake = Intake(
-            records=sum(file_batches.intake.records for file_batches in parts),
-            row_groups=sum(
-                file_batches.intake.row_groups or 0 for file_batches in parts
-            ),
+            records=sum(file.intake.records for file in parts),
+            row_groups=sum(file.intake.row_groups or 0 for file in parts),
             files=len(parts),
         )
-
-        def read(columns: list[str]) -> Iterator[Any]:
-            pyarrow = import_pyarrow()
-            own = [name for name in columns if name not in self.partitions]
-            # If all columns are the folders', another is read to count the records.
-            some = own or parts[0].schema.names[:1]
-            for part, file_batches in zip(self.parts, parts, strict=True):
-                for batch in file_batches.read(some):
-                    table = pyarrow.Table.from_batches([batch])
-                    table = self._with_partitions(table, part, len(table), columns)
-                    yield from table.select(columns).combine_chunks().to_batches()
-
-        return RecordBatches(
-            self.path, schema.empty_table().select(names).schema, intake, read
-        )
+        files = [
+            (part.file.path, {x: part.partitions[x] for x in self.partitions})
+            for part in self.parts
+        ]
+        schema = schema.empty_table().select(names).schema
+        return StoredRecords(self.path, schema, intake, files)
 
     @classmethod
     def check_target(cls, path: Path) -> None:

@@ -116,14 +116,6 @@ def replacing_all(
     has its mode, owner and group, and no rights of the group if that cannot be kept. A
     new file has the mode that the umask gives. No file gives the group or others a
     right that they do not have on every file of ``sources``.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing_all(overwrite=False) as create:
-    ...         _ = create(Path(folder) / "a.txt").write(b"a")
-    ...         _ = create(Path(folder) / "b.txt").write(b"b")
-    ...     sorted(os.listdir(folder))
-    ['a.txt', 'b.txt']
     """
     limits = [_Limit.of(source) for source in sources]
     opened: dict[Path, tuple[IO[bytes], bool]] = {}

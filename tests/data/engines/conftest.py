@@ -17,12 +17,13 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @dataclass
 class Holder:
-    """An engine: how data come to it, and back as a table of Arrow."""
+    """An engine: how data and files come to it, and back as a table of Arrow."""
 
     name: str
     hold: Any
     collect: Any
     kind: Any
+    scan: Any
     case_blind: bool = False
     in_order: bool = False
 
@@ -44,6 +45,7 @@ def polars():
         lambda table: pl.from_arrow(table).lazy(),
         lambda lazy: lazy.collect().to_arrow(),
         pl.LazyFrame,
+        pl.scan_csv,
         in_order=True,
     )
 
@@ -58,6 +60,7 @@ def duckdb():
         lambda table: connection.from_arrow(table),
         lambda relation: relation.to_arrow_table(),
         duckdb.DuckDBPyRelation,
+        lambda path: connection.sql(f"FROM '{path}'"),
         case_blind=True,
     )
 
@@ -70,6 +73,7 @@ def ibis():
         lambda table: ibis.memtable(decoded(table)),
         lambda table: table.to_pyarrow(),
         ibis.Table,
+        lambda path: ibis.read_csv(str(path)),
         case_blind=True,
     )
 
@@ -82,6 +86,7 @@ def spark(session):
         lambda table: session.createDataFrame(decoded(table)),
         lambda frame: frame.toArrow(),
         DataFrame,
+        lambda path: session.read.csv(str(path), header=True, inferSchema=True),
         case_blind=True,
     )
 

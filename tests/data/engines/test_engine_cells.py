@@ -1,6 +1,5 @@
 """Cells stay with their engine until a single one is needed."""
 
-import dataclasses
 import re
 import warnings
 
@@ -141,24 +140,6 @@ def test_what_is_for_publication_is_refused(engine):
     with pytest.raises(TypeError, match=r"for publication: single records are needed"):
         public_page(result)
     assert not result.cells.collected
-
-
-def test_data_that_change(engine, monkeypatch):
-    data = engine.hold(survey())
-    weigh = base.Engine.count
-
-    def one_more(self, keys, weight, *scale):
-        counted = weigh(self, keys, weight, *scale)
-        known = dataclasses.replace(counted.weighed, n=counted.weighed.n + 1)
-        return dataclasses.replace(counted, weighed=known)
-
-    monkeypatch.setattr(base.Engine, "count", one_more)
-    for function in (riskcore.assess, riskcore.tabulate):
-        with pytest.raises(ValueError, match=r"the cells have 4,000 .* data 4,001"):
-            function(data, ["id"])
-    monkeypatch.undo()
-    # The engine takes further questions.
-    assert riskcore.assess(data, ["id"]).cells.n == 4000
 
 
 def test_records_are_computed_where_they_are(engine, monkeypatch, in_order):

@@ -13,9 +13,10 @@ import pytest
 import riskcore
 from riskcore.data import source
 from riskcore.data.engines.polars.large_file import LargeFile
-from riskcore.data.files import formats, parquet
+from riskcore.data.files import formats
 from riskcore.data.files.reading import Reading
 from riskcore.data.source import Source
+from riskcore.report.public_page import public_page
 
 KEYS = ["region", "age", "rate", "own", "born", "job"]
 
@@ -58,7 +59,6 @@ def both(run, monkeypatch):
         return weigh(self, *asked)
 
     monkeypatch.setattr(LargeFile, "weigh", noted)
-    monkeypatch.setattr(parquet, "_BATCH", 64)
 
     def command(*arguments):
         read.clear()
@@ -152,7 +152,6 @@ def test_records_are_written_as_they_pass(run, path, monkeypatch, name, missing)
     if name == "a.arrow":  # whose dictionaries are those of the whole file
         table = table.set_column(5, "job", table["job"].cast(pa.string()))
         pq.write_table(table, path, row_group_size=701)
-    monkeypatch.setattr(parquet, "_BATCH", 64)
     asked = ["assess", path, "--keys", *KEYS, "--weight", "w", "--missing", missing]
     whole, parts = (path.parent / f"{kind}-{name}" for kind in ("whole", "parts"))
     assert run(*asked, "--output", whole)[0] == 0
@@ -296,3 +295,19 @@ def test_columns_that_polars_does_not_read(run, path):
     asked = ["assess", path, "--keys", "job", "--missing", "category"]
     assert run(*asked, "--output", target)[0] == 0
     assert pq.read_table(target)["wide"].to_pylist() == wide.to_pylist()
+
+
+@pytest.mark.usefixtures("always")
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("missing", ["category", "wildcard"])
+def test_a_path_is_counted_in_batches_too(path, missing):
+    """A record's risk is read in the order of the file when it is asked for."""
+    found = riskcore.assess(path, KEYS, "w", missing=missing)
+    want = riskcore.assess(survey(), KEYS, "w", missing=missing)
+    assert isinstance(found.data, LargeFile)
+    assert found.figures == {**want.figures, "intake": found.figures["intake"]}
+    assert found.individual_risk.tobytes() == want.individual_risk.tobytes()
+    assert (found.unsafe(0.01) == want.unsafe(0.01)).all()
+    names = found.records.column_names
+    assert public_page(found) == public_page(want)
+    assert found.records.to_pydict() == want.records.select(names).to_pydict()

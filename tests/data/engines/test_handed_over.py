@@ -398,3 +398,14 @@ def test_recoded_columns_of_dask():
         )
         safe = riskcore.protect(of_dask(table), ["k"], threshold=0.9, recodings=rules)
     assert safe.data.collect()["k"].to_list() == [1, 1, 2, 2]
+
+
+@DASK
+def test_arrays_of_dask():
+    da, n = import_module("dask.array"), np.arange(90)
+    columns = {"sex": n % 2, "age": n % 7, "w": n + 1.5}
+    want = riskcore.assess(columns, ["sex", "age"], "w")
+    lazy = {name: da.from_array(column, chunks=20) for name, column in columns.items()}
+    found = riskcore.assess(lazy, ["sex", "age"], "w")
+    for name in RECORD_COLUMNS[:4]:
+        np.testing.assert_array_equal(found.records[name], want.records[name])

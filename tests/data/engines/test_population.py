@@ -6,6 +6,7 @@ import pytest
 
 import riskcore
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, UNIQUE_COLUMN
+from riskcore.models import KnownPopulation
 
 # The column of weights may show what was suppressed, which is not the question here.
 pytestmark = pytest.mark.filterwarnings(
@@ -40,6 +41,31 @@ def test_the_same_as_in_memory(engine, in_order, weights):
     back = in_order(engine.collect(found.records))
     for name in (*RECORD_COLUMNS[:4], UNIQUE_COLUMN):
         np.testing.assert_array_equal(back[name], want.records[name])
+
+
+def test_a_model_of_drawn_cells_is_near_the_truth(engine, monkeypatch):
+    rng, keys = np.random.default_rng(3), ["a", "b", "c", "d"]
+    kind = rng.integers(0, 3, 60_000)
+    people = {
+        key: rng.poisson(1 + 3 * kind) + 9 * (kind == ord(key) - 97) for key in keys
+    }
+    taken = rng.choice(60_000, 8000, replace=False)
+    table = {key: column[taken] for key, column in people.items()}
+    table = pa.table({**table, "w": np.full(8000, 7.5)})
+    truth = KnownPopulation(people, keys)
+    true = riskcore.assess(table, keys, "w", population=truth)
+    monkeypatch.setattr("riskcore.assessment.beside.MANY_CELLS", 0)
+    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_CELLS", 1000)
+    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_RECORDS", 4000)
+    data = engine.hold(table)
+    found, again = (riskcore.assess(data, keys, "w").by_model for _ in range(2))
+    assert 1000 < len(found.model.sample) < 0.7 * len(true.cells)
+    assert found.distribution.n == pytest.approx(8000, rel=0.05)
+    for name in ("expected_reidentifications", "expected_population_uniques"):
+        figure, (low, high) = getattr(found, name), getattr(found, f"{name}_interval")()
+        assert figure == getattr(again, name)
+        assert figure == pytest.approx(getattr(true, name), rel=0.15)
+        assert low < getattr(true, name) < high
 
 
 def test_weights_of_records_that_lack_a_key(engine):

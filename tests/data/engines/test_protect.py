@@ -454,7 +454,7 @@ def test_what_the_engine_gives_is_counted_again(engine, monkeypatch):
 @pytest.mark.parametrize(("keys", "threshold"), [(KEYS, 0.02), (["sex"], 0.9)])
 def test_data_that_change_meanwhile_are_refused(keys, threshold):
     """Also if nothing is blanked."""
-    frames = iter([*[survey(seed=3)] * 3, survey(seed=4)])
+    frames = iter([*[survey(seed=3)] * 2, survey(seed=4)])
     schema = polars.from_arrow(survey()).schema
 
     def read(_):

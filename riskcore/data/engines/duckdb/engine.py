@@ -60,6 +60,11 @@ class DuckDB(base.Engine):
         columns = (f"{self.column(name)} AS c{i}" for i, name in enumerate(names))
         return self.native.project(", ".join(columns))
 
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with a number of their keys added."""
+        number = f"hash({', '.join(keys)}) % {base.PRIME}"
+        return data.project(f"*, CAST({number} AS BIGINT) AS {base.HASH}")
+
     def column(self, name: Any, table: str = "") -> str:
         """Return a column in SQL; text is compared by its bytes, not its collation."""
         column = table + _quoted(name)

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from riskcore.data.engines import base
-from riskcore.data.engines.counting import Question, Weights
+from riskcore.data.engines.counting import Question
 from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 
 # Texts that some collations take for one another.
@@ -58,16 +58,6 @@ class Ibis(base.Engine):
                     "with a collation that keeps all texts apart"
                 )
 
-    def weigh(self, question: Question) -> Weights:
-        """Return the facts about the weights, and how many records lack each key."""
-        with self._explained():
-            return super().weigh(question)
-
-    def cells(self, question: Question) -> Any:
-        """Return the cells, collected."""
-        with self._explained():
-            return super().cells(question)
-
     def collect(self, asked: Any) -> Iterator[Any]:
         """Yield the rows of a lazy frame in eager frames."""
         with self._explained():
@@ -105,10 +95,10 @@ class Ibis(base.Engine):
         """Return the number of passes in which the cells are counted."""
         return self.passes_by_hash(question) if self._backend == "duckdb" else 1
 
-    def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records of one part, chosen by a hash of their keys."""
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with a number of their keys added."""
         mixed = import_module("ibis").struct({key: data[key] for key in keys}).hash()
-        return data.filter((mixed % base.PRIME).abs() % parts == part)
+        return data.mutate(**{base.HASH: (mixed % base.PRIME).abs()})
 
     def select(self, names: Sequence[Any]) -> Any:
         """Return columns under the names c0, c1, ..."""

@@ -24,14 +24,15 @@ class Polars(base.Engine):
         """Return the number of passes in which the cells are counted."""
         return self.passes_by_hash(question)
 
-    def remainder(self, data: Any, keys: Sequence[Any], part: int, parts: int) -> Any:
-        """Return the records of one part, chosen by a hash of their keys."""
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with a number of their keys added."""
         import polars
 
         hashes = [
             polars.col(key).hash(seed) % base.PRIME for seed, key in enumerate(keys)
         ]
-        return data.filter(polars.sum_horizontal(hashes) % parts == part)
+        number = (polars.sum_horizontal(hashes) % base.PRIME).cast(polars.Int64)
+        return data.with_columns(number.alias(base.HASH))
 
     def collect(self, asked: Any, *, in_order: bool = False) -> Iterator[Any]:
         """Yield the rows as the streaming engine computes them: few cells wait here."""

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from riskcore.data.files.arrow import import_pyarrow
+from riskcore.data.files.base_format import StoredRecords
 
 
 def scan(schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
@@ -31,6 +32,20 @@ def scan(schema: Any, tables: Callable[[Any], Iterator[Any]]) -> Any:
     types = polars.from_arrow(schema.empty_table()).schema
     register = import_module("polars.io.plugins").register_io_source
     return register(read, schema=types, validate_schema=True)
+
+
+def scan_stored(stored: StoredRecords) -> Any:
+    """Return a lazy frame of Parquet files, with dictionaries as their values."""
+    polars, schema = import_module("polars"), _plain_schema(stored.schema)
+    types = polars.from_arrow(schema.empty_table()).schema
+    frames = []
+    for path, more in stored.files:
+        frame = polars.scan_parquet(path, hive_partitioning=False, glob=False)
+        more = {x: polars.lit(value, polars.String) for x, value in more.items()}
+        by_name = import_module("polars.selectors").by_name
+        columns = [by_name(name).as_expr().cast(kind) for name, kind in types.items()]
+        frames.append(frame.with_columns(**more).select(columns))
+    return polars.concat(frames)
 
 
 def _plain_schema(schema: Any) -> Any:

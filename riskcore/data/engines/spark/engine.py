@@ -36,6 +36,12 @@ class Spark(base.Engine):
         )
         return self.native.select(*columns)
 
+    def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
+        """Return rows with a number of their keys added."""
+        functions = import_module("pyspark.sql.functions")
+        number = functions.pmod(functions.xxhash64(*keys), functions.lit(base.PRIME))
+        return data.withColumn(base.HASH, number)
+
     def column(self, data: Any, name: Any) -> Any:
         """Return a column; text is compared by its bytes, not its collation."""
         column = data[_ticked(name)]

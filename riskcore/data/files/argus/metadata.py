@@ -106,16 +106,7 @@ def metadata_of(
 
 
 def read_metadata(path: str | Path) -> Metadata:
-    r"""Read a mu-Argus metadata file (``.rda``, ``.rds``).
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.rda"
-    ...     _ = path.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 6\n <WEIGHT>\n")
-    ...     metadata = read_metadata(path)
-    >>> metadata.names, metadata.weight, metadata.variables[0].missing
-    (('SEX', 'W'), 'W', ('9',))
-    """
+    r"""Read a mu-Argus metadata file (``.rda``, ``.rds``)."""
     path = Path(path)
     variables: list[Variable] = []
     header: dict[str, Any] = {}

@@ -39,18 +39,7 @@ def read_counted(
     text: bool = False,
     progress: Parts | None = None,
 ) -> tuple[dict[str, Array], Intake]:
-    r"""Read a mu-Argus data file, and account for its lines.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "survey.asc"
-    ...     _ = path.write_text("112.50\n9 8.00\n")
-    ...     metadata = path.with_suffix(".rda")
-    ...     _ = metadata.write_text("SEX 1 1 9\n <RECODABLE>\nW 2 5\n <WEIGHT>\n")
-    ...     data, _ = read_counted(path)
-    >>> data["SEX"].tolist(), data["W"].tolist()
-    (['1', None], [12.5, 8.0])
-    """
+    r"""Read a mu-Argus data file, and account for its lines."""
     path = Path(path)
     metadata = metadata_of(path, metadata)
     if metadata.spss:

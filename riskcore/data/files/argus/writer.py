@@ -50,19 +50,6 @@ def write_data(
     value that was not missing in the source gets the first missing code; if there is
     none, 99..9 or XX..X of full width, or 99..9 one wider, whichever is first not to be
     a code of the variable.
-
-    >>> import io, tempfile
-    >>> from riskcore.data.files.argus.metadata import read_metadata
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     source = Path(folder) / "survey.asc"
-    ...     _ = source.write_text("1 34\n? 27\n")
-    ...     metadata = source.with_suffix(".rda")
-    ...     _ = metadata.write_text("SEX 1 1 ?\nAGE 3 2\n")
-    ...     metadata, file = read_metadata(metadata), io.BytesIO()
-    ...     age = np.ma.array(["34", "27"], mask=[True, False])
-    ...     written = write_data(file, {"AGE": age}, source, metadata)
-    >>> file.getvalue(), written.variables[0].missing
-    (b'99\n27\n', ('99',))
     """
     variables_by_name = {variable.name: variable for variable in metadata.variables}
     lacking = [name for name in columns if name not in variables_by_name]
