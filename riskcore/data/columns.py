@@ -125,6 +125,13 @@ class CodedColumn:
         """Number of categories, missing being one if it occurs."""
         return len(self.labels) + (self.missing > 0)
 
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first row of each category, then of missing if it occurs."""
+        first = np.zeros(self.levels, np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes) - 1, -1, -1)
+        return first
+
 
 class ByDesign(str):
     """The category of values that are missing by design."""

@@ -19,11 +19,16 @@ from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
 from riskcore.data.blank import blank
-from riskcore.data.coded import CodedRecords, code_cells
+from riskcore.data.coded import (
+    CodedRecords,
+    code_series,
+    count_records,
+    refuse_apart,
+)
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
-from riskcore.data.engines.counting import Question, key_column, records_of
+from riskcore.data.engines.counting import RECORDS, Question, key_column, records_of
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.registry import engine_of
@@ -62,10 +67,12 @@ class OnEngine:
             )
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight, scale)
-        cells = engine.cells(counted.question)
-        rows = {key: x.to_native() for key, x in counted.keys_in(cells).items()}
-        coded = coded_cells(engine, counted.question, cells)
+        coded, values = coded_cells(engine, counted.question)
         coded = coded.sampled(settings.sampling_fraction)
+        rows = {
+            key: series[coded.columns[key].codes].to_native()
+            for key, series in values.items()
+        }
         question = replace(counted.question, squares=None)
         return cls(engine, settings, question, coded, rows)
 
@@ -109,8 +116,7 @@ class OnEngine:
             values = recoded_columns({name: old}, rules, {name: coded})[name]
         else:
             old, coded = self.rows[name], self.coded.columns[name]
-        first = np.zeros(int(coded.codes.max()) + 1, np.int64)
-        first[coded.codes[::-1]] = np.arange(len(coded.codes) - 1, -1, -1)
+        first = coded.first
         columns = {key_column(0): _series(old)[first], new: _series(values)[first]}
         return Lookup((name,), table_of(columns), [new], whole=True)
 
@@ -147,8 +153,7 @@ class OnEngine:
         ticks = [
             name for name, x in verified.columns.items() if x.labels.dtype.kind in "mM"
         ]
-        cells = engine.cells(self.question)
-        coded = coded_cells(engine, self.question, cells, ticks)
+        coded, _ = coded_cells(engine, self.question, ticks)
         coded = coded.sampled(self.settings.sampling_fraction)
         if not _same_cells(verified, coded):
             raise RuntimeError(
@@ -243,22 +248,51 @@ def unchecked(names: Iterable[Hashable]) -> str:
 
 
 def coded_cells(
-    engine: Engine, question: Question, cells: Any, ticks: Collection[Hashable] = ()
-) -> CodedRecords:
-    """Return cells as codes, with the records and the weight sums of each cell."""
-    records = records_of(cells)
-    sums = [
-        np.ascontiguousarray(cells.get_column(name).to_numpy())
-        for name in question.sum_columns
-    ]
+    engine: Engine, question: Question, ticks: Collection[Hashable] = ()
+) -> tuple[CodedRecords, dict[Hashable, Any]]:
+    """Return cells as codes with their numbers, and a native value for each code.
+
+    The cells come in batches, of which only codes and numbers are kept.
+    """
+    import narwhals.stable.v2 as nw
+
+    numbers = [RECORDS, *question.sum_columns, *question.square_columns]
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in numbers}
+    codes: dict[Hashable, list[Codes]] = {key: [] for key in question.keys}
+    values: dict[Hashable, list[Any]] = {key: [] for key in question.keys}
+    for batch in engine.batches(question):
+        for name, part in parts.items():
+            part.append(np.array(batch.get_column(name)))  # a view keeps the batch
+        for key, name in zip(question.keys, question.key_columns, strict=True):
+            series = batch.get_column(name)
+            column = code_series(key, series, ticks=key in ticks)
+            codes[key].append(column.codes)
+            values[key].append(series[column.first].alias("value").to_frame())
+    joined = {name: np.concatenate(parts.pop(name)) for name in numbers}
+    records = joined[RECORDS].astype(np.int64, copy=False)
+    columns, distinct = {}, {}
+    for key, frames in values.items():
+        series = nw.concat(frames).get_column("value")
+        both = code_series(key, series, ticks=key in ticks)
+        new = np.split(both.codes, np.cumsum([len(frame) for frame in frames[:-1]]))
+        pairs = zip(new, codes.pop(key), strict=True)
+        own = np.concatenate([code[old] for code, old in pairs])
+        missing = count_records(own == len(both.labels), records)
+        columns[key] = replace(both, codes=own, missing=missing)
+        distinct[key] = series[both.first]
+    refuse_apart(columns, distinct)
+    sums = [joined[name] for name in question.sum_columns]
     if question.sums is not None:
         sums = [one.astype(np.int64, copy=False) for one in sums]
-    names = zip(question.keys, question.key_columns, strict=True)
-    keys = {key: cells.get_column(name) for key, name in names}
-    squares = question.squares_in(cells)
-    groups = Groups(engine, records, question.sums, sums, squares)
-    columns = code_cells(keys, records, ticks)
-    return CodedRecords(groups.n, columns, question.weight, counted=groups)
+    squares = [joined[name].astype(np.int64) for name in question.square_columns]
+    groups = Groups(
+        engine,
+        records,
+        question.sums,
+        sums,
+        question.squares and replace(question.squares, parts=squares),
+    )
+    return CodedRecords(groups.n, columns, question.weight, counted=groups), distinct
 
 
 def _groups(coded: CodedRecords) -> Groups:
