@@ -26,7 +26,7 @@ from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedR
 from riskcore.protection.records.showing import (
     SuppressedValueShows,
     shown_by,
-    shown_on_engine,
+    shown_in,
 )
 from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
@@ -155,16 +155,7 @@ class Protected(ProtectedRecords[DataT_co]):
         """
         names = arguments.names("columns", columns)
         self.source.check(names)
-        if self.on_engine is not None and self.n >= MOST_SHOWN:
-            raise ValueError(
-                f"{self.n:,} records: what a column reveals can be counted only for "
-                f"fewer than {MOST_SHOWN:,} records"
-            )
-        clues = [clue for clue in self.shown if clue.column in names]
-        for name in names:
-            if name in self.not_checked:
-                clues += shown_on_engine(self, name)
-        return tuple(clues)
+        return tuple(shown_in(self, self.shown, names))
 
     @cached_property
     def examination(self) -> Examination:

@@ -387,8 +387,7 @@ class EngineCells(SingleRecords):
     def verify(self, before: Prepared, masks: Masks, after: Blanked) -> OnEngine | None:
         """Have the engine blank the records, and count the result again."""
         self.say(f"counting again on {self.held.engine.name}")
-        given = self.held.given_back(before.columns, masks, after.coded)
-        return replace(self.held, given=given)
+        return self.held.given_back(before.columns, masks, after.coded)
 
 
 _BY_NAME = {"record": SingleRecords, "household": Households, "person": PanelPersons}

@@ -69,6 +69,10 @@ class DuckDB(base.Engine):
         """Return an eager narwhals frame as a relation of the same connection."""
         return self.native._con.from_arrow(table.to_arrow())
 
+    def shuffled(self, data: Any) -> Any:
+        """Return records in an order that is random, and new each time."""
+        return data.order("random()")
+
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added, in an order of duckdb's."""
         # No table is called by a name, since users may have given it to one of theirs.
