@@ -215,7 +215,7 @@ def _refuse_write(result: ProtectedRecords, path: Any, options: WriteSettings) -
         name, others = result.on_engine.engine.name, ("renumber", "guard_formulas")
         asked = [x for x in (*others, "secret") if options.get(x)]
         if asked or not str(path).endswith(".parquet"):
-            what = asked[0] if asked else arguments.shown(path)
+            what = asked[0] if asked else repr(str(path))
             raise TypeError(
                 f"write: {what}: {name} holds the records, which are written to one "
                 "file named .parquet, without new ids; drop ids, or collect the data"
