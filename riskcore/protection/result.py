@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from riskcore.assessment.reported_figures import table
-from riskcore.common import arguments, html
+from riskcore.common import html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.settings import complete, takes
@@ -23,11 +23,7 @@ from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
-from riskcore.protection.records.showing import (
-    SuppressedValueShows,
-    shown_by,
-    shown_in,
-)
+from riskcore.protection.records.showing import SuppressedValueShows, shown_by
 from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
 from riskcore.protection.release.evidence import by_model, on_goals, verdict_of
@@ -79,8 +75,6 @@ class Protected(ProtectedRecords[DataT_co]):
     <Protected: 5 records, safe; suppressed: sex 1>
     >>> result.suppressed, result.safe
     ({'sex': 1, 'age': 0}, True)
-    >>> result.shown_in(["w"])
-    ()
     >>> result.to_dict()["sets"][0]["risk"]["original"]["unsafe_records"]
     1
     >>> result.summary().splitlines()[2][:24]
@@ -119,7 +113,7 @@ class Protected(ProtectedRecords[DataT_co]):
 
         By key and column, the most values first, see
         `riskcore.disclosure.hidden_values`. For data on an engine only the keys and
-        their related columns were checked; see `not_checked` and `shown_in`.
+        their related columns were checked; see `not_checked` and `preview`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
@@ -129,33 +123,6 @@ class Protected(ProtectedRecords[DataT_co]):
         if self.on_engine is None:
             rows = rows.seen_as(self.data, new_ids)
         return shown_by(self, rows, drawn=new_ids)
-
-    def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
-        """Return the suppressed and recoded values that some columns reveal.
-
-        Parameters
-        ----------
-        columns : iterable of column names
-            For data on an engine, the engine groups by each column and all keys and
-            returns a row for each combination: for a column of ids, as many rows as
-            there are records. For recoded columns that are not keys, suppressed values
-            are not taken into account.
-
-        Returns
-        -------
-        tuple of Shown
-            By column and key, the most values first.
-
-        Raises
-        ------
-        KeyError
-            If a column does not exist.
-        ValueError
-            If the data have changed, or an engine holds 2**31 records or more.
-        """
-        names = arguments.names("columns", columns)
-        self.source.check(names)
-        return tuple(shown_in(self, self.shown, names))
 
     @cached_property
     def examination(self) -> Examination:

@@ -234,7 +234,7 @@ def warn_of_unchecked(names: Iterable[Hashable]) -> None:
     """Warn that some columns were not checked, and say how to check them."""
     listed = list(names)
     message = (
-        f"{unchecked(listed)}; result.shown_in(columns) has the engine group by them"
+        f"{unchecked(listed)}; result.preview(drop=...) has the engine group by them"
     )
     warn(message, ColumnsNotChecked)
 
