@@ -340,7 +340,8 @@ class Protected(ProtectedRecords[DataT_co]):
             already begins with apostrophes there gets one more, so that removing one
             restores all values.
         secret : str, optional
-            The secret of an earlier record, for the same order and ids again.
+            The secret of an earlier record, for the same order and ids again; not for
+            data on an engine, whose order is drawn anew.
         record : str or pathlib.Path, optional
             The private record, which only its owner can read; by default ``path`` with
             ``.private.json`` added.
@@ -378,7 +379,8 @@ class Protected(ProtectedRecords[DataT_co]):
         KeyError
             If a column to drop or renumber does not exist.
         TypeError
-            If the name of a column or a path is not text, or for data on an engine.
+            If the name of a column or a path is not text; for data on an engine, if
+            the path does not end in ``.parquet`` or new ids are asked for.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.release.readback.ReadBackError
