@@ -124,10 +124,12 @@ class CodedRecords:
         }
         return self.with_columns(blanked)
 
-    def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
-        """Return the records with the given columns recoded."""
+    def recoded(
+        self, columns: Mapping[Any, Any], *, by_code: bool = False
+    ) -> CodedRecords:
+        """Return the records with columns recoded, given new values by row or code."""
         recoded = {
-            name: _recoded(self.columns[name], values, self.stands_for)
+            name: _recoded(self.columns[name], values, self.stands_for, by_code=by_code)
             for name, values in columns.items()
             if name in self.columns
         }
@@ -242,9 +244,11 @@ def count_records(mask: Mask, sizes: Sizes) -> int:
     return int(np.count_nonzero(mask) if sizes is None else sizes[mask].sum())
 
 
-def _recoded(column: CodedColumn, values: Any, sizes: Sizes) -> CodedColumn:
+def _recoded(
+    column: CodedColumn, values: Any, sizes: Sizes, *, by_code: bool
+) -> CodedColumn:
     """Return the codes of recoded values, found from one record of each old code."""
-    first = column.first
+    first = np.arange(column.levels) if by_code else column.first
     if isinstance(values, np.ndarray):
         values = values[first]
     elif isinstance(values, list | tuple):

@@ -104,11 +104,15 @@ class Records:
         """Return how to make the records again in another process."""
         return Records.of, (self.columns if self.data is None else self.data,)
 
+    def check(self, name: Hashable) -> None:
+        """Refuse a name that is not of a column."""
+        if name not in self.columns:
+            raise no_such_column([name], self.columns)
+
     def column(self, name: Hashable) -> Any:
         """Return one column."""
-        if name in self.columns:
-            return self.columns[name]
-        raise no_such_column([name], self.columns)
+        self.check(name)
+        return self.columns[name]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,14 +150,15 @@ def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:
     """Code a column by type name, then rank; ``ticks`` as in `_code_ticks`."""
-    column = records.column(name)
+    records.check(name)
     if ticks:
-        return _coded(column, name, ticks=True)
+        return _coded(records.column(name), name, ticks=True)
+    given = records
     while records.origin is not None and name not in records.changed:
         records = records.origin
     coded_column = records.coded.get(name)
     if coded_column is None:
-        coded_column = _coded(column, name)
+        coded_column = _coded(given.column(name), name)
         # Many labels that are objects take much memory.
         if (
             coded_column.labels.dtype != object
@@ -200,7 +205,7 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
     """Code the key variables of a file."""
     keys = key_names(keys)
     for key in keys:
-        records.column(key)
+        records.check(key)
     if records.n < THREADED:
         return [code_column(records, key) for key in keys]
     return in_threads(usual_threads(), code_column, [(records, key) for key in keys])

@@ -10,7 +10,7 @@ if its cells are the cells that were verified.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,7 +53,7 @@ class OnEngine:
     # What a row is: a combination of the keys and their related columns.
     question: Question
     coded: CodedRecords  # the rows as codes; each stands for many records
-    rows: Mapping[Any, Any]  # the rows as native series, by column
+    values: Mapping[Any, Any]  # a narwhals series of each column, by code
     given: Any = None  # the protected data, see `given_back`
     verified: CodedRecords | None = None  # their rows
 
@@ -70,17 +70,22 @@ class OnEngine:
         counted = engine.count(settings.suppressible, settings.weight, scale)
         coded, values = coded_cells(engine, counted.question)
         coded = coded.sampled(settings.sampling_fraction)
-        rows = {
-            key: series[coded.columns[key].codes].to_native()
-            for key, series in values.items()
-        }
         question = replace(counted.question, squares=None)
-        return cls(engine, settings, question, coded, rows)
+        return cls(engine, settings, question, coded, values)
 
     @property
     def records(self) -> NDArray[np.int64]:
         """Number of records of each row, shape (R,)."""
         return _groups(self.coded).records
+
+    @property
+    def rows(self) -> Records:
+        """The rows, whose values are made from codes when they are asked for."""
+        return rows_of(self.coded)
+
+    def recode(self, name: Any) -> Any:
+        """Return the new values of a column that is recoded, by code."""
+        return self.recoded(name, self.values[name].to_native(), quiet=False)
 
     # --- giving back ---
 
@@ -113,13 +118,12 @@ class OnEngine:
     def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
         """Return the new value of each old one, of a column that may be no key."""
         if values is None:
-            old, coded = self.values_of(name)
-            rules = {name: self.settings.recodings[name]}
-            values = recoded_columns({name: old}, rules, {name: coded})[name]
+            _, others = coded_cells(self.engine, Question((name,)))
+            old = others[name]
+            values = self.recoded(name, old.to_native(), quiet=False)
         else:
-            old, coded = self.rows[name], self.coded.columns[name]
-        first = coded.first
-        columns = {key_column(0): _series(old)[first], new: _series(values)[first]}
+            old = self.values[name]
+        columns = {key_column(0): old, new: _series(values)}
         return Lookup((name,), table_of(columns), [new], whole=True)
 
     def _blanking(self, masks: Masks) -> Lookup:
@@ -128,7 +132,10 @@ class OnEngine:
 
         at = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
         keys = zip(self.question.key_columns, self.question.keys, strict=True)
-        columns = {name: _series(self.rows[key])[at] for name, key in keys}
+        columns = {
+            name: self.values[key][self.coded.columns[key].codes[at]]
+            for name, key in keys
+        }
         holder = next(iter(columns.values())).implementation
         for i, mask in enumerate(masks.values()):
             if mask.any():
@@ -169,12 +176,6 @@ class OnEngine:
 
     # --- what other columns tell ---
 
-    def values_of(self, name: Any) -> tuple[Any, CodedColumn]:
-        """Return the distinct values of a column, native, and as codes."""
-        cells = self.engine.cells(Question((name,)))
-        values = cells.get_column(key_column(0)).to_native()
-        return values, code_column(Records.of({name: values}), name)
-
     def rows_with(self, name: Any) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
         """Return a column by rows: its values, their rows and how many records."""
         keys = list(self.settings.suppressible)
@@ -197,13 +198,14 @@ class OnEngine:
             raise changed_meanwhile()
         return cells.get_column(question.key_columns[-1]).to_native(), row, records
 
-    def recoded(self, name: Any, values: Any) -> Any:
+    def recoded(self, name: Any, values: Any, *, quiet: bool = True) -> Any:
         """Return the values of a column after recoding and before blanking."""
         rules = self.settings.recodings
         if name not in rules:
             return values
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given already
+            if quiet:  # given already
+                warnings.simplefilter("ignore")
             return recoded_columns({name: values}, {name: rules[name]})[name]
 
     def recoded_with(
@@ -297,6 +299,29 @@ def coded_cells(
         question.squares and replace(question.squares, parts=squares),
     )
     return CodedRecords(groups.n, columns, question.weight, counted=groups), distinct
+
+
+class _Values(Mapping[Hashable, Any]):
+    """The values of coded columns."""
+
+    def __init__(self, columns: Mapping[Hashable, CodedColumn]) -> None:
+        self._columns = columns
+
+    def __getitem__(self, name: Hashable) -> NDArray[np.object_]:
+        column = self._columns[name]
+        return np.array([*column.labels.tolist(), None], object)[column.codes]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
+def rows_of(coded: CodedRecords) -> Records:
+    """Return rows of an engine as records."""
+    columns, n = _Values(coded.columns), len(_groups(coded).records)
+    return Records(columns, n, columns, dict(coded.columns))
 
 
 def _groups(coded: CodedRecords) -> Groups:
