@@ -30,9 +30,8 @@ from riskcore.protection.records.showing import (
 )
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
-from riskcore.protection.release.engine_layout import EngineLayout
 from riskcore.protection.release.facts import facts_of, verdict_facts
-from riskcore.protection.release.layout import Layout
+from riskcore.protection.release.layout import EngineLayout, Layout
 from riskcore.protection.secret import (
     check_secret,
     new_secret,
