@@ -51,8 +51,8 @@ class Protected(ProtectedRecords[DataT_co]):
     prepared : Prepared
         The records before suppression, recoded and treated.
     rows : frame or mapping
-        The protected records or, for data on an engine, the cells of all keys, each
-        standing for many records.
+        The protected records or, for data on an engine, the cells of all keys as
+        codes, each standing for many records.
     sets : tuple of KeySet
         The risks by set of keys.
     masks : dict of column name to bool ndarray, each shape (n,)

@@ -10,7 +10,7 @@ if its cells are the cells that were verified.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,12 +80,8 @@ class OnEngine:
 
     @property
     def rows(self) -> Records:
-        """The rows, whose values are made from codes when they are asked for."""
+        """The rows as codes."""
         return rows_of(self.coded)
-
-    def recode(self, name: Any) -> Any:
-        """Return the new values of a column that is recoded, by code."""
-        return self.recoded(name, self.values[name].to_native(), quiet=False)
 
     # --- giving back ---
 
@@ -180,12 +176,10 @@ class OnEngine:
         """Return a column by rows: its values, their rows and how many records."""
         keys = list(self.settings.suppressible)
         question = Question((*keys, name))
-        cells = self.engine.cells(question)
-        records = records_of(cells)
+        coded, values = coded_cells(self.engine, question)
         codes = []
-        for key, column in zip(keys, question.key_columns, strict=False):
-            values = Records.of({key: cells.get_column(column).to_native()})
-            both = [self.coded.columns[key], code_column(values, key)]
+        for key in keys:
+            both = [self.coded.columns[key], coded.columns[key]]
             if both[0].labels.tolist() != both[1].labels.tolist():
                 raise changed_meanwhile()
             codes.append(np.concatenate([x.codes.astype(np.uint32) for x in both]))
@@ -194,9 +188,10 @@ class OnEngine:
         row_of = np.full(int(place.max()) + 1, -1, np.int64)
         row_of[place[:rows]] = np.arange(rows)
         row = row_of[place[rows:]]
-        if (row < 0).any() or int(records.sum()) != self.coded.n:
+        if (row < 0).any() or coded.n != self.coded.n:
             raise changed_meanwhile()
-        return cells.get_column(question.key_columns[-1]).to_native(), row, records
+        given = values[name][coded.columns[name].codes].to_native()
+        return given, row, _groups(coded).records
 
     def recoded(self, name: Any, values: Any, *, quiet: bool = True) -> Any:
         """Return the values of a column after recoding and before blanking."""
@@ -266,7 +261,7 @@ def coded_cells(
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in numbers}
     codes: dict[Hashable, list[Codes]] = {key: [] for key in question.keys}
     values: dict[Hashable, list[Any]] = {key: [] for key in question.keys}
-    for batch in engine.batches(question):
+    for batch in filter(len, engine.batches(question)):
         for name, part in parts.items():
             part.append(np.array(batch.get_column(name)))  # a view keeps the batch
         for key, name in zip(question.keys, question.key_columns, strict=True):
@@ -274,6 +269,8 @@ def coded_cells(
             column = code_series(key, series, ticks=key in ticks)
             codes[key].append(column.codes)
             values[key].append(series[column.first].alias("value").to_frame())
+    if not parts[RECORDS]:
+        raise changed_meanwhile()
     joined = {name: np.concatenate(parts.pop(name)) for name in numbers}
     records = joined[RECORDS].astype(np.int64, copy=False)
     columns, distinct = {}, {}
@@ -301,27 +298,10 @@ def coded_cells(
     return CodedRecords(groups.n, columns, question.weight, counted=groups), distinct
 
 
-class _Values(Mapping[Hashable, Any]):
-    """The values of coded columns."""
-
-    def __init__(self, columns: Mapping[Hashable, CodedColumn]) -> None:
-        self._columns = columns
-
-    def __getitem__(self, name: Hashable) -> NDArray[np.object_]:
-        column = self._columns[name]
-        return np.array([*column.labels.tolist(), None], object)[column.codes]
-
-    def __iter__(self) -> Iterator[Hashable]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
-
-
 def rows_of(coded: CodedRecords) -> Records:
-    """Return rows of an engine as records."""
-    columns, n = _Values(coded.columns), len(_groups(coded).records)
-    return Records(columns, n, columns, dict(coded.columns))
+    """Return rows of an engine as records, whose columns are codes."""
+    columns = dict(coded.columns)
+    return Records(columns, len(_groups(coded).records), columns, columns)
 
 
 def _groups(coded: CodedRecords) -> Groups:
