@@ -102,6 +102,8 @@ class Records:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to make the records again in another process."""
+        if self.coded is self.columns:  # the rows of an engine are codes
+            return Records, (self.columns, self.n, self.data, self.coded)
         return Records.of, (self.columns if self.data is None else self.data,)
 
     def check(self, name: Hashable) -> None:
