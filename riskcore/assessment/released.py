@@ -106,15 +106,25 @@ class ReleasedAssessment(Assessment):
     Attributes
     ----------
     cells : Patterns
-    table : CellTable
-        The patterns as a model of the population takes them.
+    among : Cells
+        The original records.
+    codes : tuple of ndarray, each shape (P,)
+        For each key the code of each pattern in ``among``; -1 for any value.
     measured : tuple of Measured
         The figures of goals beside k and the risk.
     """
 
     cells: Patterns
-    table: CellTable = field(kw_only=True)
+    among: Cells = field(kw_only=True)
+    codes: tuple[NDArray[np.signedinteger[Any]], ...] = field(kw_only=True)
     measured: tuple[Measured, ...] = field(default=(), kw_only=True)
+
+    @property
+    def table(self) -> CellTable:
+        """The patterns as a model of the population takes them."""
+        cells = self.cells_by_weights or self.cells
+        f, F = cells.sample_frequency, cells.population_frequency
+        return CellTable.of_margins(self.among, self.codes, f, F)
 
     @cached_property
     def by_model(self) -> ReleasedAssessment | None:
@@ -197,9 +207,12 @@ def assess_released(
         bits |= mask[first].astype(np.uint64) << np.uint64(number)
     fits = margins.fits(margins.all_keys, cell)
     figures = [margins.measured(goal, margins.all_keys, cell) for goal in goals]
-    codes = [column[cell].astype(np.int64) for column in before.codes]
-    for labels, code in zip(before.categories, codes, strict=True):
-        code[code == len(labels) - (labels[-1] is None)] = ANY
+    codes = []
+    for labels, column in zip(before.categories, before.codes, strict=True):
+        missing = len(labels) - (labels[-1] is None)
+        code = column[cell].astype(np.promote_types(column.dtype, np.int8))
+        code[code == missing] = ANY
+        codes.append(code)
     for kind in np.unique(bits[bits > 0]).tolist():
         at = np.flatnonzero(bits == kind)
         gone = [key for number, key in enumerate(lost) if kind >> number & 1]
@@ -228,7 +241,8 @@ def assess_released(
         sampling_fraction=original.sampling_fraction,
         weights=original.weights,
         beside=original.beside,
-        table=CellTable.of_margins(before, codes, fits.f, fits.F),
+        among=before,
+        codes=tuple(codes),
         measured=measured,
     )
     if original.model is not None:

@@ -7,7 +7,7 @@ or blanked data themselves would give the same, to the last label.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 from unicodedata import normalize
@@ -124,10 +124,12 @@ class CodedRecords:
         }
         return self.with_columns(blanked)
 
-    def recoded(self, columns: Mapping[Any, Any]) -> CodedRecords:
-        """Return the records with the given columns recoded."""
+    def recoded(
+        self, columns: Mapping[Any, Any], *, by_code: bool = False
+    ) -> CodedRecords:
+        """Return the records with columns recoded, given new values by row or code."""
         recoded = {
-            name: _recoded(self.columns[name], values, self.stands_for)
+            name: _recoded(self.columns[name], values, self.stands_for, by_code=by_code)
             for name, values in columns.items()
             if name in self.columns
         }
@@ -192,29 +194,34 @@ def code_series(key: Hashable, values: Any, *, ticks: bool = False) -> CodedColu
 
 
 def code_cells(
-    keys: Mapping[Hashable, Any],
-    records: NDArray[np.int64],
-    ticks: Collection[Hashable] = (),
+    keys: Mapping[Hashable, Any], records: NDArray[np.int64]
 ) -> dict[Hashable, CodedColumn]:
-    """Code the keys of cells, narwhals series; ``ticks`` as in `code_column`."""
+    """Code the keys of cells, narwhals series."""
     columns = {}
     for key, values in keys.items():
-        column = code_series(key, values, ticks=key in ticks)
+        column = code_series(key, values)
         missing = count_records(column.codes == len(column.labels), records)
         columns[key] = replace(column, missing=missing)
+    refuse_apart(columns, keys)
+    return columns
+
+
+def refuse_apart(
+    columns: Mapping[Hashable, CodedColumn], values: Mapping[Hashable, Any]
+) -> None:
+    """Refuse cells of an engine that are equal by their codes."""
     coded = columns.values()
     distinct = count(
         [coded_column.codes for coded_column in coded],
         [coded_column.levels for coded_column in coded],
     )
-    if len(distinct.frequency) < len(records):
-        types = ", ".join(f"{key!r}: {values.dtype}" for key, values in keys.items())
+    if len(distinct.frequency) < len(distinct.inverse):
+        types = ", ".join(f"{key!r}: {series.dtype}" for key, series in values.items())
         raise TypeError(
-            f"keys {types}: the engine counted {len(records):,} cells, but only "
-            f"{len(distinct.frequency):,} differ here: it separates values that are "
-            "equal when they arrive. Give such a key as text"
+            f"keys {types}: the engine counted {len(distinct.inverse):,} cells, but "
+            f"only {len(distinct.frequency):,} differ here: it separates values that "
+            "are equal when they arrive. Give such a key as text"
         )
-    return columns
 
 
 def _blanked(column: CodedColumn, mask: Mask, sizes: Sizes) -> CodedColumn:
@@ -237,10 +244,11 @@ def count_records(mask: Mask, sizes: Sizes) -> int:
     return int(np.count_nonzero(mask) if sizes is None else sizes[mask].sum())
 
 
-def _recoded(column: CodedColumn, values: Any, sizes: Sizes) -> CodedColumn:
+def _recoded(
+    column: CodedColumn, values: Any, sizes: Sizes, *, by_code: bool
+) -> CodedColumn:
     """Return the codes of recoded values, found from one record of each old code."""
-    first = np.zeros(column.levels, np.int64)
-    first[column.codes[::-1]] = np.arange(len(column.codes) - 1, -1, -1)
+    first = np.arange(column.levels) if by_code else column.first
     if isinstance(values, np.ndarray):
         values = values[first]
     elif isinstance(values, list | tuple):

@@ -102,13 +102,19 @@ class Records:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how to make the records again in another process."""
+        if self.coded is self.columns:  # the rows of an engine are codes
+            return Records, (self.columns, self.n, self.data, self.coded)
         return Records.of, (self.columns if self.data is None else self.data,)
+
+    def check(self, name: Hashable) -> None:
+        """Refuse a name that is not of a column."""
+        if name not in self.columns:
+            raise no_such_column([name], self.columns)
 
     def column(self, name: Hashable) -> Any:
         """Return one column."""
-        if name in self.columns:
-            return self.columns[name]
-        raise no_such_column([name], self.columns)
+        self.check(name)
+        return self.columns[name]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +131,13 @@ class CodedColumn:
         """Number of categories, missing being one if it occurs."""
         return len(self.labels) + (self.missing > 0)
 
+    @property
+    def first(self) -> NDArray[np.int64]:
+        """The first row of each category, then of missing if it occurs."""
+        first = np.zeros(self.levels, np.int64)
+        first[self.codes[::-1]] = np.arange(len(self.codes) - 1, -1, -1)
+        return first
+
 
 class ByDesign(str):
     """The category of values that are missing by design."""
@@ -139,14 +152,15 @@ def code_column(
     records: Records, name: Hashable, *, ticks: bool = False
 ) -> CodedColumn:
     """Code a column by type name, then rank; ``ticks`` as in `_code_ticks`."""
-    column = records.column(name)
+    records.check(name)
     if ticks:
-        return _coded(column, name, ticks=True)
+        return _coded(records.column(name), name, ticks=True)
+    given = records
     while records.origin is not None and name not in records.changed:
         records = records.origin
     coded_column = records.coded.get(name)
     if coded_column is None:
-        coded_column = _coded(column, name)
+        coded_column = _coded(given.column(name), name)
         # Many labels that are objects take much memory.
         if (
             coded_column.labels.dtype != object
@@ -193,7 +207,7 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
     """Code the key variables of a file."""
     keys = key_names(keys)
     for key in keys:
-        records.column(key)
+        records.check(key)
     if records.n < THREADED:
         return [code_column(records, key) for key in keys]
     return in_threads(usual_threads(), code_column, [(records, key) for key in keys])

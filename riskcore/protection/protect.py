@@ -201,7 +201,7 @@ def protect(
     ColumnsNotChecked
         For data on an engine, if values were suppressed or recoded: only the keys and
         their related columns were checked for what they reveal, see
-        `Protected.shown_in`.
+        `Protected.preview`.
     ModelDisagrees
         With ``population="weights"``, if records that are safe by the weights are not
         so by the latent-class model.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from riskcore.assessment.reported_figures import table
-from riskcore.common import arguments, html
+from riskcore.common import html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.settings import complete, takes
@@ -23,11 +23,7 @@ from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
-from riskcore.protection.records.showing import (
-    SuppressedValueShows,
-    shown_by,
-    shown_on_engine,
-)
+from riskcore.protection.records.showing import SuppressedValueShows, shown_by
 from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
 from riskcore.protection.release.evidence import by_model, on_goals, verdict_of
@@ -55,8 +51,8 @@ class Protected(ProtectedRecords[DataT_co]):
     prepared : Prepared
         The records before suppression, recoded and treated.
     rows : frame or mapping
-        The protected records or, for data on an engine, the cells of all keys, each
-        standing for many records.
+        The protected records or, for data on an engine, the cells of all keys as
+        codes, each standing for many records.
     sets : tuple of KeySet
         The risks by set of keys.
     masks : dict of column name to bool ndarray, each shape (n,)
@@ -79,8 +75,6 @@ class Protected(ProtectedRecords[DataT_co]):
     <Protected: 5 records, safe; suppressed: sex 1>
     >>> result.suppressed, result.safe
     ({'sex': 1, 'age': 0}, True)
-    >>> result.shown_in(["w"])
-    ()
     >>> result.to_dict()["sets"][0]["risk"]["original"]["unsafe_records"]
     1
     >>> result.summary().splitlines()[2][:24]
@@ -119,7 +113,7 @@ class Protected(ProtectedRecords[DataT_co]):
 
         By key and column, the most values first, see
         `riskcore.disclosure.hidden_values`. For data on an engine only the keys and
-        their related columns were checked; see `not_checked` and `shown_in`.
+        their related columns were checked; see `not_checked` and `preview`.
         """
         if self.n >= MOST_SHOWN and self.on_engine is not None:
             return ()
@@ -129,42 +123,6 @@ class Protected(ProtectedRecords[DataT_co]):
         if self.on_engine is None:
             rows = rows.seen_as(self.data, new_ids)
         return shown_by(self, rows, drawn=new_ids)
-
-    def shown_in(self, columns: Iterable[Hashable]) -> tuple[Shown, ...]:
-        """Return the suppressed and recoded values that some columns reveal.
-
-        Parameters
-        ----------
-        columns : iterable of column names
-            For data on an engine, the engine groups by each column and all keys and
-            returns a row for each combination: for a column of ids, as many rows as
-            there are records. For recoded columns that are not keys, suppressed values
-            are not taken into account.
-
-        Returns
-        -------
-        tuple of Shown
-            By column and key, the most values first.
-
-        Raises
-        ------
-        KeyError
-            If a column does not exist.
-        ValueError
-            If the data have changed, or an engine holds 2**31 records or more.
-        """
-        names = arguments.names("columns", columns)
-        self.source.check(names)
-        if self.on_engine is not None and self.n >= MOST_SHOWN:
-            raise ValueError(
-                f"{self.n:,} records: what a column reveals can be counted only for "
-                f"fewer than {MOST_SHOWN:,} records"
-            )
-        clues = [clue for clue in self.shown if clue.column in names]
-        for name in names:
-            if name in self.not_checked:
-                clues += shown_on_engine(self, name)
-        return tuple(clues)
 
     @cached_property
     def examination(self) -> Examination:
@@ -382,7 +340,8 @@ class Protected(ProtectedRecords[DataT_co]):
             already begins with apostrophes there gets one more, so that removing one
             restores all values.
         secret : str, optional
-            The secret of an earlier record, for the same order and ids again.
+            The secret of an earlier record, for the same order and ids again; not for
+            data on an engine, whose order is drawn anew.
         record : str or pathlib.Path, optional
             The private record, which only its owner can read; by default ``path`` with
             ``.private.json`` added.
@@ -420,7 +379,8 @@ class Protected(ProtectedRecords[DataT_co]):
         KeyError
             If a column to drop or renumber does not exist.
         TypeError
-            If the name of a column or a path is not text, or for data on an engine.
+            If the name of a column or a path is not text; for data on an engine, if
+            the path does not end in ``.parquet`` or new ids are asked for.
         UnsafeError
             If the file is not safe, as planned or as read back.
         riskcore.protection.release.readback.ReadBackError

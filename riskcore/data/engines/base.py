@@ -92,6 +92,10 @@ class Engine(ABC):
         """Return an eager narwhals frame as a table of the engine."""
 
     @abstractmethod
+    def shuffled(self, data: Any) -> Any:
+        """Return records in an order that is random, and new each time."""
+
+    @abstractmethod
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns of a lookup, a table of the engine, added."""
         # A whole table has the keys of every record: if one lacks, the data changed.
@@ -154,6 +158,12 @@ class Engine(ABC):
     def collect(self, asked: Any) -> Iterator[Any]:
         """Yield the rows of a lazy narwhals frame in eager frames."""
         yield asked.collect()
+
+    def records(self, data: Any) -> Iterator[Any]:
+        """Yield records in eager frames, in their order if they have one."""
+        import narwhals.stable.v2 as nw
+
+        return self.collect(nw.from_native(data))
 
     def batches(self, question: Question) -> Iterator[Any]:
         """Yield the cells in eager frames."""

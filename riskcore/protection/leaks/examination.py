@@ -41,6 +41,7 @@ from riskcore.disclosure.rebuilt_households import records_rebuilt
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.people import (
+    is_population,
     leaks_of_elimination,
     leaks_of_shared,
     named_by_elimination,
@@ -93,6 +94,7 @@ class Examination:
     number_links: tuple[NumberLink, ...] = ()
     shared: dict[Hashable, SharedValues] = field(default_factory=dict)
     elimination: Elimination | None = None
+    written: bool = False  # whether it is of a file, all of whose columns were seen
 
     @property
     def open(self) -> tuple[Leak, ...]:
@@ -127,6 +129,7 @@ def examine(
     dropped: Collection[Hashable] = (),
     renumbered: Collection[Hashable] = (),
     shuffled: bool = False,
+    written: bool = False,
     say: Lines = silent,
 ) -> Examination:
     """Return the leaks of a protected file, and the columns without a role."""
@@ -162,6 +165,8 @@ def examine(
     say("looking for columns that give others back")
     leaks += _copies(result, gone, left_out)
     leaks += _together(result, gone)
+    if written:
+        leaks += _unseen(result, left_out, shuffled=shuffled)
     leaks += [
         Leak(
             (entry.column,),
@@ -187,9 +192,8 @@ def examine(
     if not_examined and settings.accepted(ANY):
         leaks.append(called_harmless(not_examined))
         not_examined = ()
-    return Examination(tuple(leaks), not_examined, links, shared, elimination).under(
-        settings
-    )
+    parts = links, shared, elimination, written
+    return Examination(tuple(leaks), not_examined, *parts).under(settings)
 
 
 def of_columns(
@@ -551,6 +555,23 @@ def _coded_columns(
             with suppress(TypeError):
                 columns[name] = code_column(result.rows, name)
     return columns
+
+
+def _unseen(
+    result: ProtectedRecords, left_out: Collection[str], *, shuffled: bool
+) -> Iterator[Leak]:
+    """Yield what nobody can look for in a file that an engine writes."""
+    if result.on_engine is None or not result.hidden:
+        return
+    ways = ["follow from two columns together"]
+    ways += [] if shuffled else ["show in the order of the records"]
+    ways += ["follow by elimination"] if is_population(result) else []
+    text = f"it was not examined whether hidden values {' or '.join(ways)}"
+    told = [x for x in result.settings.with_role("sensitive") if str(x) not in left_out]
+    if told:
+        text += f", or whether the keys tell {listed_columns(told)}"
+    advice = either("collect the data first", accepted([None]))
+    yield Leak((None,), "harmless", text, advice)
 
 
 def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Leak:

@@ -114,7 +114,7 @@ def leaks_of_elimination(
     if (
         elimination is None
         or not (elimination.people or elimination.records_told)
-        or not _is_population(result)
+        or not is_population(result)
     ):
         return
     # Without suppression people are named whose keys are missing.
@@ -131,7 +131,7 @@ def leaks_of_elimination(
     yield Leak(tuple(keys), "elimination", text, advice, of_all=True)
 
 
-def _is_population(result: ProtectedRecords) -> bool:
+def is_population(result: ProtectedRecords) -> bool:
     """Return whether the file has all people of the population, by its weights too."""
     share = result.settings.sampling_fraction
     if share is None:

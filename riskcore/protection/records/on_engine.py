@@ -19,11 +19,16 @@ from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
 from riskcore.data.blank import blank
-from riskcore.data.coded import CodedRecords, code_cells
+from riskcore.data.coded import (
+    CodedRecords,
+    code_series,
+    count_records,
+    refuse_apart,
+)
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
-from riskcore.data.engines.counting import Question, key_column, records_of
+from riskcore.data.engines.counting import RECORDS, Question, key_column, records_of
 from riskcore.data.engines.groups import Groups
 from riskcore.data.engines.protecting import Change, Lookup, table_of
 from riskcore.data.engines.registry import engine_of
@@ -48,8 +53,9 @@ class OnEngine:
     # What a row is: a combination of the keys and their related columns.
     question: Question
     coded: CodedRecords  # the rows as codes; each stands for many records
-    rows: Mapping[Any, Any]  # the rows as native series, by column
+    values: Mapping[Any, Any]  # a narwhals series of each column, by code
     given: Any = None  # the protected data, see `given_back`
+    verified: CodedRecords | None = None  # their rows
 
     @classmethod
     def count(cls, engine: Engine, settings: Settings, scale: float | None) -> OnEngine:
@@ -62,24 +68,27 @@ class OnEngine:
             )
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight, scale)
-        cells = engine.cells(counted.question)
-        rows = {key: x.to_native() for key, x in counted.keys_in(cells).items()}
-        coded = coded_cells(engine, counted.question, cells)
+        coded, values = coded_cells(engine, counted.question)
         coded = coded.sampled(settings.sampling_fraction)
         question = replace(counted.question, squares=None)
-        return cls(engine, settings, question, coded, rows)
+        return cls(engine, settings, question, coded, values)
 
     @property
     def records(self) -> NDArray[np.int64]:
         """Number of records of each row, shape (R,)."""
         return _groups(self.coded).records
 
+    @property
+    def rows(self) -> Records:
+        """The rows as codes."""
+        return rows_of(self.coded)
+
     # --- giving back ---
 
     def given_back(
         self, recoded: Mapping[Any, Any], masks: Masks, verified: CodedRecords
-    ) -> Any:
-        """Return the data recoded and blanked, see `Engine.change`."""
+    ) -> OnEngine:
+        """Return this with the data recoded and blanked, see `Engine.change`."""
         lookups, changes = [], {}
         for i, name in enumerate(self.settings.recodings):
             lookup = self._recoding(
@@ -97,21 +106,20 @@ class OnEngine:
                     left=self._left(name, name in recoded, verified),
                 )
         data = self.engine.change(lookups, changes, blank)
+        held = replace(self, given=data, verified=verified)
         # Also if nothing is: the data may be others each time.
-        self._verify(data, verified)
-        return data
+        held.verify(data)
+        return held
 
     def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
         """Return the new value of each old one, of a column that may be no key."""
         if values is None:
-            old, coded = self.values_of(name)
-            rules = {name: self.settings.recodings[name]}
-            values = recoded_columns({name: old}, rules, {name: coded})[name]
+            _, others = coded_cells(self.engine, Question((name,)))
+            old = others[name]
+            values = self.recoded(name, old.to_native(), quiet=False)
         else:
-            old, coded = self.rows[name], self.coded.columns[name]
-        first = np.zeros(int(coded.codes.max()) + 1, np.int64)
-        first[coded.codes[::-1]] = np.arange(len(coded.codes) - 1, -1, -1)
-        columns = {key_column(0): _series(old)[first], new: _series(values)[first]}
+            old = self.values[name]
+        columns = {key_column(0): old, new: _series(values)}
         return Lookup((name,), table_of(columns), [new], whole=True)
 
     def _blanking(self, masks: Masks) -> Lookup:
@@ -120,7 +128,10 @@ class OnEngine:
 
         at = np.flatnonzero(np.logical_or.reduce(list(masks.values())))
         keys = zip(self.question.key_columns, self.question.keys, strict=True)
-        columns = {name: _series(self.rows[key])[at] for name, key in keys}
+        columns = {
+            name: self.values[key][self.coded.columns[key].codes[at]]
+            for name, key in keys
+        }
         holder = next(iter(columns.values())).implementation
         for i, mask in enumerate(masks.values()):
             if mask.any():
@@ -139,43 +150,36 @@ class OnEngine:
         kept = set(verified.columns[name].labels.tolist())
         return [category for category in categories if category in kept]
 
-    def _verify(self, data: Any, verified: CodedRecords) -> None:
+    def verify(self, data: Any, dropped: Collection[str] = ()) -> None:
         """Refuse data whose cells differ from the cells that were verified."""
-        engine = engine_of(data)
+        engine, verified, question = engine_of(data), self.verified, self.question
         assert engine is not None
+        assert verified is not None
+        kept = [key for key in question.keys if str(key) not in dropped]
+        if not kept:
+            raise ValueError("drop: no key would be left; keep one of them")
+        weight = None if str(question.weight) in dropped else question.weight
+        question = replace(question, keys=kept, weight=weight)
+        verified = replace(verified, columns={x: verified.columns[x] for x in kept})
         # Blanked were perhaps those times that Python's do not tell from others.
         ticks = [
             name for name, x in verified.columns.items() if x.labels.dtype.kind in "mM"
         ]
-        cells = engine.cells(self.question)
-        coded = coded_cells(engine, self.question, cells, ticks)
+        coded, _ = coded_cells(engine, question, ticks)
         coded = coded.sampled(self.settings.sampling_fraction)
-        if not _same_cells(verified, coded):
-            raise RuntimeError(
-                f"the data that {self.engine.name} returns are not the data that were "
-                "verified, so nothing is returned. If they changed meanwhile, protect "
-                "them again; otherwise report a defect of riskcore and give the types "
-                "of the columns"
-            )
+        if not _same_cells(verified, coded, weighed=weight == self.question.weight):
+            raise not_verified(self.engine)
 
     # --- what other columns tell ---
-
-    def values_of(self, name: Any) -> tuple[Any, CodedColumn]:
-        """Return the distinct values of a column, native, and as codes."""
-        cells = self.engine.cells(Question((name,)))
-        values = cells.get_column(key_column(0)).to_native()
-        return values, code_column(Records.of({name: values}), name)
 
     def rows_with(self, name: Any) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
         """Return a column by rows: its values, their rows and how many records."""
         keys = list(self.settings.suppressible)
         question = Question((*keys, name))
-        cells = self.engine.cells(question)
-        records = records_of(cells)
+        coded, values = coded_cells(self.engine, question)
         codes = []
-        for key, column in zip(keys, question.key_columns, strict=False):
-            values = Records.of({key: cells.get_column(column).to_native()})
-            both = [self.coded.columns[key], code_column(values, key)]
+        for key in keys:
+            both = [self.coded.columns[key], coded.columns[key]]
             if both[0].labels.tolist() != both[1].labels.tolist():
                 raise changed_meanwhile()
             codes.append(np.concatenate([x.codes.astype(np.uint32) for x in both]))
@@ -184,17 +188,19 @@ class OnEngine:
         row_of = np.full(int(place.max()) + 1, -1, np.int64)
         row_of[place[:rows]] = np.arange(rows)
         row = row_of[place[rows:]]
-        if (row < 0).any() or int(records.sum()) != self.coded.n:
+        if (row < 0).any() or coded.n != self.coded.n:
             raise changed_meanwhile()
-        return cells.get_column(question.key_columns[-1]).to_native(), row, records
+        given = values[name][coded.columns[name].codes].to_native()
+        return given, row, _groups(coded).records
 
-    def recoded(self, name: Any, values: Any) -> Any:
+    def recoded(self, name: Any, values: Any, *, quiet: bool = True) -> Any:
         """Return the values of a column after recoding and before blanking."""
         rules = self.settings.recodings
         if name not in rules:
             return values
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # given already
+            if quiet:  # given already
+                warnings.simplefilter("ignore")
             return recoded_columns({name: values}, {name: rules[name]})[name]
 
     def recoded_with(
@@ -211,21 +217,21 @@ class OnEngine:
         )
         return self.recoded(name, values), fine, coarse, records
 
-    def refuse_write(self) -> TypeError:
-        """Return the error for writing data on an engine."""
-        return TypeError(
-            f"write: {self.engine.name} holds the records, so that a random order, new "
-            "ids and reading back are not possible here. Have it write .data itself, "
-            "in another order and with new ids if the ids reveal anything, and assess "
-            "the written file"
-        )
+
+def not_verified(engine: Engine) -> RuntimeError:
+    """Return the error for data that are not those that were verified."""
+    return RuntimeError(
+        f"the data that {engine.name} returns are not the data that were verified, so "
+        "nothing is returned or written. If they changed meanwhile, protect them "
+        "again; otherwise report a defect of riskcore and give the types of the columns"
+    )
 
 
 def warn_of_unchecked(names: Iterable[Hashable]) -> None:
     """Warn that some columns were not checked, and say how to check them."""
     listed = list(names)
     message = (
-        f"{unchecked(listed)}; result.shown_in(columns) has the engine group by them"
+        f"{unchecked(listed)}; result.preview(drop=...) has the engine group by them"
     )
     warn(message, ColumnsNotChecked)
 
@@ -243,22 +249,59 @@ def unchecked(names: Iterable[Hashable]) -> str:
 
 
 def coded_cells(
-    engine: Engine, question: Question, cells: Any, ticks: Collection[Hashable] = ()
-) -> CodedRecords:
-    """Return cells as codes, with the records and the weight sums of each cell."""
-    records = records_of(cells)
-    sums = [
-        np.ascontiguousarray(cells.get_column(name).to_numpy())
-        for name in question.sum_columns
-    ]
+    engine: Engine, question: Question, ticks: Collection[Hashable] = ()
+) -> tuple[CodedRecords, dict[Hashable, Any]]:
+    """Return cells as codes with their numbers, and a native value for each code.
+
+    The cells come in batches, of which only codes and numbers are kept.
+    """
+    import narwhals.stable.v2 as nw
+
+    numbers = [RECORDS, *question.sum_columns, *question.square_columns]
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in numbers}
+    codes: dict[Hashable, list[Codes]] = {key: [] for key in question.keys}
+    values: dict[Hashable, list[Any]] = {key: [] for key in question.keys}
+    for batch in filter(len, engine.batches(question)):
+        for name, part in parts.items():
+            part.append(np.array(batch.get_column(name)))  # a view keeps the batch
+        for key, name in zip(question.keys, question.key_columns, strict=True):
+            series = batch.get_column(name)
+            column = code_series(key, series, ticks=key in ticks)
+            codes[key].append(column.codes)
+            values[key].append(series[column.first].alias("value").to_frame())
+    if not parts[RECORDS]:
+        raise changed_meanwhile()
+    joined = {name: np.concatenate(parts.pop(name)) for name in numbers}
+    records = joined[RECORDS].astype(np.int64, copy=False)
+    columns, distinct = {}, {}
+    for key, frames in values.items():
+        series = nw.concat(frames).get_column("value")
+        both = code_series(key, series, ticks=key in ticks)
+        new = np.split(both.codes, np.cumsum([len(frame) for frame in frames[:-1]]))
+        pairs = zip(new, codes.pop(key), strict=True)
+        own = np.concatenate([code[old] for code, old in pairs])
+        missing = count_records(own == len(both.labels), records)
+        columns[key] = replace(both, codes=own, missing=missing)
+        distinct[key] = series[both.first]
+    refuse_apart(columns, distinct)
+    sums = [joined[name] for name in question.sum_columns]
     if question.sums is not None:
         sums = [one.astype(np.int64, copy=False) for one in sums]
-    names = zip(question.keys, question.key_columns, strict=True)
-    keys = {key: cells.get_column(name) for key, name in names}
-    squares = question.squares_in(cells)
-    groups = Groups(engine, records, question.sums, sums, squares)
-    columns = code_cells(keys, records, ticks)
-    return CodedRecords(groups.n, columns, question.weight, counted=groups)
+    squares = [joined[name].astype(np.int64) for name in question.square_columns]
+    groups = Groups(
+        engine,
+        records,
+        question.sums,
+        sums,
+        question.squares and replace(question.squares, parts=squares),
+    )
+    return CodedRecords(groups.n, columns, question.weight, counted=groups), distinct
+
+
+def rows_of(coded: CodedRecords) -> Records:
+    """Return rows of an engine as records, whose columns are codes."""
+    columns = dict(coded.columns)
+    return Records(columns, len(_groups(coded).records), columns, columns)
 
 
 def _groups(coded: CodedRecords) -> Groups:
@@ -279,20 +322,30 @@ def _series(values: Any) -> Any:
     return nw.from_native(values, series_only=True)
 
 
-def _same_cells(coded: CodedRecords, other: CodedRecords) -> bool:
+def _same_cells(coded: CodedRecords, other: CodedRecords, *, weighed: bool) -> bool:
     """Return whether rows are the same cells, with equal records and weights."""
-    if coded.columns.keys() != other.columns.keys():
-        return False
+    columns = dict(other.columns)
     for name, column in coded.columns.items():
-        if column.labels.tolist() != other.columns[name].labels.tolist():
+        # Categories of an engine may come back as text, in the order of the alphabet.
+        place = {label: i for i, label in enumerate(column.labels.tolist())}
+        labels = columns[name].labels.tolist()
+        if len(labels) != len(place) or not place.keys() >= {*labels}:
             return False
-    first, second = _cells(coded), _cells(other)
+        code = [*(place[label] for label in labels), len(place)]
+        codes = np.array(code, column.codes.dtype)[columns[name].codes]
+        columns[name] = replace(columns[name], codes=codes)
+    first, second = _cells(coded), _cells(replace(other, columns=columns))
     return (
         len(first.frequency) == len(second.frequency)
         and all(map(np.array_equal, first.codes, second.codes))
         and np.array_equal(first.frequency, second.frequency)
         # The sum of doubles depends on their order; the sum of whole numbers does not.
-        and np.allclose(first.weight_sum, second.weight_sum, rtol=1e-9, atol=0)
+        and np.allclose(
+            first.weight_sum,
+            second.weight_sum,
+            rtol=1e-9 if weighed else np.inf,
+            atol=0,
+        )
     )
 
 

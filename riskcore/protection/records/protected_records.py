@@ -85,7 +85,7 @@ class ProtectedRecords(OfData[DataT_co]):
         """The rows before protection."""
         if self.on_engine is None:
             return self.source.records
-        return Records.of(self.on_engine.rows)
+        return self.on_engine.rows
 
     @property
     def n(self) -> int:

@@ -19,7 +19,7 @@ from riskcore.disclosure.hidden_values import (
     what_shows,
 )
 from riskcore.disclosure.leaks import Shown
-from riskcore.protection.records.protected_records import ProtectedRecords
+from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.settings.remedies import (
     accepted,
     coarser_weights,
@@ -119,6 +119,22 @@ def shown_on_engine(result: ProtectedRecords, name: Hashable) -> Iterator[Shown]
             recoded = {other: RecodedColumn(fine, coarse)}
             columns = Records.of({name: values}).columns
             yield from what_shows(columns, {}, None, recoded, stands_for=records)
+
+
+def shown_in(
+    result: ProtectedRecords, shown: Iterable[Shown], names: Collection[Hashable]
+) -> list[Shown]:
+    """Return what is shown by some columns, also by those that an engine holds."""
+    if result.on_engine is not None and result.n >= MOST_SHOWN:
+        raise ValueError(
+            f"{result.n:,} records: what a column reveals can be counted only for "
+            f"fewer than {MOST_SHOWN:,} records"
+        )
+    clues = [clue for clue in shown if clue.column in names]
+    for name in names:
+        if name in result.not_checked:
+            clues += shown_on_engine(result, name)
+    return clues
 
 
 def too_much(result: ProtectedRecords, shown: Iterable[Shown]) -> list[Shown]:

@@ -9,7 +9,7 @@ and assessed as units; their blanks are planned, given to the records, and asses
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -38,7 +38,7 @@ from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.missing_by_design import knowing_designs
 from riskcore.data.recode import recoded_columns
 from riskcore.data.source import Source
-from riskcore.protection.records.on_engine import OnEngine
+from riskcore.protection.records.on_engine import OnEngine, rows_of
 from riskcore.protection.records.treated import Treated, treat_records
 from riskcore.protection.secret import Draw
 from riskcore.protection.settings.settings import Settings
@@ -161,12 +161,7 @@ class SingleRecords:
                 self.say("recoding")
                 rules = self.settings.recodings
                 rules = {name: rules[name] for name in rules if name in rows.columns}
-                columns = recoded_columns(
-                    rows, rules, coded.columns, self.source.value_labels
-                )
-                coded = coded.recoded(columns)
-                data = without_notes(with_columns(rows.data, columns))
-                rows = rows.with_data(data, columns, _named(coded, columns))
+                rows, coded, columns = self.recode(rows, coded, rules)
                 recoded = self.measure(rows, coded, original)
         before = Prepared(rows, coded, columns, original, recoded)
         if not self.settings.treat:
@@ -174,6 +169,16 @@ class SingleRecords:
         with quiet():
             self.say("treating columns")
             return self.treat(before)
+
+    def recode(
+        self, rows: Records, coded: CodedRecords, rules: Mapping[Any, Any]
+    ) -> tuple[Records, CodedRecords, dict[Any, Any]]:
+        """Return the records recoded, as codes too, and the recoded columns."""
+        labels = self.source.value_labels
+        columns = recoded_columns(rows, rules, coded.columns, labels)
+        coded = coded.recoded(columns)
+        data = without_notes(with_columns(rows.data, columns))
+        return rows.with_data(data, columns, _named(coded, columns)), coded, columns
 
     def read(self) -> tuple[Records, CodedRecords]:
         """Return the records, with their keys, weights and households as codes."""
@@ -380,15 +385,30 @@ class EngineCells(SingleRecords):
                 )
         self.say(f"counting on {engine.name}")
         self.held = OnEngine.count(engine, settings, self.source.scale)
-        rows = Records.of(self.held.rows)
-        rows.coded.update(self.held.coded.columns)
-        return rows, self.held.coded
+        return self.held.rows, self.held.coded
+
+    def recode(
+        self, rows: Records, coded: CodedRecords, rules: Mapping[Any, Any]
+    ) -> tuple[Records, CodedRecords, dict[Any, Any]]:
+        """Return the cells recoded, as codes too, and the new values by code."""
+        columns = {
+            name: self.held.recoded(
+                name, self.held.values[name].to_native(), quiet=False
+            )
+            for name in rules
+        }
+        coded = coded.recoded(columns, by_code=True)
+        return _derived(rows, coded, columns), coded, columns
+
+    def blank(self, before: Prepared, masks: Masks) -> Blanked:
+        """Return the cells without the values that are blanked."""
+        coded = before.coded.blanked(masks)
+        return Blanked(_derived(before.rows, coded, masks), coded, masks)
 
     def verify(self, before: Prepared, masks: Masks, after: Blanked) -> OnEngine | None:
         """Have the engine blank the records, and count the result again."""
         self.say(f"counting again on {self.held.engine.name}")
-        given = self.held.given_back(before.columns, masks, after.coded)
-        return replace(self.held, given=given)
+        return self.held.given_back(before.columns, masks, after.coded)
 
 
 _BY_NAME = {"record": SingleRecords, "household": Households, "person": PanelPersons}
@@ -414,6 +434,13 @@ def quiet() -> Iterator[None]:
 def _named(coded: CodedRecords, names: Mapping[Any, Any]) -> dict[Any, CodedColumn]:
     """Return the coded columns among some columns."""
     return {name: one for name, one in coded.columns.items() if name in names}
+
+
+def _derived(rows: Records, coded: CodedRecords, changed: Iterable[Any]) -> Records:
+    """Return cells with some columns changed."""
+    own = rows_of(coded)
+    names = rows.changed.union(changed)
+    return replace(own, origin=rows.origin or rows, changed=names)
 
 
 def _both(masks: Masks, others: Masks) -> Masks:

@@ -44,7 +44,7 @@ def verdict_of(
         for key_set in result.sets
         if key_set.unknown_by_model and result.settings.population_name == AUTO
     ]
-    if result.on_engine is not None and result.hidden:
+    if result.on_engine is not None and result.hidden and not examined.written:
         said = unchecked(result.not_checked)
         not_judged.append(said.removeprefix("not checked: "))
     gone = (*dropped, *result.settings.with_role("identifier"))

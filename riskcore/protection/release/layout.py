@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import Records, code_column, holds_numbers
+from riskcore.data.columns import (
+    Records,
+    code_column,
+    holds_numbers,
+    without_columns,
+)
+from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.formulas import refuse_names
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.replace import Create
 from riskcore.data.household_rows import in_order
+from riskcore.data.profile import ColumnProfile, profile_on_engine
 from riskcore.data.recode import Recoding
 from riskcore.data.recoded_labels import NumberedCategories, within
 from riskcore.data.source import Source
+from riskcore.protection.records.on_engine import OnEngine, not_verified
 
 # What the label of a variable says of altered values; Stata holds 80 letters.
 _ALTERED, _LONGEST = " [values altered]", 80
@@ -154,6 +163,55 @@ class Layout:
                 "would be empty lines, which readers skip; write .parquet, or drop "
                 "fewer columns"
             )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineLayout:
+    """The columns and the order of a safe file whose records an engine holds.
+
+    They come in batches and go into one hidden file of Parquet, which another engine
+    reads back.
+    """
+
+    held: OnEngine
+    path: Path
+    dropped: tuple[str, ...]
+    order: bool | None  # True for a random order, None for the engine's
+    renumbered: tuple[str, ...] = ()
+
+    def write(
+        self, create: Create, recodings: Mapping[str, Any], progress: Any = None
+    ) -> list[Path]:
+        """Write the file; return its place, which is hidden."""
+        engine, target = self.held.engine, Path(create(self.path).name)
+        data = without_columns(self.held.given, self.dropped)
+        data = engine.shuffled(data) if self.order else data
+        writer: Any = None
+        try:
+            for part in engine.records(data):
+                table = part.to_arrow()
+                if writer is None:
+                    parquet = import_module("pyarrow.parquet")
+                    writer = parquet.ParquetWriter(target, table.schema)
+                writer.write_table(table.cast(writer.schema))
+        finally:
+            if writer is not None:
+                writer.close()
+        return [target]
+
+    def read_back(self, target: Path, profiles: Iterable[ColumnProfile]) -> None:
+        """Refuse a file whose cells, or other columns, are not those examined."""
+        data = import_module("pyarrow.dataset").dataset(target, format="parquet")
+        self.held.verify(data, self.dropped)
+        engine = engine_of(data)
+        assert engine is not None
+        for expected in profiles:
+            if str(expected.name) in self.dropped:
+                continue
+            (found,) = profile_on_engine(engine, [expected.name])
+            facts = ("records", "missing", "distinct", "single")
+            if any(getattr(found, x) != getattr(expected, x) for x in facts):
+                raise not_verified(self.held.engine)
 
 
 def _of_codes(

@@ -23,11 +23,15 @@ from riskcore.disclosure.hidden_values import STEP
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.protected_records import ProtectedRecords
-from riskcore.protection.records.showing import shown_by, warn_of_what_shows
+from riskcore.protection.records.showing import (
+    shown_by,
+    shown_in,
+    warn_of_what_shows,
+)
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records
 from riskcore.protection.release.facts import facts_of, verdict_facts
-from riskcore.protection.release.layout import Layout
+from riskcore.protection.release.layout import EngineLayout, Layout
 from riskcore.protection.secret import (
     check_secret,
     new_secret,
@@ -74,7 +78,7 @@ def write(
     record_before: records.Record | None = None,
 ) -> dict[str, Any]:
     """Do what `Protected.write` does; ``reports`` make texts of the written file."""
-    _refuse_write(result, allow_unsafe=options["allow_unsafe"])
+    _refuse_write(result, path, options)
     result.source.refuse_changed()
     source = result.source
     path = source.check_writable(
@@ -140,7 +144,7 @@ def preview(
 
 def _layout(
     result: ProtectedRecords, path: Path, options: WriteSettings
-) -> tuple[Layout, str | None]:
+) -> tuple[Layout | EngineLayout, str | None]:
     """Return the columns, ids and order of the file, and the secret behind them."""
     source, settings = result.source, result.settings
     dropped = columns_dropped(source, settings, options["drop"])
@@ -148,6 +152,9 @@ def _layout(
     shuffled = options["shuffle"]
     if not isinstance(shuffled, bool | np.bool_):
         raise TypeError(f"shuffle={arguments.shown(shuffled)}: need True or False")
+    if result.on_engine is not None:
+        order = bool(shuffled) or None
+        return EngineLayout(result.on_engine, path, dropped, order), result.secret
     secret = _secret_of(result, options["secret"], needed=bool(renumbered or shuffled))
     layout = Layout.of(
         source,
@@ -164,12 +171,18 @@ def _layout(
     return layout, secret
 
 
-def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examination:
+def _examined(
+    result: ProtectedRecords, layout: Layout | EngineLayout, say: Lines
+) -> Examination:
     """Return what is found about the columns and the order of a layout."""
     say(STEP)
     drawn = layout.renumbered
-    columns = result.rows.seen_as(layout.columns, layout.changed)
-    shown = shown_by(result, columns, layout.order, drawn=drawn, say=say)
+    if isinstance(layout, EngineLayout):
+        names = [x for x in result.source.names if str(x) not in layout.dropped]
+        shown = tuple(shown_in(result, shown_by(result, result.rows), names))
+    else:
+        columns = result.rows.seen_as(layout.columns, layout.changed)
+        shown = shown_by(result, columns, layout.order, drawn=drawn, say=say)
     say("examining each column")
     return examine(
         result,
@@ -178,6 +191,7 @@ def _examined(result: ProtectedRecords, layout: Layout, say: Lines) -> Examinati
         dropped=layout.dropped,
         renumbered=layout.renumbered,
         shuffled=layout.order is not None,
+        written=True,
     )
 
 
@@ -195,10 +209,17 @@ _NOT_WRITTEN = "Nothing is written; allow_unsafe=True would do so"
 _PREVIEW = Path("preview.csv")
 
 
-def _refuse_write(result: ProtectedRecords, *, allow_unsafe: bool) -> None:
+def _refuse_write(result: ProtectedRecords, path: Any, options: WriteSettings) -> None:
     if result.on_engine is not None:
-        raise result.on_engine.refuse_write()
-    if not (result.goals_met or allow_unsafe):
+        name, others = result.on_engine.engine.name, ("renumber", "guard_formulas")
+        asked = [x for x in (*others, "secret") if options.get(x)]
+        if asked or not str(path).endswith(".parquet"):
+            what = asked[0] if asked else repr(str(path))
+            raise TypeError(
+                f"write: {what}: {name} holds the records, which are written to one "
+                "file named .parquet, without new ids; drop ids, or collect the data"
+            )
+    if not (result.goals_met or options["allow_unsafe"]):
         _refuse_unsafe(result, Examination())
 
 
@@ -329,10 +350,16 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
 
 
 def _read_back(
-    result: ProtectedRecords, layout: Layout, parts: list[Path], say: Lines
+    result: ProtectedRecords,
+    layout: Layout | EngineLayout,
+    parts: list[Path],
+    say: Lines,
 ) -> None:
     """Refuse a file that differs from the protected one in a value or a blank."""
     say("reading back what was written")
+    if isinstance(layout, EngineLayout):
+        layout.read_back(parts[0], result.profiles)
+        return
     settings, order = result.settings, layout.order
     # Columns that were not changed are as in the source.
     touched = {

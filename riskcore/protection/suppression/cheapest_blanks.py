@@ -27,6 +27,7 @@ from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.data.entropy import entropy
+from riskcore.data.unsigned import Codes
 
 Integers = NDArray[np.int64]
 Method = Literal["exact", "argus"]
@@ -186,7 +187,8 @@ class _Tasks:
     costs: Floats  # shape (R, m)
     present: KeyMasks  # the keys that are not missing
     affordable: KeyMasks  # of these, the keys that may be blanked
-    loss: Integers  # what blanking each key loses, shape (m, J)
+    codes: Sequence[Codes]  # of each key, by cell
+    losses: Sequence[Integers] | None  # what blanking each code of each key loses
     preference: Preference
 
     def __len__(self) -> int:
@@ -194,9 +196,16 @@ class _Tasks:
 
     def loss_of(self, keys: Sequence[int], at: Positions) -> Integers:
         """Return what some tasks lose without a set of keys."""
-        loss: Integers = self.loss[keys[0]][at]
-        for i in keys[1:]:
-            loss += self.loss[i][at]
+        loss = np.zeros(len(at), np.int64)
+        if self.losses is None:
+            return loss
+        # Looked up anew: kept for each key it would be the most that planning holds.
+        cell, free = self.cell[at], self.costs == 0
+        for i in keys:
+            lost = self.losses[i][self.codes[i][cell]]
+            if free[:, i].any():
+                lost[free[self.row[at], i]] = 0
+            loss += lost
         return loss
 
 
@@ -220,13 +229,9 @@ def _tasks(
     present = margins.present(at)
     may = np.isfinite(rows)
     affordable = present if may.all() else present & _masks(may)[at_row]
-    loss = np.zeros((rows.shape[1], len(at)), np.int64)
-    for i, key_losses in enumerate(losses or ()):
-        loss[i] = key_losses[margins.cells.codes[i][at]]
-    if not rows.all():
-        loss[rows.T[:, at_row] == 0] = 0
+    threshold, codes = levels[at_level], margins.cells.codes
     tasks = _Tasks(
-        at, levels[at_level], at_row, rows, present, affordable, loss, preference
+        at, threshold, at_row, rows, present, affordable, codes, losses, preference
     )
     return tasks, distinct.inverse
 
@@ -325,7 +330,6 @@ def _cheapest(
             costs=tasks.costs[begin : begin + step],
             present=tasks.present[at],
             affordable=tasks.affordable[at],
-            loss=tasks.loss[:, at],
         )
         blank[at] = _cheapest_of(margins, part, say, draw)
     return blank
@@ -422,7 +426,8 @@ def _as_argus(margins: Margins, tasks: _Tasks, say: Callable[[str], None]) -> Ke
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
     rows = tasks.row.astype(np.int64)[:, None].view(np.uint8)
-    loss = tasks.loss.T
+    every = np.arange(len(tasks))
+    loss = np.stack([tasks.loss_of([i], every) for i in range(tasks.costs.shape[1])], 1)
     order = np.lexsort((np.broadcast_to(tasks.preference.rank, loss.shape), loss))
     ranks = np.argsort(order, axis=1).astype(np.uint8)
     _, first, alike = np.unique(

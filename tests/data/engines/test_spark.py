@@ -52,6 +52,10 @@ result = riskcore.assess(data, ["a", "b"], "w")
 print("counted", flush=True)
 result.records.write.parquet(sys.argv[2])
 print(json.dumps([result.cells.n, len(result.cells), result.reidentification_rate]))
+safe = riskcore.protect(data, ["a", "b"], "w", k=12)
+print(safe.suppressed, flush=True)
+safe.write(sys.argv[3], allow_unsafe=True)
+print("written")
 session.stop()
 """
 
@@ -87,7 +91,7 @@ def test_an_executor_that_is_killed_does_not_show(tmp_path):
     as_usual.pop("PYTHONDONTWRITEBYTECODE", None)
     process = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PROGRAM), str(tmp_path / "in.parquet"),
-         str(tmp_path / "out")],
+         str(tmp_path / "out"), str(tmp_path / "safe.parquet")],
         cwd=ROOT,
         env={**as_usual, "SPARK_HOME": home, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -102,10 +106,23 @@ def test_an_executor_that_is_killed_does_not_show(tmp_path):
     before = executors(application)
     assert len(before) == 2
     os.kill(before[0], signal.SIGKILL)
+    found = json.loads(process.stdout.readline())
+    suppressed = process.stdout.readline()
+    # Both, while a file is written that the driver holds open.
+    while not any(part.stat().st_size for part in tmp_path.glob(".riskcore-*.part")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    for executor in executors(application):
+        os.kill(executor, signal.SIGKILL)
     output, _ = process.communicate(timeout=500)
-    assert process.returncode == 0
+    safe = riskcore.protect(table, ["a", "b"], "w", k=12)
+    assert suppressed == f"{safe.suppressed}\n"
+    assert sum(safe.suppressed.values()) > 1000
+    assert (tmp_path / "safe.parquet").exists() == ("written" in output)
+    if process.returncode == 0:
+        back = pyarrow.parquet.read_table(tmp_path / "safe.parquet").sort_by("id")
+        assert back.equals(safe.data.cast(back.schema))
     want = riskcore.assess(table, ["a", "b"], "w")
-    found = json.loads(output.splitlines()[-1])
     assert found == [n, len(want.cells), want.reidentification_rate]
     back = pyarrow.parquet.read_table(tmp_path / "out")
     back = back.take(pc.sort_indices(back, [("id", "ascending")]))

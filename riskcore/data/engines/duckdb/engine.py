@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import secrets
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
-from importlib import import_module
+from contextlib import closing
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -74,6 +71,10 @@ class DuckDB(base.Engine):
         """Return an eager narwhals frame as a relation of the same connection."""
         return self.native._con.from_arrow(table.to_arrow())
 
+    def shuffled(self, data: Any) -> Any:
+        """Return records in an order that is random, and new each time."""
+        return data.order("random()")
+
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added, in an order of duckdb's."""
         # No table is called by a name, since users may have given it to one of theirs.
@@ -117,11 +118,9 @@ class DuckDB(base.Engine):
         counted = ", ".join([RECORDS, *question.sum_columns])
         cells = self.lazy_cells(question).to_native()
         # One column of structs: for several columns the function is called for each.
-        for function in _functions(self.native._con, question, compute, added):
-            with suppress(import_module("duckdb").CatalogException):
-                call = f"{function}({counted}) AS riskcore_results"
-                cells = cells.project(f"{keys}, {call}")
-                break
+        function = _function(self.native._con, question, compute, added)
+        call = f"{function}({counted}) AS riskcore_results"
+        cells = cells.project(f"{keys}, {call}")
         fields = (f"riskcore_results.{name} AS {name}" for name in added)
         cells = cells.project(", ".join([keys, *fields]))
         lookup = Lookup(question.keys, cells, list(added), whole=True)
@@ -159,20 +158,11 @@ def _quoted(name: Any) -> str:
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def _functions(
+def _function(
     connection: Any, question: Question, compute: Compute, added: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield names of a function of the counts, which a connection is given.
-
-    The first name says what is computed and for which connection, so that a function
-    that exists is used again. All connections of a database share the names, and a
-    function that a connection believes to have is gone if its transaction was rolled
-    back: then there is a second name.
-    """
-    duckdb = import_module("duckdb")
+) -> str:
+    """Return the name of a function of the counts, which a connection is given."""
     pyarrow = import_pyarrow()
-    about = pickle.dumps((question.weight is None, question.sums, compute))
-    digest = hashlib.sha256(about).hexdigest()[:16]
     counted = [RECORDS, *question.sum_columns]
 
     def results(*columns: Any) -> Any:
@@ -191,11 +181,7 @@ def _functions(
     )
     fields = ", ".join(f"{field} {kind}" for field, kind in added.items())
     types = ["BIGINT"] * len(counted), f"STRUCT({fields})"
-    name = f"riskcore_results_{digest}_{id(connection):x}"
-    with suppress(duckdb.CatalogException):  # of a connection that is closed
-        with suppress(duckdb.NotImplementedException):  # of this one, perhaps
-            connection.create_function(name, results, *types, type="arrow")
-        yield name
-    name = f"riskcore_results_{digest}_{secrets.token_hex(8)}"
+    # All connections of a database share the names.
+    name = f"riskcore_results_{secrets.token_hex(8)}"
     connection.create_function(name, results, *types, type="arrow")
-    yield name
+    return name

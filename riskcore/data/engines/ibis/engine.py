@@ -113,6 +113,10 @@ class Ibis(base.Engine):
         silent = type(kind.__name__, (kind,), {"__repr__": lambda _: "cells"})
         return node.copy(data=silent(node.data.obj)).to_expr()
 
+    def shuffled(self, data: Any) -> Any:
+        """Return records in an order that is random, and new each time."""
+        return data.order_by(import_module("ibis").random())
+
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added to them, in the engine's order."""
         if self._backend == "polars":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -50,6 +51,12 @@ class Polars(base.Engine):
         ):
             yield nw.from_native(batch, eager_only=True)
 
+    def records(self, data: Any) -> Iterator[Any]:
+        """Yield records in eager frames, in their order."""
+        import narwhals.stable.v2 as nw
+
+        return self.collect(nw.from_native(data), in_order=True)
+
     def select(self, names: Sequence[Any]) -> Any:
         """Return columns under the names c0, c1, ..."""
         return self.native.select(
@@ -59,6 +66,13 @@ class Polars(base.Engine):
     def send(self, table: Any) -> Any:
         """Return an eager narwhals frame as a lazy frame of polars."""
         return table.to_native().lazy()
+
+    def shuffled(self, data: Any) -> Any:
+        """Return records in an order that is random, and new each time."""
+        import polars
+
+        place = polars.int_range(polars.len()).shuffle(secrets.randbits(64))
+        return data.sort(place)
 
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added to them, in their order."""

@@ -9,11 +9,9 @@ from importlib import import_module
 from operator import and_
 from typing import Any
 
-import numpy as np
-
 from riskcore.data.engines import base
-from riskcore.data.engines.base import Compute, Numbers, changed_meanwhile
-from riskcore.data.engines.counting import RECORDS, Question, frequencies
+from riskcore.data.engines.base import Compute, changed_meanwhile
+from riskcore.data.engines.counting import Question, frequencies
 from riskcore.data.engines.protecting import Blank, Change, Changes, Lookup
 from riskcore.data.files.arrow import import_pyarrow
 
@@ -54,6 +52,10 @@ class Spark(base.Engine):
         """Return an eager narwhals frame as a data frame of the same session."""
         return self.native.sparkSession.createDataFrame(table.to_arrow())
 
+    def shuffled(self, data: Any) -> Any:
+        """Return records in an order that is random, and new each time."""
+        return data.orderBy(import_module("pyspark.sql.functions").rand())
+
     def join(self, data: Any, lookup: Lookup) -> Any:
         """Return records with the columns added to them, in an order of Spark's."""
         functions = import_module("pyspark.sql.functions")
@@ -78,15 +80,12 @@ class Spark(base.Engine):
             *(data[_ticked(name)] for name in data.columns), *added_columns
         )
 
-    def numbers(self, question: Question) -> Iterator[Numbers]:
-        """Yield records and sums of weights, which the executors send packed."""
-        asked = self.lazy_cells(question).select(RECORDS, *question.sum_columns)
-        packed = _in_arrow(
-            asked.to_native(), partial(_packed, question), "f binary, sums binary"
-        )
+    def collect(self, asked: Any) -> Iterator[Any]:
+        """Yield the rows in eager frames, which the executors send packed."""
+        packed = _in_arrow(asked.to_native(), _packed, "rows binary")
         # One partition is computed while the driver takes the one before.
         for row in packed.toLocalIterator(prefetchPartitions=True):
-            yield np.frombuffer(row[0], np.int64), np.frombuffer(row[1], np.float64)
+            yield from base.frames_of(import_module("pyarrow.ipc").open_stream(row[0]))
 
     def compute_results(self, question: Question, compute: Compute) -> Any:
         """Return the data with results, which executors compute to the same bits."""
@@ -130,21 +129,22 @@ def _in_arrow(data: Any, work: Any, schema: Any) -> Any:
         return data.mapInArrow(work, schema)
 
 
-def _packed(question: Question, batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the numbers of many cells as one row of bytes; executors run this."""
+def _packed(batches: Iterable[Any]) -> Iterator[Any]:
+    """Yield many rows as one row of bytes; executors run this."""
     pyarrow = import_pyarrow()
-    waiting: list[Numbers] = []
+    waiting: list[Any] = []
 
     def row() -> Any:
-        columns = [
-            np.concatenate(parts).tobytes() for parts in zip(*waiting, strict=True)
-        ]
-        arrays = [pyarrow.array([column], pyarrow.binary()) for column in columns]
-        return pyarrow.RecordBatch.from_arrays(arrays, ["f", "sums"])
+        sink = pyarrow.BufferOutputStream()
+        table = pyarrow.Table.from_batches(waiting).combine_chunks()
+        with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+            stream.write_table(table)
+        column = pyarrow.array([sink.getvalue().to_pybytes()], pyarrow.binary())
+        return pyarrow.RecordBatch.from_arrays([column], ["rows"])
 
-    for frame in base.frames_of(batches):
-        waiting.append(frequencies(frame, question))
-        if sum(len(records) for records, _ in waiting) >= base.BATCH:
+    for batch in batches:
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= base.BATCH:
             yield row()
             waiting.clear()
     if waiting:
