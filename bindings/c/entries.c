@@ -15,7 +15,18 @@
 #define ENTRY
 #endif
 
-/* NumPy's inner loop: arguments and results, sizes, steps. Flags become warnings. */
+/* Flags become warnings in NumPy, but not that of inexact results. */
+static void clear_flags(void)
+{
+#if defined(__x86_64__) || defined(_M_X64)
+    if (_mm_getcsr() & 0x1D)
+        _mm_setcsr(_mm_getcsr() & ~0x3Fu);
+#else
+    feclearexcept(FE_ALL_EXCEPT);
+#endif
+}
+
+/* NumPy's inner loop: arguments and results, sizes, steps. */
 #define LOOP(symbol, body) \
     ENTRY void symbol(double **args, int64_t *sizes, int64_t *steps, void *data) \
     { \
@@ -26,7 +37,7 @@
         body(args, sizes, steps, 0); \
         if (!is_usual(mode)) \
             write_mode(mode); \
-        feclearexcept(FE_ALL_EXCEPT); \
+        clear_flags(); \
     }
 
 LOOP(riskcore_core_risk_individual_individual_risk, individual_risk_of_many)
@@ -224,47 +235,47 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 
 ENTRY const char riskcore_index[] =
     "riskcore machine code 2, " PROCESSOR "\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_down 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_down.arrays 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_down.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.bounds.individual_risk_down.scalar 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_up 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_up.arrays 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.bounds.individual_risk_up.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.bounds.individual_risk_up.scalar 686ad98f8a9805472d8d3a9f85589913a658633c690fa72a5dec25023dfe3d9c\n"
-    "riskcore.core.risk.individual.individual_risk 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk.arrays 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.individual.individual_risk.scalar 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.arrays 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.scalar 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.log_individual_risk 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.log_individual_risk.arrays 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.individual.log_individual_risk.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.individual.log_individual_risk.scalar 0dab4b3a89ed315230860fcc090835ebed6379b203216c80328782c6c3554e1d\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation d58f287e2fa6255e8ade4543b8dec9840f8f5326982d38bd411de626716e61a7\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.arrays d58f287e2fa6255e8ade4543b8dec9840f8f5326982d38bd411de626716e61a7\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.scalar d58f287e2fa6255e8ade4543b8dec9840f8f5326982d38bd411de626716e61a7\n"
-    "riskcore.core.risk.prior.individual_risk_poisson 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.arrays 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.scalar 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand d6a5aa648f5f1066bff8d59352b605909ac9a00fde9fe6006107312b967b58a1\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 7a7d55e4c9bbd762d1b0130046e6023366ac4712cd52f842912eeee27269611b\n";
+    "riskcore.core.risk.bounds.individual_risk_bounds 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_down 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_down.arrays 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_down.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.bounds.individual_risk_down.scalar 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_up 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_up.arrays 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.bounds.individual_risk_up.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.bounds.individual_risk_up.scalar 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
+    "riskcore.core.risk.individual.individual_risk 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.individual.individual_risk.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk_gradient 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.log_individual_risk 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.log_individual_risk.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.individual.log_individual_risk.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.individual.log_individual_risk.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation 593a2afd2fe3a04105804fe21390411c8ace4be9d20cba750be48d7d8cceee9a\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.arrays 593a2afd2fe3a04105804fe21390411c8ace4be9d20cba750be48d7d8cceee9a\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.scalar 593a2afd2fe3a04105804fe21390411c8ace4be9d20cba750be48d7d8cceee9a\n"
+    "riskcore.core.risk.prior.individual_risk_poisson 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n";
