@@ -40,6 +40,72 @@ static void clear_flags(void)
         clear_flags(); \
     }
 
+/* The loop of float32, written by hand; bindings/write_entries.py copies it. The module
+   riskcore/core/risk/single.py says what a plan holds, and why this is right. */
+static bool is_middle(double x)
+{
+    const double halves = x * 0x1p150, whole = 0x1.8p52;
+    if (x >= 0x1p-126)
+        return (bits(x) & 0x1FFFFFFF) == 0x10000000;
+    return (halves + whole) - whole == halves && (0.5 * halves + whole) - whole != 0.5 * halves;
+}
+
+static double beside(double f, double second, double x, int64_t way)
+{
+    const double a = way == 1 ? second : f, b = way == 1 ? 1.0 : second;
+    const double product = fma(-x, f, 1.0);
+    if (a == b)
+        return from_bits(bits(x) + (product > 0.0) - (product < 0.0));
+    const int64_t where = side(f, a, b, x, false);
+    return where != 0 ? from_bits(bits(x) + where) : NAN;
+}
+
+static float narrow(double x, int64_t way)
+{
+    const float y = (float)x;
+    if (way == 3 && (double)y > x)
+        return nextafterf(y, 0.0f);
+    return way == 4 && (double)y < x ? nextafterf(y, INFINITY) : y;
+}
+
+static void singles(float **args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    typedef void Loop(double **, int64_t *, int64_t *, void *);
+    Loop *const loop = (Loop *)(intptr_t)plan[0];
+    const int64_t inputs = plan[1], gap = (int64_t)((intptr_t)args[inputs] - (intptr_t)args[0]);
+    const int64_t ahead = steps[inputs] == 0 || gap == steps[inputs] ? 1 : 512;
+    double room[5][512], *rooms[5];
+    int64_t eights[5];
+    for (int k = 0; k < 5; k++)
+        rooms[k] = room[k], eights[k] = 8;
+    for (int64_t first = 0, n; first < sizes[0]; first += n) {
+        n = lesser_integer(ahead, sizes[0] - first);
+        for (int64_t k = 0; k < inputs; k++)
+            for (int64_t i = 0; i < n; i++)
+                room[k][i] = args[k][(first + i) * (steps[k] >> 2)];
+        loop(rooms, &n, eights, 0);
+        for (int64_t k = inputs; k < inputs + plan[2]; k++)
+            for (int64_t i = 0; i < n; i++) {
+                const int64_t way = plan[3 + k - inputs];
+                double x = room[k][i];
+                if ((way == 1 || way == 2) && is_middle(x))
+                    x = beside(room[0][i], room[1][i], x, way);
+                args[k][(first + i) * (steps[k] >> 2)] = narrow(x, way);
+            }
+    }
+}
+
+ENTRY void riskcore_core_risk_single_loop_of_singles(float **args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    singles(args, sizes, steps, plan);
+    if (!is_usual(mode))
+        write_mode(mode);
+    clear_flags();
+}
+
 LOOP(riskcore_core_risk_individual_individual_risk, individual_risk_of_many)
 
 ENTRY void riskcore_core_risk_individual_individual_risk_arrays(const double *f, const double *p, double *out0, int64_t n)
@@ -235,47 +301,48 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 
 ENTRY const char riskcore_index[] =
     "riskcore machine code 2, " PROCESSOR "\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_down 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_down.arrays 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_down.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.bounds.individual_risk_down.scalar 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_up 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_up.arrays 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.bounds.individual_risk_up.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.bounds.individual_risk_up.scalar 37ebd544f18709f2e5d126863812814ca2a2e69e81fdaadf538bc1608d3e78d1\n"
-    "riskcore.core.risk.individual.individual_risk 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.individual.individual_risk.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk_gradient 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.log_individual_risk 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.log_individual_risk.arrays 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.individual.log_individual_risk.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.individual.log_individual_risk.scalar 35ea13cdc556d94aa8a2371e71c051d1d69b281c5f2cff2a414507cada04f014\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation 593a2afd2fe3a04105804fe21390411c8ace4be9d20cba750be48d7d8cceee9a\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.arrays 593a2afd2fe3a04105804fe21390411c8ace4be9d20cba750be48d7d8cceee9a\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.scalar 593a2afd2fe3a04105804fe21390411c8ace4be9d20cba750be48d7d8cceee9a\n"
-    "riskcore.core.risk.prior.individual_risk_poisson 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 52a16460e7bf702a29003da08abbf36df14e1f1a9d858777f215c5c96d6653ba\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 4ffb10c64a314a702e5b6a68ee08f39c59d74429b07f3ba590a5938925e7f7b8\n";
+    "riskcore.core.risk.bounds.individual_risk_bounds 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_down 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_down.arrays 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_down.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.bounds.individual_risk_down.scalar 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_up 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_up.arrays 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.bounds.individual_risk_up.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.bounds.individual_risk_up.scalar 1c37dd986edc579a726c36665010604a8cb407252c12b5daf932cd70fade4901\n"
+    "riskcore.core.risk.individual.individual_risk e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk.arrays e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.individual.individual_risk.scalar e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk_gradient e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.arrays e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.scalar e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.log_individual_risk e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.log_individual_risk.arrays e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.individual.log_individual_risk.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.individual.log_individual_risk.scalar e79cb16bc7c147a6932aa23a55fceccecd79462a8c155f45e2803a6d05e4f20f\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation a88bd6a897fdcaf0f85dace66bd3f8c589dd633a13b2d9141e8faed4f71d036f\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.arrays a88bd6a897fdcaf0f85dace66bd3f8c589dd633a13b2d9141e8faed4f71d036f\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.scalar a88bd6a897fdcaf0f85dace66bd3f8c589dd633a13b2d9141e8faed4f71d036f\n"
+    "riskcore.core.risk.prior.individual_risk_poisson a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.arrays a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.scalar a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.arrays a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.scalar a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 714aa115697bd8c7904100a2697489c863a5c3f143831c49c5b776ca7dc0d54d\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar a78612410b100f48fe1aba38ff34391c539ca1c5ac50697efda074bad5d7a562\n"
+    "riskcore.core.risk.single.loop_of_singles 42d825a7d5899353acd59b3451d5a8a83d5c9f097335a6fee53c21a937e28255\n";

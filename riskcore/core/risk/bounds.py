@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel, shared
 from riskcore.core.compiled.ufunc_maker import (
+    Contract,
     UfuncSource,
     address,
     clear_flags,
     on_demand,
 )
 from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
+from riskcore.core.risk.single import DOWN, UP, rounded_to_single
 from riskcore.core.special.floats import BLOCK, offset, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import double_above, sides_slow
@@ -190,6 +191,7 @@ True
 >>> float(riskcore.individual_risk_down(1e10, 5e-324))
 0.0
 """,
+        single=rounded_to_single(DOWN),
     ),
     "individual_risk_up": UfuncSource(
         *_directed(up=True),
@@ -224,6 +226,7 @@ Examples
 >>> riskcore.individual_risk_up([2, 4], 1.0)  # where r is a double it is the result
 array([0.5 , 0.25])
 """,
+        single=rounded_to_single(UP),
     ),
     "individual_risk_bounds": UfuncSource(
         _bounds_loop,
@@ -285,31 +288,12 @@ array([ True, False])
 1.0
 """,
         outputs=2,
+        single=rounded_to_single(DOWN, UP),
     ),
     "risk_enclosure": UfuncSource(
         _enclosure_loop,
         enclosure,
-        """
-Midpoint and radius of the enclosure of r(f, p), for benches and tests.
-
-Parameters
-----------
-f, p : array_like
-    As for ``individual_risk_bounds``.
-
-Returns
--------
-high, low, radius, n : ndarray or scalar
-    r 2^(600 n) is within radius of high + low. n is 0 except for f or p below 2^-400
-    or f above 2^400.
-
-Examples
---------
->>> from riskcore.core.risk.bounds import risk_enclosure
->>> high, low, radius, n = risk_enclosure(3, 0.1)
->>> bool(radius < 2.0**-100 * high), float(n)
-(True, 0.0)
-""",
+        "Midpoint and radius of the enclosure of r(f, p), for benches and tests.",
         outputs=4,
     ),
 }

@@ -19,13 +19,19 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
 from riskcore.core.compiled.ufunc_maker import (
+    Contract,
     UfuncSource,
     address,
     clear_flags,
     on_demand,
+)
+from riskcore.core.risk.single import (
+    NEAREST,
+    OF_FRACTION,
+    OF_FREQUENCIES,
+    rounded_to_single,
 )
 from riskcore.core.special.double_double import quotient, quotient_pair
 from riskcore.core.special.elementary import log_high_low, log_pair
@@ -354,6 +360,7 @@ Examples
 >>> riskcore.individual_risk([1, 2, 3], 0.01).round(6)
 array([0.046517, 0.009631, 0.004953])
 """,
+        single=rounded_to_single(OF_FRACTION),
     ),
     "log_individual_risk": UfuncSource(
         *_with_slow(risk_blocks.by_region(_log_risk), _log_risk_slow),
@@ -388,6 +395,7 @@ Examples
 >>> float(riskcore.log_individual_risk(1e10, 5e-324))
 -767.46...
 """,
+        single=rounded_to_single(NEAREST),
     ),
     "individual_risk_gradient": UfuncSource(
         *_with_slow(
@@ -426,6 +434,7 @@ Examples
 >>> float(riskcore.individual_risk_gradient(2, 0.01))
 0.93558...
 """,
+        single=rounded_to_single(NEAREST),
     ),
     "individual_risk_from_frequencies": UfuncSource(
         _loop(from_frequencies_of_block),
@@ -463,6 +472,7 @@ Examples
 >>> riskcore.individual_risk_from_frequencies([1, 2], [118.3, 203.9]).round(8)
 array([0.04069244, 0.00945211])
 """,
+        single=rounded_to_single(OF_FREQUENCIES),
     ),
 }
 
