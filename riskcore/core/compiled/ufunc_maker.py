@@ -171,34 +171,42 @@ def elementwise(name: str, scalar: Callable[..., float]) -> np.ufunc:
     return build(name, _each(scalar))
 
 
-@kernel
-def _none(args: Any, steps: Any, i: int) -> tuple[float, ...]:
-    return ()
-
-
-def _and_next(numbers: Scalar, k: int) -> Scalar:
-    """Return a kernel that reads argument ``k`` of a cell after those before it."""
-
-    @kernel
-    def longer(args: Any, steps: Any, i: int) -> tuple[float, ...]:
-        return (*numbers(args, steps, i), args[k][i * (steps[k] >> 3)])
-
-    return longer
-
-
 def _each(scalar: Callable[..., float]) -> UfuncSource:
     """Return the source of the ufunc of a kernel of one to four numbers."""
-    inputs = len(signature(scalar).parameters)
-    numbers = _none
-    for k in range(inputs):
-        numbers = _and_next(numbers, k)
 
-    def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+    def loop_of_one(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         for i in range(sizes[0]):
-            value = scalar(*numbers(args, steps, i))
-            args[inputs][i * (steps[inputs] >> 3)] = value
+            args[1][i * (steps[1] >> 3)] = scalar(args[0][i * (steps[0] >> 3)])
         clear_flags()
 
+    def loop_of_two(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[2][i * (steps[2] >> 3)] = scalar(
+                args[0][i * (steps[0] >> 3)], args[1][i * (steps[1] >> 3)]
+            )
+        clear_flags()
+
+    def loop_of_three(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[3][i * (steps[3] >> 3)] = scalar(
+                args[0][i * (steps[0] >> 3)],
+                args[1][i * (steps[1] >> 3)],
+                args[2][i * (steps[2] >> 3)],
+            )
+        clear_flags()
+
+    def loop_of_four(args: Any, sizes: Any, steps: Any, _: Any) -> None:
+        for i in range(sizes[0]):
+            args[4][i * (steps[4] >> 3)] = scalar(
+                args[0][i * (steps[0] >> 3)],
+                args[1][i * (steps[1] >> 3)],
+                args[2][i * (steps[2] >> 3)],
+                args[3][i * (steps[3] >> 3)],
+            )
+        clear_flags()
+
+    inputs = len(signature(scalar).parameters)
+    loop = (loop_of_one, loop_of_two, loop_of_three, loop_of_four)[inputs - 1]
     return UfuncSource(loop, scalar, cleandoc(scalar.__doc__ or ""))
 
 

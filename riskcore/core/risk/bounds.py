@@ -14,13 +14,12 @@ from riskcore.core.compiled.jit import kernel, shared
 from riskcore.core.compiled.ufunc_maker import (
     Contract,
     UfuncSource,
-    address,
     clear_flags,
     on_demand,
 )
 from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
 from riskcore.core.risk.single import DOWN, UP, rounded_to_single
-from riskcore.core.special.floats import BLOCK, offset, stack
+from riskcore.core.special.floats import BLOCK, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import double_above, sides_slow
 from riskcore.core.special.gauss.enclosure import risk_ball
@@ -73,31 +72,16 @@ def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
                 lower[i], upper[i] = sides_slow(f[i], p[i])
 
 
-@kernel
-def _in_place(args: Any, steps: Any, k: int) -> bool:
-    """Return whether a block may read argument ``k`` in place, as for one result."""
-    to_lower = abs(address(args[2]) - address(args[k])) >= 8 * BLOCK
-    to_upper = abs(address(args[3]) - address(args[k])) >= 8 * BLOCK
-    apart = ((steps[2] != 8) | to_lower) & ((steps[3] != 8) | to_upper)
-    return bool((steps[k] == 8) & apart)
-
-
 def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f_room, p_room, lower_room, upper_room = stack(), stack(), stack(), stack()
-    f_is, p_is = _in_place(args, steps, 0), _in_place(args, steps, 1)
-    lower_is, upper_is = steps[2] == 8, steps[3] == 8
+    f_room, p_room, lower, upper = stack(), stack(), stack(), stack()
     first = 0
     while first < sizes[0]:
         n = min(BLOCK, sizes[0] - first)
-        f = _column(args[0], first, steps[0], f_room, n, f_is)
-        p = _column(args[1], first, steps[1], p_room, n, p_is)
-        lower = offset(args[2], first) if lower_is else lower_room
-        upper = offset(args[3], first) if upper_is else upper_room
+        f = _column(args[0], first, steps[0], f_room, n, False)
+        p = _column(args[1], first, steps[1], p_room, n, False)
         bounds_block(f, p, lower, upper, n)
-        if not lower_is:
-            _store(lower_room, args[2], first, steps[2], n)
-        if not upper_is:
-            _store(upper_room, args[3], first, steps[3], n)
+        _store(lower, args[2], first, steps[2], n)
+        _store(upper, args[3], first, steps[3], n)
         first += n
     clear_flags()
 

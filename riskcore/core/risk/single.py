@@ -17,42 +17,29 @@ from typing import Any
 
 from riskcore.core.compiled.jit import Native, kernel, primitive
 from riskcore.core.compiled.ufunc_maker import _emit_address, clear_flags
-from riskcore.core.special.floats import BLOCK, bits, fma, from_bits, offset
+from riskcore.core.special.floats import BLOCK, bits, fma, from_bits, stack
 from riskcore.core.special.gauss.fixed_point_step import side
 
 # How a result is rounded: to nearest, of the double nearest r(f, p) or r(f, f/F) so
 # that the float32 is nearest, too; down; up.
 NEAREST, OF_FRACTION, OF_FREQUENCIES, DOWN, UP = range(5)
 _LOOP, _INPUTS, _OUTPUTS, _WAYS = range(4)  # what a plan holds
-_MOST = 5  # arguments and results of a ufunc
+_MOST = 4  # arguments and results of a ufunc
 _NORMAL, _SMALLEST, _OVER = 2.0**-126, 2.0**-149, 2.0**128
 _UNIT = 1 << 29  # last place of a float32 in the bits of a double
 _TO_INTEGER = 1.5 * 2.0**52
 
 
-def _emit_room(builder: Any) -> Any:
-    from llvmlite import ir
-    from numba.core import cgutils
-
-    return cgutils.alloca_once(builder, ir.DoubleType(), size=_MOST * BLOCK)
-
-
-@primitive("CPointer(float64)()", _emit_room)
-def _room() -> Any:
-    """Return room for a block of doubles for each argument and result."""
-    return [math.nan] * (_MOST * BLOCK)
-
-
-def _emit_run(builder: Any, loop: Any, room: Any, n: Any) -> Any:
+def _emit_run(builder: Any, loop: Any, *rooms_and_size: Any) -> Any:
     from llvmlite import ir
     from numba.core import cgutils
 
     word, array = ir.IntType(64), ir.DoubleType().as_pointer()
+    *rooms, n = rooms_and_size
     arrays = cgutils.alloca_once(builder, array, size=_MOST)
     steps, size = (cgutils.alloca_once(builder, word, size=k) for k in (_MOST, 1))
-    for k in range(_MOST):
-        start = builder.gep(room, [word(k * BLOCK)])
-        builder.store(start, builder.gep(arrays, [word(k)]))
+    for k, room in enumerate(rooms):
+        builder.store(room, builder.gep(arrays, [word(k)]))
         builder.store(word(8), builder.gep(steps, [word(k)]))
     builder.store(n, size)
     words = word.as_pointer()
@@ -62,10 +49,10 @@ def _emit_run(builder: Any, loop: Any, room: Any, n: Any) -> Any:
     return word(0)
 
 
-@primitive("int64(int64, CPointer(float64), int64)", _emit_run)
-def _run(loop: int, room: Any, n: int) -> int:
-    """Run the loop of doubles at an address on n cells of a room."""
-    raise NotImplementedError("machine code alone has addresses of machine code")
+@primitive(f"int64(int64, {'CPointer(float64), ' * _MOST}int64)", _emit_run)
+def _run(loop: int, a: Any, b: Any, c: Any, d: Any, n: int) -> int:
+    """Run the loop of doubles at an address on n cells."""
+    raise NotImplementedError("only machine code is at an address")
 
 
 @primitive("int64(CPointer(float32))", _emit_address)
@@ -96,7 +83,7 @@ def _beside(f: float, second: float, x: float, way: int) -> float:
 
 
 @kernel
-def _settle(room: Any, out: Any, way: int, n: int) -> None:
+def _settle(f: Any, second: Any, out: Any, way: int, n: int) -> None:
     """Replace middles of float32 by doubles that round as the exact values do."""
     count = 0
     for i in range(n):
@@ -104,7 +91,7 @@ def _settle(room: Any, out: Any, way: int, n: int) -> None:
     if count > 0:
         for i in range(n):
             if is_middle(out[i]):
-                out[i] = _beside(room[i], room[BLOCK + i], out[i], way)
+                out[i] = _beside(f[i], second[i], out[i], way)
 
 
 @kernel
@@ -120,9 +107,14 @@ def above(y: float) -> float:
     return from_bits(bits(y) + _UNIT) if y >= _NORMAL else y + _SMALLEST
 
 
+@kernel
+def _column_of(a: Any, b: Any, c: Any, d: Any, k: int) -> Any:
+    return (a if k == 0 else b) if k < 2 else (c if k == 2 else d)
+
+
 def loop_of_singles(args: Any, sizes: Any, steps: Any, plan: Any) -> None:
     """Evaluate cells as NumPy's loop, with a plan as its data."""
-    room, inputs = _room(), plan[_INPUTS]
+    a, b, c, d, inputs = stack(), stack(), stack(), stack(), plan[_INPUTS]
     # One by one if a result is the next argument, as in ``reduce`` and ``accumulate``.
     gap = _address(args[inputs]) - _address(args[0])
     serial = (steps[inputs] == 0) | (gap == steps[inputs])
@@ -130,13 +122,14 @@ def loop_of_singles(args: Any, sizes: Any, steps: Any, plan: Any) -> None:
     while first < sizes[0]:
         n = min(ahead, sizes[0] - first)
         for k in range(inputs):
+            room = _column_of(a, b, c, d, k)
             for i in range(n):
-                room[k * BLOCK + i] = args[k][(first + i) * (steps[k] >> 2)]
-        _run(plan[_LOOP], room, n)
+                room[i] = args[k][(first + i) * (steps[k] >> 2)]
+        _run(plan[_LOOP], a, b, c, d, n)
         for k in range(plan[_OUTPUTS]):
-            way, values = plan[_WAYS + k], offset(room, (inputs + k) * BLOCK)
+            way, values = plan[_WAYS + k], _column_of(a, b, c, d, inputs + k)
             if (way == OF_FRACTION) | (way == OF_FREQUENCIES):
-                _settle(room, values, way, n)
+                _settle(a, b, values, way, n)
             for i in range(n):
                 x, j = values[i], (first + i) * (steps[inputs + k] >> 2)
                 args[inputs + k][j] = x
