@@ -335,9 +335,9 @@ Returns
 -------
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f; nan outside the domain. Correctly rounded: the
-    double nearest to the exact value at the given f and p, also where that is
-    subnormal, and inf where it is above the largest double, for f < 5.56e-309; the
-    largest error found is 0.50 ulp. A result is right or nan: nan if
+    double, of float32 arguments the float32, nearest to the exact value at the given f
+    and p, also where that is subnormal, and inf where it is above the largest double,
+    for f < 5.56e-309. A result is right or nan: nan if
     1,008 bits do not decide which of two doubles is nearer, which no input tried ever
     needed. A command proves the error bounds of the fast paths; those of the slower
     steps are proved by hand. ``notes/correct_rounding.md`` says how, and what rests on
