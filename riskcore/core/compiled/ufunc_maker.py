@@ -287,7 +287,8 @@ def from_loop(
 
     loops: list[Any] = [("f", *single)] if single else []
     loops += [("d", address, None), ("O", _api()[_CALL], _Call(*numbers, refuse))]
-    codes, addresses, data = zip(*loops, strict=True)
+    columns: list[Any] = [*zip(*loops, strict=True)]
+    codes, addresses, data = columns
     places = [ctypes.addressof(each) if each else None for each in data]
     arrays = [(ctypes.c_void_p * len(loops))(*each) for each in (addresses, places)]
     types = bytes(np.dtype(code).num for code in codes for _ in range(sum(numbers)))

@@ -148,12 +148,8 @@ def code() -> Native:
     return Native(loop_of_singles, "float32**, int64*, int64*, int64*")
 
 
-def rounded_to_single(*ways: int) -> Callable[[int, int], tuple[int, Any]]:
-    """Return what makes the loop of float32 and its plan for a loop of doubles.
-
-    ``ways``, of the results, are constants of this module. The arguments of what is
-    returned are the address of the loop of doubles and the number of its arguments.
-    """
+def rounded(*ways: int) -> Callable[[int, int], tuple[int, Any]]:
+    """Return `UfuncSource.single` for results rounded in the ways of this module."""
 
     def with_plan(loop: int, inputs: int) -> tuple[int, Any]:
         plan = (ctypes.c_int64 * (_WAYS + len(ways)))(loop, inputs, len(ways), *ways)
