@@ -287,15 +287,15 @@ def from_loop(
 
     loops: list[Any] = [("f", *single)] if single else []
     loops += [("d", address, None), ("O", _api()[_CALL], _Call(*numbers, refuse))]
-    columns: list[Any] = [*zip(*loops, strict=True)]
-    codes, addresses, data = columns
+    codes, addresses, data = zip(*loops, strict=True)
     places = [ctypes.addressof(each) if each else None for each in data]
     arrays = [(ctypes.c_void_p * len(loops))(*each) for each in (addresses, places)]
     types = bytes(np.dtype(code).num for code in codes for _ in range(sum(numbers)))
     texts = [*map(ctypes.create_string_buffer, (types, name.encode(), doc.encode()))]
     # NumPy keeps these pointers for the life of the ufunc.
-    _keep_alive.extend((data, *arrays, *texts))
-    pointers = [ctypes.addressof(each) for each in (*arrays, *texts)]
+    kept: list[Any] = [*arrays, *texts]
+    _keep_alive.extend((data, *kept))
+    pointers = [ctypes.addressof(each) for each in kept]
     word, number, thing = ctypes.c_void_p, ctypes.c_int, ctypes.py_object
     kinds = [*[word] * 3, *[number] * 4, *[word] * 2, number]
     make = ctypes.PYFUNCTYPE(thing, *kinds)(_api()[_FROM_FUNC_AND_DATA])
@@ -346,12 +346,12 @@ def type_of_loop(kinds: list[type], codes: str) -> str:
     return "d" if common.kind in "biu" or common.char in "efd" else "O"
 
 
-def _promote(ufunc: np.ufunc, given: Any, asked: Any, chosen: Any) -> int:
+def _promote(ufunc: np.ufunc, arguments: Any, asked: Any, chosen: Any) -> int:
     """Choose a loop for NumPy, which remembers it; the others are arrays of classes."""
     with uninterrupted():
         count = ufunc.nin + ufunc.nout
         codes = "".join(types[0] for types in ufunc.types)
-        kinds = [_class(each).type for each in given[: ufunc.nin] if each]
+        kinds = [_class(each).type for each in arguments[: ufunc.nin] if each]
         wanted = [np.dtype(_class(each).type).char for each in asked[:count] if each]
         code = wanted[-1] if wanted else type_of_loop(kinds, codes)
         kind = type(np.dtype(code))

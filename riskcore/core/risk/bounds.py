@@ -17,8 +17,8 @@ from riskcore.core.compiled.ufunc_maker import (
     clear_flags,
     on_demand,
 )
-from riskcore.core.risk import single
 from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
+from riskcore.core.risk.single import DOWN, UP, rounded_to_single
 from riskcore.core.special.floats import BLOCK, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import double_above, sides_slow
@@ -175,7 +175,7 @@ True
 >>> float(riskcore.individual_risk_down(1e10, 5e-324))
 0.0
 """,
-        single=single.rounded(single.DOWN),
+        single=rounded_to_single(DOWN),
     ),
     "individual_risk_up": UfuncSource(
         *_directed(up=True),
@@ -210,7 +210,7 @@ Examples
 >>> riskcore.individual_risk_up([2, 4], 1.0)  # where r is a double it is the result
 array([0.5 , 0.25])
 """,
-        single=single.rounded(single.UP),
+        single=rounded_to_single(UP),
     ),
     "individual_risk_bounds": UfuncSource(
         _bounds_loop,
@@ -272,7 +272,7 @@ array([ True, False])
 1.0
 """,
         outputs=2,
-        single=single.rounded(single.DOWN, single.UP),
+        single=rounded_to_single(DOWN, UP),
     ),
     "risk_enclosure": UfuncSource(
         _enclosure_loop,

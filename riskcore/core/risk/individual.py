@@ -27,7 +27,12 @@ from riskcore.core.compiled.ufunc_maker import (
     clear_flags,
     on_demand,
 )
-from riskcore.core.risk import single
+from riskcore.core.risk.single import (
+    NEAREST,
+    OF_FRACTION,
+    OF_FREQUENCIES,
+    rounded_to_single,
+)
 from riskcore.core.special.double_double import quotient, quotient_pair
 from riskcore.core.special.elementary import log_high_low, log_pair
 from riskcore.core.special.floats import (
@@ -355,7 +360,7 @@ Examples
 >>> riskcore.individual_risk([1, 2, 3], 0.01).round(6)
 array([0.046517, 0.009631, 0.004953])
 """,
-        single=single.rounded(single.OF_FRACTION),
+        single=rounded_to_single(OF_FRACTION),
     ),
     "log_individual_risk": UfuncSource(
         *_with_slow(risk_blocks.by_region(_log_risk), _log_risk_slow),
@@ -390,7 +395,7 @@ Examples
 >>> float(riskcore.log_individual_risk(1e10, 5e-324))
 -767.46...
 """,
-        single=single.rounded(single.NEAREST),
+        single=rounded_to_single(NEAREST),
     ),
     "individual_risk_gradient": UfuncSource(
         *_with_slow(
@@ -429,7 +434,7 @@ Examples
 >>> float(riskcore.individual_risk_gradient(2, 0.01))
 0.93558...
 """,
-        single=single.rounded(single.NEAREST),
+        single=rounded_to_single(NEAREST),
     ),
     "individual_risk_from_frequencies": UfuncSource(
         _loop(from_frequencies_of_block),
@@ -467,7 +472,7 @@ Examples
 >>> riskcore.individual_risk_from_frequencies([1, 2], [118.3, 203.9]).round(8)
 array([0.04069244, 0.00945211])
 """,
-        single=single.rounded(single.OF_FREQUENCIES),
+        single=rounded_to_single(OF_FREQUENCIES),
     ),
 }
 

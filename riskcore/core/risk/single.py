@@ -148,7 +148,7 @@ def code() -> Native:
     return Native(loop_of_singles, "float32**, int64*, int64*, int64*")
 
 
-def rounded(*ways: int) -> Callable[[int, int], tuple[int, Any]]:
+def rounded_to_single(*ways: int) -> Callable[[int, int], tuple[int, Any]]:
     """Return `UfuncSource.single` for results rounded in the ways of this module."""
 
     def with_plan(loop: int, inputs: int) -> tuple[int, Any]:

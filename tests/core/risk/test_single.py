@@ -103,7 +103,7 @@ def test_the_exact_value_decides_at_a_middle(name, way):
     arrays = ctypes.POINTER(ctypes.POINTER(ctypes.c_double))
     code = ctypes.CFUNCTYPE(None, arrays, words, words, ctypes.c_void_p)(loop)
     address = ctypes.cast(code, ctypes.c_void_p).value
-    both = single.rounded(way)(address, 2)
+    both = single.rounded_to_single(way)(address, 2)
     ufunc = ufunc_maker.from_loop(address, "middles", "", (2, 1), both)
     np.testing.assert_array_equal(ufunc(f, second), x)
 
