@@ -305,6 +305,7 @@ def scalar_rows(rounds):
     work = {
         "riskcore.individual_risk": lambda: riskcore.individual_risk(2.0, 0.01),
         "numpy.log": lambda: np.log(0.01),
+        "numpy.power": lambda: np.power(2.0, 0.01),
         "scipy.special.hyp2f1": lambda: hyp2f1(1.0, 1.0, 3.0, 0.99),
     }
     return ns_rows(work, rounds, 1, 0, SCALAR_CALLS)

@@ -124,6 +124,7 @@ SECTIONS = (
     Section("hard_cases", "tests/core/points/hard_cases.csv"),
     Section("correct_rounding", PAGE, "correct_rounding"),
     Section("directed_rounding", PAGE, "directed_rounding"),
+    Section("single_precision", "bench/results/single_precision.md", measured=True),
     Section("atlas", "bench/results/accuracy.md", "figure"),
     Section("atlas", "bench/results/accuracy.md", "rule"),
     Section("atlas", "bench/results/accuracy.md", "maps"),

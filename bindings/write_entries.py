@@ -20,8 +20,10 @@ from pathlib import Path
 from bindings.compile_ahead import ENTRY, entries, index_in_c
 from bindings.write_c import NAMES
 from riskcore.core.compiled import jit, shipped, ufunc_maker
+from riskcore.core.risk import single
 
 PATH = Path(__file__).parent / "c" / "entries.c"
+SINGLE = Path(__file__).with_name("single.c")
 HEAD = """\
 /* Entry points of riskcore.c, for the Python package. BSD-3-Clause, see LICENSE.
 
@@ -33,7 +35,18 @@ HEAD = """\
 #include <fenv.h>
 
 <ENTRY>
-/* NumPy's inner loop: arguments and results, sizes, steps. Flags become warnings. */
+/* Flags become warnings in NumPy, but not that of inexact results. */
+static void clear_flags(void)
+{
+#if defined(__x86_64__) || defined(_M_X64)
+    if (_mm_getcsr() & 0x1D)
+        _mm_setcsr(_mm_getcsr() & ~0x3Fu);
+#else
+    feclearexcept(FE_ALL_EXCEPT);
+#endif
+}
+
+/* NumPy's inner loop: arguments and results, sizes, steps. */
 #define LOOP(symbol, body) \\
     ENTRY void symbol(double **args, int64_t *sizes, int64_t *steps, void *data) \\
     { \\
@@ -44,7 +57,7 @@ HEAD = """\
         body(args, sizes, steps, 0); \\
         if (!is_usual(mode)) \\
             write_mode(mode); \\
-        feclearexcept(FE_ALL_EXCEPT); \\
+        clear_flags(); \\
     }
 """
 
@@ -88,7 +101,10 @@ def functions(identity: str) -> Iterator[tuple[str, str]]:
 
 def text() -> str:
     """Return the file."""
-    known, sources, parts = entries(), {}, [HEAD.replace("<ENTRY>\n", ENTRY + "\n")]
+    known, identity = entries(), single.code().identity
+    loop = SINGLE.read_text().replace("<SINGLE>", shipped.symbol_of(identity))
+    parts = [HEAD.replace("<ENTRY>\n", ENTRY + "\n"), loop]
+    sources = {identity: jit.sources_digest(known[identity].modules)}
     for identity in names():
         for name, definition in functions(identity):
             entry = known[identity if name.endswith(".arrays") else name]

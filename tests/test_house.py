@@ -7,7 +7,7 @@ from bench import house
 # What was reached; `notes/decisions.md` says why the rest of the way is missing.
 BUDGETS = {
     "lines: common": 1980,
-    "lines: core": 14520,
+    "lines: core": 14725,
     "lines: data": 17820,
     "lines: models": 8320,
     "lines: accuracy": 1135,
@@ -20,9 +20,9 @@ BUDGETS = {
     "lines: report": 4695,
     "lines: cli": 4680,
     "lines: app": 6040,
-    "lines: riskcore": 96780,
-    "lines: tests": 78260,
-    "lines: bench": 27650,
+    "lines: riskcore": 96980,
+    "lines: tests": 78435,
+    "lines: bench": 27750,
     "files that individual_risk reaches": 28,
     "files that assess reaches": 177,
     "files that protect reaches": 269,

@@ -15,7 +15,18 @@
 #define ENTRY
 #endif
 
-/* NumPy's inner loop: arguments and results, sizes, steps. Flags become warnings. */
+/* Flags become warnings in NumPy, but not that of inexact results. */
+static void clear_flags(void)
+{
+#if defined(__x86_64__) || defined(_M_X64)
+    if (_mm_getcsr() & 0x1D)
+        _mm_setcsr(_mm_getcsr() & ~0x3Fu);
+#else
+    feclearexcept(FE_ALL_EXCEPT);
+#endif
+}
+
+/* NumPy's inner loop: arguments and results, sizes, steps. */
 #define LOOP(symbol, body) \
     ENTRY void symbol(double **args, int64_t *sizes, int64_t *steps, void *data) \
     { \
@@ -26,8 +37,74 @@
         body(args, sizes, steps, 0); \
         if (!is_usual(mode)) \
             write_mode(mode); \
-        feclearexcept(FE_ALL_EXCEPT); \
+        clear_flags(); \
     }
+
+/* The loop of float32, written by hand; bindings/write_entries.py copies it. The module
+   riskcore/core/risk/single.py says what a plan holds, and why this is right. */
+static bool is_middle(double x)
+{
+    const double halves = x * 0x1p150, whole = 0x1.8p52;
+    if (x >= 0x1p-126)
+        return (bits(x) & 0x1FFFFFFF) == 0x10000000;
+    return (halves + whole) - whole == halves && (0.5 * halves + whole) - whole != 0.5 * halves;
+}
+
+static double beside(double f, double second, double x, int64_t way)
+{
+    const double a = way == 1 ? second : f, b = way == 1 ? 1.0 : second;
+    const double product = fma(-x, f, 1.0);
+    if (a == b)
+        return from_bits(bits(x) + (product > 0.0) - (product < 0.0));
+    const int64_t where = side(f, a, b, x, false);
+    return where != 0 ? from_bits(bits(x) + where) : NAN;
+}
+
+static float narrow(double x, int64_t way)
+{
+    const float y = (float)x;
+    if (way == 3 && (double)y > x)
+        return nextafterf(y, 0.0f);
+    return way == 4 && (double)y < x ? nextafterf(y, INFINITY) : y;
+}
+
+static void singles(float **args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    typedef void Loop(double **, int64_t *, int64_t *, void *);
+    Loop *const loop = (Loop *)(intptr_t)plan[0];
+    const int64_t inputs = plan[1], gap = (int64_t)((intptr_t)args[inputs] - (intptr_t)args[0]);
+    const int64_t ahead = steps[inputs] == 0 || gap == steps[inputs] ? 1 : 512;
+    double room[5][512], *rooms[5];
+    int64_t eights[5];
+    for (int k = 0; k < 5; k++)
+        rooms[k] = room[k], eights[k] = 8;
+    for (int64_t first = 0, n; first < sizes[0]; first += n) {
+        n = lesser_integer(ahead, sizes[0] - first);
+        for (int64_t k = 0; k < inputs; k++)
+            for (int64_t i = 0; i < n; i++)
+                room[k][i] = args[k][(first + i) * (steps[k] >> 2)];
+        loop(rooms, &n, eights, 0);
+        for (int64_t k = inputs; k < inputs + plan[2]; k++)
+            for (int64_t i = 0; i < n; i++) {
+                const int64_t way = plan[3 + k - inputs];
+                double x = room[k][i];
+                if ((way == 1 || way == 2) && is_middle(x))
+                    x = beside(room[0][i], room[1][i], x, way);
+                args[k][(first + i) * (steps[k] >> 2)] = narrow(x, way);
+            }
+    }
+}
+
+ENTRY void riskcore_core_risk_single_loop_of_singles(float **args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    const Mode mode = read_mode();
+    if (!is_usual(mode))
+        write_mode(usual(mode));
+    singles(args, sizes, steps, plan);
+    if (!is_usual(mode))
+        write_mode(mode);
+    clear_flags();
+}
 
 LOOP(riskcore_core_risk_individual_individual_risk, individual_risk_of_many)
 
@@ -224,47 +301,48 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 
 ENTRY const char riskcore_index[] =
     "riskcore machine code 2, " PROCESSOR "\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds.arrays de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_down de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_down.arrays de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_down.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.bounds.individual_risk_down.scalar de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_up de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_up.arrays de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.bounds.individual_risk_up.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.bounds.individual_risk_up.scalar de8b9b5fbda0ad1ee1d7d6bd2e5096ea1ef66353ae631f9b293920f979fd6891\n"
-    "riskcore.core.risk.individual.individual_risk d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk.arrays d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.individual.individual_risk.scalar d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk_gradient d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.arrays d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.scalar d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.log_individual_risk d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.log_individual_risk.arrays d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.individual.log_individual_risk.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.individual.log_individual_risk.scalar d9b122957b1f01c90ccf02f85056e0cde3c97a97ebd1144e80a1e6f53ea9fb74\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation d58f287e2fa6255e8ade4543b8dec9840f8f5326982d38bd411de626716e61a7\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.arrays d58f287e2fa6255e8ade4543b8dec9840f8f5326982d38bd411de626716e61a7\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.scalar d58f287e2fa6255e8ade4543b8dec9840f8f5326982d38bd411de626716e61a7\n"
-    "riskcore.core.risk.prior.individual_risk_poisson 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.arrays 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.scalar 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand bc21a9e5b0d444256f2613a603537911fd0e74245d2d4984ed828bf02d978750\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 561a46e9d1577d02a5624148151420763226d56f520d30af3330bb0eb472a9e9\n";
+    "riskcore.core.risk.bounds.individual_risk_bounds e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds.arrays e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_down e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_down.arrays e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_down.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.bounds.individual_risk_down.scalar e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_up e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_up.arrays e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.bounds.individual_risk_up.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.bounds.individual_risk_up.scalar e3d939580baa43cbed9c469895fc8436d81f437189d3986cd5fe737f518b2f85\n"
+    "riskcore.core.risk.individual.individual_risk bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk.arrays bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.individual.individual_risk.scalar bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk_gradient bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.arrays bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.scalar bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.log_individual_risk bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.log_individual_risk.arrays bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.individual.log_individual_risk.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.individual.log_individual_risk.scalar bd42f6b1ce07be4d7509efb126149778d52c55358a853a102c22f24c7fea6ddc\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation 8133a45fcdaa647901bbaacbaba4e8c20f167e6f7376cdc3d8a610d5831f8a6f\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.arrays 8133a45fcdaa647901bbaacbaba4e8c20f167e6f7376cdc3d8a610d5831f8a6f\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.scalar 8133a45fcdaa647901bbaacbaba4e8c20f167e6f7376cdc3d8a610d5831f8a6f\n"
+    "riskcore.core.risk.prior.individual_risk_poisson 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.arrays 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.scalar 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 72586f6829374ef91600bf8ada800639babc9cf34e29f5098ecdb3d0d06f4845\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 91619eab2fe5e0e99f7d298033f94f7aa6bfae6d36e975c40b155c52aa75d934\n"
+    "riskcore.core.risk.single.loop_of_singles e07e55c888d4bb34de11d0bb4acc5167bb293e52b28fc113f913e573db80f5a4\n";

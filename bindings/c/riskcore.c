@@ -3439,7 +3439,7 @@ RISKCORE_PLAIN double individual_risk_of_one(double f, double p)
 static const int64_t BLOCK = 512;
 
 /* Return whether a block may read argument k in place. */
-RISKCORE_PLAIN bool individual_in_place(double **args, int64_t *steps, int64_t k)
+RISKCORE_PLAIN bool in_place(double **args, int64_t *steps, int64_t k)
 {
     int64_t gap = address(args[2]) - address(args[k]);
     return (bool)((steps[k] == 8) & ((steps[2] != 8) | (size_of(gap) >= 8 * BLOCK)));
@@ -3932,8 +3932,8 @@ RISKCORE_PLAIN void individual_risk_of_many(double **args, int64_t *sizes, int64
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = individual_in_place(args, steps, 0);
-    bool p_is = individual_in_place(args, steps, 1);
+    bool f_is = in_place(args, steps, 0);
+    bool p_is = in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -4382,8 +4382,8 @@ RISKCORE_PLAIN void individual_risk_from_frequencies_of_many(double **args, int6
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = individual_in_place(args, steps, 0);
-    bool p_is = individual_in_place(args, steps, 1);
+    bool f_is = in_place(args, steps, 0);
+    bool p_is = in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -4823,8 +4823,8 @@ RISKCORE_PLAIN void log_individual_risk_of_many(double **args, int64_t *sizes, i
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = individual_in_place(args, steps, 0);
-    bool p_is = individual_in_place(args, steps, 1);
+    bool f_is = in_place(args, steps, 0);
+    bool p_is = in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5296,8 +5296,8 @@ RISKCORE_PLAIN void individual_risk_gradient_of_many(double **args, int64_t *siz
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = individual_in_place(args, steps, 0);
-    bool p_is = individual_in_place(args, steps, 1);
+    bool f_is = in_place(args, steps, 0);
+    bool p_is = in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5427,15 +5427,6 @@ RISKCORE_SHARED Pair individual_risk_bounds_of_one(double f, double p)
         return (Pair){lower, double_above(lower)};
     }
     return sides_slow(f, p);
-}
-
-/* Return whether a block may read argument k in place, as for one result. */
-RISKCORE_PLAIN bool bounds_in_place(double **args, int64_t *steps, int64_t k)
-{
-    bool to_lower = size_of(address(args[2]) - address(args[k])) >= 8 * BLOCK;
-    bool to_upper = size_of(address(args[3]) - address(args[k])) >= 8 * BLOCK;
-    bool apart = ((steps[2] != 8) | to_lower) & ((steps[3] != 8) | to_upper);
-    return (bool)((steps[k] == 8) & apart);
 }
 
 /* --- riskcore/core/special/gauss/blocks.py -------------------------------------- */
@@ -5705,26 +5696,16 @@ RISKCORE_PLAIN void individual_risk_bounds_of_many(double **args, int64_t *sizes
     (void)unused_;
     double f_room[512];
     double p_room[512];
-    double lower_room[512];
-    double upper_room[512];
-    bool f_is = bounds_in_place(args, steps, 0);
-    bool p_is = bounds_in_place(args, steps, 1);
-    bool lower_is = steps[2] == 8;
-    bool upper_is = steps[3] == 8;
+    double lower[512];
+    double upper[512];
     int64_t first = 0;
     while (first < sizes[0]) {
         int64_t n = lesser_integer(BLOCK, sizes[0] - first);
-        double *f = column(args[0], first, steps[0], f_room, n, f_is);
-        double *p = column(args[1], first, steps[1], p_room, n, p_is);
-        double *lower = lower_is ? args[2] + first : lower_room;
-        double *upper = upper_is ? args[3] + first : upper_room;
+        double *f = column(args[0], first, steps[0], f_room, n, false);
+        double *p = column(args[1], first, steps[1], p_room, n, false);
         bounds_bounds_block(f, p, lower, upper, n);
-        if (!lower_is) {
-            store(lower_room, args[2], first, steps[2], n);
-        }
-        if (!upper_is) {
-            store(upper_room, args[3], first, steps[3], n);
-        }
+        store(lower, args[2], first, steps[2], n);
+        store(upper, args[3], first, steps[3], n);
         first += n;
     }
 }
@@ -5785,8 +5766,8 @@ RISKCORE_PLAIN void individual_risk_down_of_many(double **args, int64_t *sizes,
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = individual_in_place(args, steps, 0);
-    bool p_is = individual_in_place(args, steps, 1);
+    bool f_is = in_place(args, steps, 0);
+    bool p_is = in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -5862,8 +5843,8 @@ RISKCORE_PLAIN void individual_risk_up_of_many(double **args, int64_t *sizes, in
     double f_room[512];
     double p_room[512];
     double out_room[512];
-    bool f_is = individual_in_place(args, steps, 0);
-    bool p_is = individual_in_place(args, steps, 1);
+    bool f_is = in_place(args, steps, 0);
+    bool p_is = in_place(args, steps, 1);
     bool out_is = steps[2] == 8;
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -8219,8 +8200,9 @@ RISKCORE_PLAIN void individual_risk_with_prior_of_many(double **args, int64_t *s
     double z[512];
     double out[512];
     int64_t first = 0;
+    int64_t ahead = cells_ahead(args[0], steps[3], args[3]);
     while (first < sizes[0]) {
-        int64_t n = lesser_integer(BLOCK, sizes[0] - first);
+        int64_t n = lesser_integer(ahead, sizes[0] - first);
         for (int64_t i = 0; i < n; i++) {
             x[i] = args[0][(first + i) * (steps[0] >> 3)];
             y[i] = args[1][(first + i) * (steps[1] >> 3)];
@@ -8574,9 +8556,8 @@ RISKCORE_PLAIN void inverse_mean_blocks_block_2(double *f, double *s, double *p,
     }
 }
 
-RISKCORE_PLAIN void with_p(double *f, double *mu, double *out, int64_t n)
+RISKCORE_PLAIN void with_p(double *f, double *mu, double *p, double *out, int64_t n)
 {
-    double p[512];
     RISKCORE_EACH
     for (int64_t i = 0; i < n; i++) {
         p[i] = 1.0;
@@ -8592,6 +8573,7 @@ RISKCORE_PLAIN void individual_risk_poisson_of_many(double **args, int64_t *size
     (void)unused_;
     double x[512];
     double y[512];
+    double z[512];
     double out[512];
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -8600,8 +8582,9 @@ RISKCORE_PLAIN void individual_risk_poisson_of_many(double **args, int64_t *size
         for (int64_t i = 0; i < n; i++) {
             x[i] = args[0][(first + i) * (steps[0] >> 3)];
             y[i] = args[1][(first + i) * (steps[1] >> 3)];
+            z[i] = args[2][(first + i) * (steps[2] >> 3)];
         }
-        with_p(x, y, out, n);
+        with_p(x, y, z, out, n);
         for (int64_t i = 0; i < n; i++) {
             args[2][(first + i) * (steps[2] >> 3)] = out[i];
         }
@@ -9523,8 +9506,10 @@ RISKCORE_PLAIN void inverse_moments_blocks_fill_reflected(double *f, double *p, 
 static const int64_t OUTSIDE = 3;
 static const int64_t inverse_moments_blocks_REGIONS = 4;
 
-RISKCORE_PLAIN void inverse_moments_blocks_block(double *f, double *p, double *out, int64_t n)
+RISKCORE_PLAIN void inverse_moments_blocks_block(double *f, double *p, double *unused_,
+    double *out, int64_t n)
 {
+    (void)unused_;
     if (n == 1) {
         out[0] = individual_risk_deviation_of_one(f[0], p[0]);
         return;
@@ -9578,6 +9563,7 @@ RISKCORE_PLAIN void individual_risk_deviation_of_many(double **args, int64_t *si
     (void)unused_;
     double x[512];
     double y[512];
+    double z[512];
     double out[512];
     int64_t first = 0;
     int64_t ahead = cells_ahead(args[0], steps[2], args[2]);
@@ -9586,8 +9572,9 @@ RISKCORE_PLAIN void individual_risk_deviation_of_many(double **args, int64_t *si
         for (int64_t i = 0; i < n; i++) {
             x[i] = args[0][(first + i) * (steps[0] >> 3)];
             y[i] = args[1][(first + i) * (steps[1] >> 3)];
+            z[i] = args[2][(first + i) * (steps[2] >> 3)];
         }
-        inverse_moments_blocks_block(x, y, out, n);
+        inverse_moments_blocks_block(x, y, z, out, n);
         for (int64_t i = 0; i < n; i++) {
             args[2][(first + i) * (steps[2] >> 3)] = out[i];
         }

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import native
+from riskcore.core.compiled.ufunc_maker import Contract
 from riskcore.intruder.arguments import (
     LARGEST,
     Floats,

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of, refuse
-from riskcore.core.compiled.contract import Contract
-from riskcore.core.compiled.ufunc_maker import ufunc_of
+from riskcore.core.compiled.ufunc_maker import Contract, ufunc_of
 from riskcore.intruder.arguments import LARGEST, checked
 from riskcore.intruder.hazards import hazard_of_one, one_or_more, sum_along
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from riskcore.common.arguments import not_one_of
-from riskcore.core.compiled.contract import Contract
-from riskcore.core.compiled.ufunc_maker import ufunc_of
+from riskcore.core.compiled.ufunc_maker import Contract, ufunc_of
 from riskcore.intruder.arguments import FORMS, checked, people, setting
 from riskcore.intruder.hazards import (
     expected_union,

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from riskcore.core.compiled.contract import Contract
-from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.compiled.ufunc_maker import Contract, ufunc_of, with_ufunc
 from riskcore.core.special.double_double import dd_add, dd_divide, dd_log, dd_multiply
 from riskcore.core.special.elementary import exp_parts, exprel
 from riskcore.core.special.floats import two_product, two_sum

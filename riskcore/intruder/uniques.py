@@ -7,9 +7,8 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
-from riskcore.core.compiled.ufunc_maker import ufunc_of, with_ufunc
+from riskcore.core.compiled.ufunc_maker import Contract, ufunc_of, with_ufunc
 from riskcore.core.special.floats import bits, from_bits
 from riskcore.core.special.near_one import log1p, log1pmx
 from riskcore.core.special.uniques import unhit_poisson_gamma

@@ -255,7 +255,8 @@ def test_a_library_needs_nothing_but_the_c_library(objects, names, processor):
     path = objects / HERE / f"{processor}.so"
     machine, lacking, own = symbols_elf(path.read_bytes())
     assert machine == {"linux-x86_64": 62, "linux-arm64": 183}[HERE]
-    assert "feclearexcept" in lacking
+    # Where the code clears the flags by itself, a cell takes 100 nanoseconds less.
+    assert ("feclearexcept" in lacking) == ("x86" not in HERE)
     assert {each for each in lacking if not each.startswith("_")} <= CALLED
     asked = {"riskcore_cpuid", "riskcore_registers"} if "x86" in HERE else set()
     symbols = {shipped.symbol_of(each) for each in wanted(names)}

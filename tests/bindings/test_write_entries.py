@@ -10,6 +10,7 @@ import pytest
 
 from bindings import write_entries
 from riskcore.core.compiled import shipped, ufunc_maker
+from riskcore.core.risk import single
 from tests import needs
 
 IDENTITIES = [*write_entries.names()]
@@ -72,13 +73,19 @@ def test_the_same_bits(library, identity):
     names = source.scalar.__code__.co_varnames[: ufunc.nin]
     given = [argument(rng, name, 3000) for name in names]
     expected = np.array(ufunc(*given)).reshape(ufunc.nout, -1)
-    made = ufunc_maker.from_loop(
-        library.address(identity), "made", "", (ufunc.nin, ufunc.nout)
-    )
+    address, numbers = library.address(identity), (ufunc.nin, ufunc.nout)
+    loop = None
+    if source.single:
+        loop = library.address(single.code().identity), source.single(address, 2)[1]
+    made = ufunc_maker.from_loop(address, "made", "", numbers, loop)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # flags would make warnings
         got = np.array(made(*given)).reshape(ufunc.nout, -1)
         turned = np.array(made(*[each[::-2] for each in given]))
+        if loop:
+            subnormal = given[0].astype("f4"), (given[1] * 2.0**-130).astype("f4")
+            for pair in ([each.astype("f4") for each in given], subnormal):
+                np.testing.assert_array_equal(made(*pair), ufunc(*pair))
     assert got.tobytes() == expected.tobytes()
     assert turned.tobytes() == np.ascontiguousarray(expected[:, ::-2]).tobytes()
     arrays = np.array([*given, *np.empty_like(expected)])

@@ -669,11 +669,17 @@ def sources_of(modules: frozenset[str]) -> dict[str, bytes]:
         found[name] = b""
         path = _source_file(name, package)
         if path is not None:
-            found[name] = path.read_bytes()
-            left += imported_modules(found[name])
+            found[name], names = _source_with_imports(path)
+            left += names
         if name.startswith(f"{package.name}."):
             left.append(name.rpartition(".")[0])  # to import it loads its package
     return {name: source for name, source in found.items() if source}
+
+
+@cache
+def _source_with_imports(path: Path) -> tuple[bytes, tuple[str, ...]]:
+    source = path.read_bytes()
+    return source, (*imported_modules(source),)
 
 
 # Imports for type checkers alone: no kernel depends on them.
@@ -695,6 +701,7 @@ def imported_modules(source: bytes) -> Iterator[str]:
                 yield f"{parent.decode()}.{member.decode()}"
 
 
+@cache
 def _source_file(name: str, package: Path) -> Path | None:
     """Return the file of a module, without importing this package's own."""
     first, *rest = name.split(".")

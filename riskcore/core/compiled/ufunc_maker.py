@@ -12,10 +12,11 @@ import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import cleandoc, signature
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
+from riskcore.common.interrupts import uninterrupted
 from riskcore.core.compiled import shipped
 from riskcore.core.compiled.jit import (
     Native,
@@ -35,9 +36,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LOOP = "float64**, int64*, int64*, int64*"
 """The signature of a ufunc's loop: arguments and results, sizes, steps, data."""
 
-_FLOAT64 = np.dtype(np.float64).num
-# Position of PyUFunc_FromFuncAndData in NumPy's ufunc C API, part of its stable ABI.
-_FROM_FUNC_AND_DATA = 1
+# Positions in NumPy's ufunc C API, part of its stable ABI: PyUFunc_FromFuncAndData,
+# PyUFunc_On_Om, PyUFunc_AddPromoter.
+_FROM_FUNC_AND_DATA, _CALL, _ADD_PROMOTER = 1, 24, 44
+_KIND = b"numpy._ufunc_promoter"
 _keep_alive: list[Any] = []
 _built: dict[str, np.ufunc] = {}
 _made_from: dict[np.ufunc, tuple[UfuncSource, Native]] = {}
@@ -79,6 +81,34 @@ def address(pointer: Any) -> int:
     return id(pointer)
 
 
+class Contract(NamedTuple):
+    """The accuracy of one function.
+
+    Attributes
+    ----------
+    function : str
+        Its public name, followed by a comma and its form if it has several.
+    ulps : float
+        Promised bound of the error, in units in the last place of the result.
+    worst : float
+        Largest error ever found, by samples and searches, rounded up to two decimals;
+        bench/worst_points.csv has the points, and a test holds the two together.
+    witness : tuple of str
+        The arguments where it was found, as hexadecimal floats.
+    region : str
+        Where the promise holds.
+    shown : {"measured", "proved"}
+        How it is known.
+    """
+
+    function: str
+    ulps: float
+    worst: float
+    witness: tuple[str, ...]
+    region: str = "the whole domain, but for results below 2^-960"
+    shown: Literal["measured", "proved"] = "measured"
+
+
 class UfuncSource(NamedTuple):
     """The loop and kernel of a ufunc of doubles, and its docstring."""
 
@@ -86,6 +116,8 @@ class UfuncSource(NamedTuple):
     scalar: Callable[..., Any]  # one element: what @njit code calls under the name
     doc: str
     outputs: int = 1
+    # (address of the loop, arguments) -> address of the loop of float32, its data
+    single: Callable[[int, int], tuple[int, Any]] | None = None
 
 
 def build(name: str, source: UfuncSource) -> np.ufunc:
@@ -97,8 +129,9 @@ def build(name: str, source: UfuncSource) -> np.ufunc:
             entry = code_of_loop(identity, source)
             offer_in_c(identity, source.scalar)
             inputs = len(signature(source.scalar).parameters)
-            numbers = (inputs, source.outputs)
-            ufunc = from_loop(entry.address(), name, source.doc.strip(), numbers)
+            numbers, address = (inputs, source.outputs), entry.address()
+            single = source.single(address, inputs) if source.single else None
+            ufunc = from_loop(address, name, source.doc.strip(), numbers, single)
             if hasattr(ufunc, "__dict__"):  # recent NumPy: pickle need not search
                 ufunc.__module__ = module
             if source.outputs == 1:
@@ -232,36 +265,105 @@ def _source(source: UfuncSource | Scalar) -> UfuncSource:
     return source if isinstance(source, UfuncSource) else _each(source)
 
 
-def from_loop(address: int, name: str, doc: str, numbers: tuple[int, int]) -> np.ufunc:
-    """Return the ufunc of a loop in machine code at an address."""
-    functions = (ctypes.c_void_p * 1)(address)
-    data = (ctypes.c_void_p * 1)(None)
-    types = ctypes.create_string_buffer(bytes([_FLOAT64] * sum(numbers)))
-    texts = [ctypes.create_string_buffer(text.encode()) for text in (name, doc)]
+def from_loop(
+    address: int,
+    name: str,
+    doc: str,
+    numbers: tuple[int, int],
+    single: tuple[int, Any] | None = None,
+) -> np.ufunc:
+    """Return the ufunc of a loop in machine code at an address.
+
+    ``single`` is the address of its loop of float32, and the data that it needs.
+    """
+
+    def refuse(*values: Any) -> None:
+        kinds = [type(each).__name__ for each in values if type(each) is not float]
+        raise TypeError(
+            f"{name} takes doubles and float32, not {', '.join(kinds) or 'objects'}: "
+            "results are never more exact than doubles, so convert the arguments, "
+            "arrays by .astype(float) and single numbers by float()"
+        )
+
+    loops: list[Any] = [("f", *single)] if single else []
+    loops += [("d", address, None), ("O", _api()[_CALL], _Call(*numbers, refuse))]
+    codes, addresses, data = zip(*loops, strict=True)
+    places = [ctypes.addressof(each) if each else None for each in data]
+    arrays = [(ctypes.c_void_p * len(loops))(*each) for each in (addresses, places)]
+    types = bytes(np.dtype(code).num for code in codes for _ in range(sum(numbers)))
+    texts = [*map(ctypes.create_string_buffer, (types, name.encode(), doc.encode()))]
     # NumPy keeps these pointers for the life of the ufunc.
-    _keep_alive.extend((functions, data, types, *texts))
+    kept: list[Any] = [*arrays, *texts]
+    _keep_alive.extend((data, *kept))
+    pointers = [ctypes.addressof(each) for each in kept]
+    word, number, thing = ctypes.c_void_p, ctypes.c_int, ctypes.py_object
+    kinds = [*[word] * 3, *[number] * 4, *[word] * 2, number]
+    make = ctypes.PYFUNCTYPE(thing, *kinds)(_api()[_FROM_FUNC_AND_DATA])
+    ufunc: np.ufunc = make(*pointers[:3], len(loops), *numbers, -1, *pointers[3:], 0)
+    capsule = ctypes.PYFUNCTYPE(thing, word, ctypes.c_char_p, word)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+    promoter = capsule(ctypes.cast(_PROMOTER, word), _KIND, None)
+    add = ctypes.PYFUNCTYPE(number, thing, thing, thing)(_api()[_ADD_PROMOTER])
+    add(ufunc, (np.dtype,) * sum(numbers), promoter)
+    return ufunc
+
+
+class _Call(ctypes.Structure):
+    """What NumPy's loop over objects needs, to call a function of Python."""
+
+    _fields_ = (
+        ("inputs", ctypes.c_int),
+        ("outputs", ctypes.c_int),
+        ("function", ctypes.py_object),
+    )
+
+
+@cache
+def _api() -> Any:
+    """Return the table of NumPy's C functions for ufuncs."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype = ctypes.c_void_p
     pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    api = ctypes.cast(
+    return ctypes.cast(
         pointer(np._core._multiarray_umath._UFUNC_API, None),  # type: ignore[attr-defined]
         ctypes.POINTER(ctypes.c_void_p),
     )
-    make = ctypes.PYFUNCTYPE(
-        ctypes.py_object,
-        *[ctypes.c_void_p] * 3,
-        *[ctypes.c_int] * 4,
-        *[ctypes.c_void_p] * 2,
-        ctypes.c_int,
-    )(api[_FROM_FUNC_AND_DATA])
-    ufunc: np.ufunc = make(
-        ctypes.addressof(functions),
-        ctypes.addressof(data),
-        ctypes.addressof(types),
-        1,
-        *numbers,
-        -1,
-        *map(ctypes.addressof, texts),
-        0,
-    )
-    return ufunc
+
+
+def type_of_loop(kinds: list[type], codes: str) -> str:
+    """Return the code of the loop, among ``codes``, for arguments of some types.
+
+    NumPy's promotion, but that integers make doubles; Python's numbers have no width.
+    """
+    weak: dict[type, Any] = {int: 0, float: 0.0}
+    try:
+        common = np.result_type(*[weak.get(kind, kind) for kind in kinds])
+    except TypeError:
+        return "O"
+    if common.char in "ef" and "f" in codes:
+        return "f"
+    return "d" if common.kind in "biu" or common.char in "efd" else "O"
+
+
+def _promote(ufunc: np.ufunc, arguments: Any, asked: Any, chosen: Any) -> int:
+    """Choose a loop for NumPy, which remembers it; the others are arrays of classes."""
+    with uninterrupted():
+        count = ufunc.nin + ufunc.nout
+        codes = "".join(types[0] for types in ufunc.types)
+        kinds = [_class(each).type for each in arguments[: ufunc.nin] if each]
+        wanted = [np.dtype(_class(each).type).char for each in asked[:count] if each]
+        code = wanted[-1] if wanted else type_of_loop(kinds, codes)
+        kind = type(np.dtype(code))
+        for i in range(count):
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(kind))
+            chosen[i] = id(kind)
+    return 0
+
+
+def _class(address: int) -> Any:
+    return ctypes.cast(address, ctypes.py_object).value
+
+
+_CLASSES = ctypes.POINTER(ctypes.c_void_p)
+_PROMOTER = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, *[_CLASSES] * 3)(_promote)

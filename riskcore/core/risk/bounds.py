@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel, shared
 from riskcore.core.compiled.ufunc_maker import (
+    Contract,
     UfuncSource,
-    address,
     clear_flags,
     on_demand,
 )
 from riskcore.core.risk.individual import Evaluation, _column, _loop, _store
-from riskcore.core.special.floats import BLOCK, offset, stack
+from riskcore.core.risk.single import DOWN, UP, rounded_to_single
+from riskcore.core.special.floats import BLOCK, stack
 from riskcore.core.special.gauss import risk_blocks
 from riskcore.core.special.gauss.ball_step import double_above, sides_slow
 from riskcore.core.special.gauss.enclosure import risk_ball
@@ -72,31 +72,16 @@ def bounds_block(f: Any, p: Any, lower: Any, upper: Any, n: int) -> None:
                 lower[i], upper[i] = sides_slow(f[i], p[i])
 
 
-@kernel
-def _in_place(args: Any, steps: Any, k: int) -> bool:
-    """Return whether a block may read argument ``k`` in place, as for one result."""
-    to_lower = abs(address(args[2]) - address(args[k])) >= 8 * BLOCK
-    to_upper = abs(address(args[3]) - address(args[k])) >= 8 * BLOCK
-    apart = ((steps[2] != 8) | to_lower) & ((steps[3] != 8) | to_upper)
-    return bool((steps[k] == 8) & apart)
-
-
 def _bounds_loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-    f_room, p_room, lower_room, upper_room = stack(), stack(), stack(), stack()
-    f_is, p_is = _in_place(args, steps, 0), _in_place(args, steps, 1)
-    lower_is, upper_is = steps[2] == 8, steps[3] == 8
+    f_room, p_room, lower, upper = stack(), stack(), stack(), stack()
     first = 0
     while first < sizes[0]:
         n = min(BLOCK, sizes[0] - first)
-        f = _column(args[0], first, steps[0], f_room, n, f_is)
-        p = _column(args[1], first, steps[1], p_room, n, p_is)
-        lower = offset(args[2], first) if lower_is else lower_room
-        upper = offset(args[3], first) if upper_is else upper_room
+        f = _column(args[0], first, steps[0], f_room, n, False)
+        p = _column(args[1], first, steps[1], p_room, n, False)
         bounds_block(f, p, lower, upper, n)
-        if not lower_is:
-            _store(lower_room, args[2], first, steps[2], n)
-        if not upper_is:
-            _store(upper_room, args[3], first, steps[3], n)
+        _store(lower, args[2], first, steps[2], n)
+        _store(upper, args[3], first, steps[3], n)
         first += n
     clear_flags()
 
@@ -190,6 +175,7 @@ True
 >>> float(riskcore.individual_risk_down(1e10, 5e-324))
 0.0
 """,
+        single=rounded_to_single(DOWN),
     ),
     "individual_risk_up": UfuncSource(
         *_directed(up=True),
@@ -224,6 +210,7 @@ Examples
 >>> riskcore.individual_risk_up([2, 4], 1.0)  # where r is a double it is the result
 array([0.5 , 0.25])
 """,
+        single=rounded_to_single(UP),
     ),
     "individual_risk_bounds": UfuncSource(
         _bounds_loop,
@@ -285,31 +272,12 @@ array([ True, False])
 1.0
 """,
         outputs=2,
+        single=rounded_to_single(DOWN, UP),
     ),
     "risk_enclosure": UfuncSource(
         _enclosure_loop,
         enclosure,
-        """
-Midpoint and radius of the enclosure of r(f, p), for benches and tests.
-
-Parameters
-----------
-f, p : array_like
-    As for ``individual_risk_bounds``.
-
-Returns
--------
-high, low, radius, n : ndarray or scalar
-    r 2^(600 n) is within radius of high + low. n is 0 except for f or p below 2^-400
-    or f above 2^400.
-
-Examples
---------
->>> from riskcore.core.risk.bounds import risk_enclosure
->>> high, low, radius, n = risk_enclosure(3, 0.1)
->>> bool(radius < 2.0**-100 * high), float(n)
-(True, 0.0)
-""",
+        "Midpoint and radius of the enclosure of r(f, p), for benches and tests.",
         outputs=4,
     ),
 }

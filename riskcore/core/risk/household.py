@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import native
+from riskcore.core.compiled.ufunc_maker import Contract
 from riskcore.core.risk.file_risk import Counts, Risks, as_doubles, as_threshold
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.core.special.floats import fast_two_sum, two_product, two_sum

@@ -19,13 +19,19 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
 from riskcore.core.compiled.ufunc_maker import (
+    Contract,
     UfuncSource,
     address,
     clear_flags,
     on_demand,
+)
+from riskcore.core.risk.single import (
+    NEAREST,
+    OF_FRACTION,
+    OF_FREQUENCIES,
+    rounded_to_single,
 )
 from riskcore.core.special.double_double import quotient, quotient_pair
 from riskcore.core.special.elementary import log_high_low, log_pair
@@ -330,9 +336,9 @@ Returns
 r : ndarray or scalar
     Individual risk, p/f <= r <= 1/f: 1/f at p = 1; outside the domain, also at p = 0
     and f = inf, nan, always the same bits, without a warning. Correctly rounded: the
-    double nearest to the exact value at the given f and p, also where that is
-    subnormal, and inf where it is above the largest double, for f < 5.56e-309; the
-    largest error found is 0.50 ulp. A result is right or nan: nan if
+    double, of float32 arguments the float32, nearest to the exact value at the given f
+    and p, also where that is subnormal, and inf where it is above the largest double,
+    for f < 5.56e-309. A result is right or nan: nan if
     1,008 bits do not decide which of two doubles is nearer, which no input tried ever
     needed. A command proves the error bounds of the fast paths; those of the slower
     steps are proved by hand. ``notes/correct_rounding.md`` says how, and what rests on
@@ -355,6 +361,7 @@ Examples
 >>> riskcore.individual_risk([1, 2, 3], 0.01).round(6)
 array([0.046517, 0.009631, 0.004953])
 """,
+        single=rounded_to_single(OF_FRACTION),
     ),
     "log_individual_risk": UfuncSource(
         *_with_slow(risk_blocks.by_region(_log_risk), _log_risk_slow),
@@ -389,6 +396,7 @@ Examples
 >>> float(riskcore.log_individual_risk(1e10, 5e-324))
 -767.46...
 """,
+        single=rounded_to_single(NEAREST),
     ),
     "individual_risk_gradient": UfuncSource(
         *_with_slow(
@@ -427,6 +435,7 @@ Examples
 >>> float(riskcore.individual_risk_gradient(2, 0.01))
 0.93558...
 """,
+        single=rounded_to_single(NEAREST),
     ),
     "individual_risk_from_frequencies": UfuncSource(
         _loop(from_frequencies_of_block),
@@ -464,6 +473,7 @@ Examples
 >>> riskcore.individual_risk_from_frequencies([1, 2], [118.3, 203.9]).round(8)
 array([0.04069244, 0.00945211])
 """,
+        single=rounded_to_single(OF_FREQUENCIES),
     ),
 }
 

@@ -13,9 +13,8 @@ from collections.abc import Callable
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
-from riskcore.core.compiled.ufunc_maker import UfuncSource, on_demand
+from riskcore.core.compiled.ufunc_maker import Contract, UfuncSource, on_demand
 from riskcore.core.special.double_double import sqrt
 from riskcore.core.special.floats import fma
 from riskcore.core.special.negative_binomial.inverse_moments import moments

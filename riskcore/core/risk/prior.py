@@ -13,9 +13,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
-from riskcore.core.compiled.ufunc_maker import UfuncSource, on_demand
+from riskcore.core.compiled.ufunc_maker import Contract, UfuncSource, on_demand
 from riskcore.core.risk import individual
 from riskcore.core.special.elementary import exp_parts
 from riskcore.core.special.negative_binomial.inverse_mean import (

@@ -19,43 +19,26 @@ def cells_ahead(first: Any, step: int, out: Any) -> int:
     return 1 if (step == 0) | (address(out) - address(first) == step) else BLOCK
 
 
-def loop_of_two(block: Callable[[Any, Any, Any, int], None]) -> Callable[..., None]:
-    """Make NumPy's loop from the kernel (x, y, out, n) of n <= BLOCK cells."""
-
-    def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
-        x, y, out = stack(), stack(), stack()
-        first, ahead = 0, cells_ahead(args[0], steps[2], args[2])
-        while first < sizes[0]:
-            n = min(ahead, sizes[0] - first)
-            for i in range(n):
-                x[i] = args[0][(first + i) * (steps[0] >> 3)]
-                y[i] = args[1][(first + i) * (steps[1] >> 3)]
-            block(x, y, out, n)
-            for i in range(n):
-                args[2][(first + i) * (steps[2] >> 3)] = out[i]
-            first += n
-        clear_flags()
-
-    return loop
-
-
-def loop_of_three(
-    block: Callable[[Any, Any, Any, Any, int], None],
+def loop_of_blocks(
+    block: Callable[[Any, Any, Any, Any, int], None], inputs: int
 ) -> Callable[..., None]:
-    """Make NumPy's loop from the kernel (x, y, z, out, n) of n <= BLOCK cells."""
+    """Make NumPy's loop from the kernel (x, y, z, out, n) of n <= BLOCK cells.
+
+    For two arguments z is room that the kernel may use.
+    """
 
     def loop(args: Any, sizes: Any, steps: Any, _: Any) -> None:
         x, y, z, out = stack(), stack(), stack(), stack()
-        first = 0
+        first, ahead = 0, cells_ahead(args[0], steps[inputs], args[inputs])
         while first < sizes[0]:
-            n = min(BLOCK, sizes[0] - first)
+            n = min(ahead, sizes[0] - first)
             for i in range(n):
                 x[i] = args[0][(first + i) * (steps[0] >> 3)]
                 y[i] = args[1][(first + i) * (steps[1] >> 3)]
                 z[i] = args[2][(first + i) * (steps[2] >> 3)]
             block(x, y, z, out, n)
             for i in range(n):
-                args[3][(first + i) * (steps[3] >> 3)] = out[i]
+                args[inputs][(first + i) * (steps[inputs] >> 3)] = out[i]
             first += n
         clear_flags()
 

@@ -116,6 +116,18 @@ def test_numpy_sees_no_flags(control):
         riskcore.individual_risk([0.5, 3.0, 1e300], [5e-324, 0.3, 1e-300])
 
 
+def test_a_loop_leaves_no_flag_that_numpy_warns_of(control):
+    read, write = control
+    cell = (ctypes.c_double * 3)(3.0, 0.3)
+    doubles = ctypes.POINTER(ctypes.c_double)
+    f, p, r = (ctypes.cast(ctypes.byref(cell, 8 * i), doubles) for i in range(3))
+    loop = embed.c_array_function("individual_risk")
+    write(read() | 0x3F)
+    loop(f, p, r, 1)
+    assert read() & 0x1D == 0
+    assert cell[2] == riskcore.individual_risk(3, 0.3)
+
+
 # Nothing that another process may find is made of numbers that Python has misread.
 DIRECTED = """
 import ctypes.util, sys

@@ -157,8 +157,8 @@ def test_integers_past_2_53_round_as_in_numpy():
 def test_half_precision():
     f, p = np.array([1, 2.5, 60000], np.float16), np.array([0.1, 1], np.float16)
     got = riskcore.individual_risk(f[:, None], p)
-    assert got.dtype == np.float64
-    expected = riskcore.individual_risk(f.astype(float)[:, None], p.astype(float))
+    assert got.dtype == np.float32
+    expected = riskcore.individual_risk(f.astype("f4")[:, None], p.astype("f4"))
     assert got.tobytes() == expected.tobytes()
 
 

@@ -258,7 +258,11 @@ def test_bounds_are_neighbors_next_to_doubles(f, p, distance):
 def test_is_a_ufunc_of_two_results():
     ufunc = riskcore.individual_risk_bounds
     assert isinstance(ufunc, np.ufunc)
-    assert (ufunc.nin, ufunc.nout, ufunc.types) == (2, 2, ["dd->dd"])
+    assert (ufunc.nin, ufunc.nout, ufunc.types) == (
+        2,
+        2,
+        ["ff->ff", "dd->dd", "OO->OO"],
+    )
     lower, upper = ufunc([1, 2, 3], [[0.1], [0.5]])
     assert lower.shape == upper.shape == (2, 3)
     assert (lower[1, 2], upper[1, 2]) == risk_bounds(3.0, 0.5)

@@ -30,9 +30,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from riskcore.core.compiled.contract import Contract
 from riskcore.core.compiled.jit import kernel
-from riskcore.core.compiled.ufunc_maker import on_demand
+from riskcore.core.compiled.ufunc_maker import Contract, on_demand
 from riskcore.core.special import elementary, near_one
 from riskcore.core.special.gamma import digamma, ratio, rising
 

@@ -21,7 +21,7 @@ from riskcore.core.special.gauss.blocks import (
     pick,
     scatter,
 )
-from riskcore.core.special.loops import loop_of_three, loop_of_two
+from riskcore.core.special.loops import loop_of_blocks
 from riskcore.core.special.negative_binomial.inverse_mean import (
     F_SMALL,
     FORWARD_31,
@@ -434,7 +434,7 @@ def loop_of(
         regular = inside(f, s, p) & (a != 0.0) & (a != 1.0) & (p < 1.0)
         return region(f, s, p) if regular else OTHER
 
-    return loop_of_three(_blockwise(code, _fill, scalar))
+    return loop_of_blocks(_blockwise(code, _fill, scalar), 3)
 
 
 def poisson_loop_of(
@@ -453,10 +453,9 @@ def poisson_loop_of(
     block = _blockwise(code, _fill_poisson, one)
 
     @kernel
-    def with_p(f: Any, mu: Any, out: Any, n: int) -> None:
-        p = stack()
+    def with_p(f: Any, mu: Any, p: Any, out: Any, n: int) -> None:
         for i in range(n):
             p[i] = 1.0
         block(f, mu, p, out, n)
 
-    return loop_of_two(with_p)
+    return loop_of_blocks(with_p, 2)

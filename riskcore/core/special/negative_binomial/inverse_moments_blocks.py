@@ -20,7 +20,7 @@ from riskcore.core.special.gauss.blocks import (
     pick,
     scatter,
 )
-from riskcore.core.special.loops import loop_of_two
+from riskcore.core.special.loops import loop_of_blocks
 from riskcore.core.special.negative_binomial.inverse_moments import (
     GAUSS,
     GAUSS_LEVELS,
@@ -155,7 +155,7 @@ def loop_of(
     """
 
     @kernel
-    def block(f: Any, p: Any, out: Any, n: int) -> None:
+    def block(f: Any, p: Any, _: Any, out: Any, n: int) -> None:
         if n == 1:
             out[0] = scalar(f[0], p[0])
             return
@@ -181,4 +181,4 @@ def loop_of(
                     x[i] = math.nan if w == OUTSIDE else value
                 scatter(x, picked, out, full)
 
-    return loop_of_two(block)
+    return loop_of_blocks(block, 2)

@@ -19,7 +19,7 @@ from riskcore.core.special.gauss.blocks import (
     padded,
     pick,
 )
-from riskcore.core.special.loops import loop_of_three
+from riskcore.core.special.loops import loop_of_blocks
 from riskcore.core.special.negative_binomial.law_blocks import (
     long_tails,
     short_tails,
@@ -155,4 +155,4 @@ def loop_of_quantile(
                 for at in range(full):
                     out[picked[at]] = finish(x[at], j[at])
 
-    return loop_of_three(block)
+    return loop_of_blocks(block, 3)
