@@ -1049,10 +1049,15 @@ def share(program, factor, left, least):
     total = plus(high, low)
     lost = Tape.now.bound(total.slopes, total.rest, MANY) + left
     smallest = error.X().abs_lower()
+    r = (least - abs(low.X()).upper() - lost.abs_upper()).lower()
+    r = r.max(high.X().abs_lower())
     base, c = words[2].times or (None, None)
     if base is words[0] and isinstance(c, float):  # a multiple of the first word
-        r = arb(c) * (least - abs(low.X()).upper() - lost.abs_upper())
-        smallest = smallest.max(r.lower())
+        smallest = smallest.max((arb(c) * r).lower())
+    else:
+        c = error.X().abs_upper() / r
+    if not (c <= 2.0**-56 and 2 * low.X().abs_upper() <= r):
+        return math.inf  # `rounded_down` needs more
     needed = (lost + 4 * U * (abs(low.X()) + abs(error.X()))) * (1 + arb(2) ** -30)
     found = needed.abs_upper() / smallest
     return float(found.upper()) if found < 2**60 else math.inf

@@ -22,6 +22,7 @@ from riskcore.core.special.balls import shift as shift_ball
 from riskcore.core.special.gauss import ball_step, enclosure
 
 LARGEST = math.nextafter(math.inf, 0)
+SMALLEST = 2.0**-900  # no ball is below
 
 
 # --- balls ---------------------------------------------------------------------------
@@ -56,6 +57,8 @@ class Form:
         return Conditions([(self, other)])
 
     def __le__(self, other):
+        if isinstance(other, Form):
+            return Conditions([(self, other)])
         if self.parts != {"radius"}:
             raise UnprovedError("a radius that is not compared")
         Conditions.widest = other
@@ -63,9 +66,14 @@ class Form:
 
 
 class Conditions:
-    """What must hold for a branch; ``answer`` is whether it does."""
+    """What must hold for a branch; ``answer`` says whether it does."""
 
     answers, asked, widest, narrow = [], [], None, True
+
+    @classmethod
+    def answer(cls, conditions):
+        cls.asked.append(conditions)
+        return cls.answers.pop(0)
 
     def __init__(self, conditions):
         self.conditions = conditions
@@ -73,9 +81,11 @@ class Conditions:
     def __and__(self, other):
         return Conditions(self.conditions + other.conditions)
 
+    def __rand__(self, other):
+        return other and self
+
     def __bool__(self):
-        self.asked.append(self.conditions)
-        return self.answers.pop(0)
+        return self.answer(self.conditions)
 
 
 LOW, RADIUS = Form({"low"}), Form({"radius"})
@@ -242,8 +252,8 @@ def check_cells():
     return len(some) ** 2
 
 
-def check_scale():
-    """Raise unless n is from -1 to 2, and 2^(600 n)/f below 2^999."""
+def scales():
+    """Yield boxes of all f and p with the n of their balls."""
     tiny, huge = 2.0**-400, 2.0**400
 
     def until(x):
@@ -260,10 +270,22 @@ def check_scale():
     stubs |= {enclosure._small: lambda *_: (None, None), shift_ball: lambda *_: None}
     ball = Copies({}, plain(stubs)).of(enclosure.risk_ball)
     for f, p in product(fs, ps):
-        _, n = ball(Double(*f), Double(*p))
-        if not (-1 <= n <= 2 and Fraction(2) ** (600 * n) / Fraction(f[0]) < 2**999):
+        yield f, p, ball(Double(*f), Double(*p))[1]
+
+
+def check_scale():
+    """Raise unless n is from -1 to 2, and r 2^(600 n) from 2^-900 to below 2^999."""
+    every = list(scales())
+    for f, p, n in every:
+        scale, most = Fraction(2) ** (600 * n), Fraction(f[1])
+        least = Fraction(p[0]) / most
+        if f[1] <= 0.5 and p[1] <= 0.5:  # r >= v^f/(2 f)
+            least = Fraction(2) ** math.floor(math.log2(p[0]) * f[1]) / (2 * most)
+        if not (-1 <= n <= 2 and scale / Fraction(f[0]) < 2**999):
             raise UnprovedError("a ball as large as doubles can be")
-    return len(fs) * len(ps)
+        if least * scale < SMALLEST:
+            raise UnprovedError("a ball among subnormal numbers")
+    return len(every)
 
 
 def prove():

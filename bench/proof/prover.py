@@ -20,6 +20,8 @@ MANY, MORE = 32, 1 << 16
 BATCH = 512  # boxes at once
 # A region that claims 16 times what is proved was changed, or should be.
 WASTEFUL = 1 / 16
+# Directed rounding needs bounds of errors below a quarter of any gap between doubles.
+NARROW = 2.0**-56
 
 
 class Result(NamedTuple):
@@ -42,6 +44,12 @@ def tested(lost, low, error):
     return (lost + 4.0 * UNIT * (low + error)) * (1.0 + 2.0**-30)
 
 
+def directed(share, high, low, error):
+    """Return shares, infinite unless error and second word are small beside high."""
+    small = (error <= NARROW * high) & (low <= 0.5 * high)
+    return np.where(small, share, np.inf)
+
+
 def bounds(program, boxes, degree):
     """Return bound/claimed and bound/result of the roundings, per box."""
     single = np.all(boxes[:, 0] == boxes[:, 1])
@@ -59,7 +67,8 @@ def bounds(program, boxes, degree):
         total = Number(tape, model, parents, NO_GRID, power=high.power)
         lost = tested(tape.bound(total), low.largest(), error.largest())
         with np.errstate(all="ignore"):
-            of_claim = lost / error.smallest()
+            words = high.smallest(), low.largest(), error.largest()
+            of_claim = directed(lost / error.smallest(), *words)
             of_result = lost / high.smallest()
             scale = high.largest() / error.smallest()
         for found, into in (
