@@ -5,8 +5,9 @@
     python -m bench.prove --mutants 200         # does a change of the source fail it?
     python -m bench.prove --mutants claims      # of a claim, rounding test or region?
 
-All of it is one theorem, that `individual_risk` is nan or the double nearest r; its
-lemmas are data (`bench/proof/theorem.py`), and together are about all code that runs.
+All of it is one theorem, that `individual_risk` is nan or the double nearest r, and its
+like for p = f/F and directed rounding; its lemmas are data (`bench/proof/theorem.py`),
+and together are about all code that runs.
 The command writes a certificate of all fast paths but one region's, and lets a small
 program check it that imports Arb alone (`bench/proof/check.py`).
 
@@ -30,6 +31,7 @@ from bench.proof import (
     balls,
     certificate,
     claims,
+    directed,
     enclosure,
     fixed_point,
     gradient,
@@ -37,6 +39,7 @@ from bench.proof import (
     mutants,
     parts,
     prover,
+    quotients,
     reflection,
     theorem,
     ways,
@@ -48,6 +51,8 @@ SLOW_STEPS = {
     theorem.ENCLOSURE: enclosure,
     theorem.FIXED_POINT: fixed_point,
     theorem.LAST_STEPS: last_steps,
+    theorem.DIRECTED: directed,
+    theorem.QUOTIENTS: quotients,
 }
 
 

@@ -234,22 +234,27 @@ def check_balls(every=1):
 
 def check_cells():
     """Raise unless cells outside the domain are nan, p = 1 is 1/f, the rest a ball."""
-    tokens = plain({ball_step.risk_ball: lambda f, p: (("ball", f, p), "n"),
-                    ball_step._nearest: lambda *args: args})  # fmt: skip
-    cell = Copies({}, tokens).of(ball_step.nearest_slow)
     some = [math.nan, -math.inf, -1.0, -0.0, 0.0, 5e-324, 0.5, 1.0, 2.0, LARGEST]
     some += [math.inf, math.nextafter(1.0, 0), math.nextafter(1.0, 2)]
-    for f, p in product(some, some):
-        found = cell(f, p)
-        if not (0 < f < math.inf and 0 < p <= 1):
+    for (f, p), of_f in product(product(some, some), (False, True)):
+        ball, kernel = ball_step.risk_ball, ball_step.nearest_slow
+        if of_f:  # p is F, r that at f/F
+            ball, kernel = ball_step.frequencies_ball, ball_step.nearest_slow_of
+        tokens = {
+            ball: lambda *x: (("ball", *x), "n"),
+            ball_step._nearest: lambda *x: x,
+        }
+        found = Copies({}, plain(tokens)).of(kernel)(f, p)
+        a, b = (f, p) if of_f else (p, 1.0)
+        if not (0 < f < math.inf and 0 < a <= b < math.inf):
             right = found != found
         else:
-            token = f, p, 1.0, ("ball", f, p), "n"
-            right = found == (float(1 / Fraction(f)) if p == 1 and f > 1e-300 else
-                              math.inf if p == 1 else token)  # fmt: skip
+            token = f, a, b, ("ball", f, p), "n"
+            right = found == (float(1 / Fraction(f)) if a == b and f > 1e-300 else
+                              math.inf if a == b else token)  # fmt: skip
         if not right:
             raise UnprovedError(f"f = {f}, p = {p}")
-    return len(some) ** 2
+    return 2 * len(some) ** 2
 
 
 def scales():
