@@ -1399,10 +1399,14 @@ def bound(tree):
                 yield x.id, ast.unparse(one)
 
 
-def check_texts():
-    """Raise unless what stands around the pairs is what the theorem is about."""
+def check_texts(changed=()):
+    """Raise unless what stands around the pairs is what the theorem is about.
+
+    ``changed``: other sources, by path.
+    """
     for path, names in TEXTS.items():
-        source = (ROOT / f"riskcore/{path}.py").read_text()
+        file = f"riskcore/{path}.py"
+        source = dict(changed).get(file) or (ROOT / file).read_text()
         there = {}
         for name, text in bound(Bare().visit(ast.parse(source))):
             there[name] = there.get(name, "") + text

@@ -55,7 +55,7 @@ def put(polynomial, **values):
 class Near:
     """A computed number: a polynomial, up to ``off``, another one."""
 
-    answers = moved = ()
+    answers = moved = asked = ()
 
     def __init__(self, exact, off=NONE, of_p=False):
         self.exact, self.off, self.of_p = exact, off, of_p
@@ -119,6 +119,7 @@ class Near:
         return self
 
     def __lt__(self, other):
+        self.asked.append((self.exact, other))
         return Near.answers.pop(0)
 
     __gt__, __radd__, __rmul__ = __lt__, __add__, __mul__
@@ -154,6 +155,7 @@ def check_condition():
     """Raise unless C is within its bound, that of E at most 1, for D within 4 units."""
     f, p, found = Near(F), Near(P, of_p=True), []
     D = Near(Q * B, 4 * U * Q * B + Q * ONE / 2**800)  # it may underflow for tiny f
+    Near.asked = []
     for Near.answers in ([True], [False]):
         found.append(Copies({}).of(ball_step.condition)(f, p, D))
     (by_risk, its), (middle, half) = found
@@ -321,7 +323,7 @@ def moved_by(far):
     names = {"fma": fma, "abs": abs}
     tested = plain({individual.rounded: lambda *x: x})
     kernel = Copies(names, tested).of(individual._moved_risk)
-    Near.answers, Near.moved = [far, True], []
+    Near.answers, Near.moved, Near.asked = [far, True], [], []
     found = kernel(
         Near(F), Near(P, of_p=True), Name(DISTANCE), High(R), "low", Near(RADIUS)
     )
@@ -332,6 +334,8 @@ def check_moved():
     """Raise unless a pair within its bound is moved, and its bound widened enough."""
     for far in (True, False):
         value, (high, low, error) = moved_by(far)
+        if Near.asked != [(Q, 2.0**-12), (F, 2.0**12)]:
+            raise UnprovedError("C of f alone at other places than `prover.moved` has")
         if (high.exact, low, value.exact) != (R, "moved", C if far else W):
             raise UnprovedError("another pair, or C by another formula")
         off = value.off - B * S if far else value.off
