@@ -1,4 +1,4 @@
-"""Make the tables of coefficients of the kernels by mpmath; compare them with the source.
+"""Make the kernels' tables of coefficients by mpmath; compare them with the source.
 
     python -m bench.coefficients
 
@@ -12,12 +12,15 @@ import mpmath
 from mpmath import mpf
 
 SPECIAL = "riskcore.core.special."
+INVERSE_MEAN = "negative_binomial.inverse_mean_fractions"
+MOMENTS = "negative_binomial.inverse_moments"
 
 
 def at_chebyshev_points(function, lower, upper, n):
     """Return the coefficients of the polynomial of n terms by a function's values."""
     middle, half = (mpf(upper) + lower) / 2, (mpf(upper) - lower) / 2
-    x = [middle + half * mpmath.cos((2 * k + 1) * mpmath.pi / (2 * n)) for k in range(n)]
+    angle = mpmath.pi / (2 * n)
+    x = [middle + half * mpmath.cos((2 * k + 1) * angle) for k in range(n)]
     c = [function(one) for one in x]
     for j in range(1, n):  # Newton's divided differences
         for i in range(n - 1, j - 1, -1):
@@ -47,6 +50,12 @@ def atanh_rest(w, terms):
     return (mpmath.atanh(s) - first) / s ** (2 * terms + 1)
 
 
+def words(x):
+    """Return the words of a number in fixed point, rounded down."""
+    whole = int(mpmath.floor(x * mpf(2) ** 1008))
+    return tuple(float(whole >> 28 * i & 2**28 - 1) for i in range(36, -1, -1))
+
+
 def eta(w):
     d = mpmath.pi * mpmath.sqrt(w)
     return mpmath.log(d / mpmath.sin(d)) / w
@@ -74,39 +83,36 @@ def legendre(n):
     return [(x, 2 / ((1 - x * x) * d * d)) for x, d in zip(nodes, slope, strict=True)]
 
 
+def of_atanh(terms, most, n):
+    return at_chebyshev_points(lambda w: atanh_rest(w, terms), 0, most, n)
+
+
 def made():
     """Return the numbers of each table: (module, names), numbers."""
-    mpmath.mp.prec = 400
-    logarithm = (3 - 2 * mpmath.sqrt(2)) ** 2 * mpf("1.0001")
-    etas, psis = (
-        at_chebyshev_points(eta, 0, mpf(1) / 4, 16),
-        at_chebyshev_points(psi, -mpf(1) / 2, mpf(1) / 2, 22),
-    )
+    mpmath.mp.prec = 1100
+    etas = at_chebyshev_points(eta, 0, mpf(1) / 4, 16)
+    psis = at_chebyshev_points(psi, -mpf(1) / 2, mpf(1) / 2, 22)
     gamma = at_chebyshev_points(lambda z: mpmath.psi(1, 2 + z), -1, 1, 32)
     bernoulli = [mpmath.bernoulli(2 * k) / (2 * k) for k in range(1, 8)]
-    (twice, thrice), gammas = pairs([gamma[0], gamma[1] / 2]), [
-        gamma[k] / ((k + 1) * (k + 2)) for k in range(2, 32)
-    ]  # fmt: skip
+    gammas = [gamma[k] / ((k + 1) * (k + 2)) for k in range(2, 32)]
+    first, last = pairs([gamma[0], gamma[1] / 2])
     return {
         ("elementary", "_T0 _T1 _T2 _T3 _T4 _T5 _T6 _T7"): rounded(
-            2 * c for c in at_chebyshev_points(lambda w: atanh_rest(w, 1), 0, logarithm, 8)
+            2 * c for c in of_atanh(1, (3 - 2 * mpmath.sqrt(2)) ** 2 * mpf("1.0001"), 8)
         ),
         ("elementary", "_P0 _P1 _P2 _P3 _P4 _P5"): rounded(
-            2 * c
-            for c in at_chebyshev_points(
-                lambda w: atanh_rest(w, 2), 0, mpf("0.07693") ** 2, 6
-            )
+            2 * c for c in of_atanh(2, mpf("0.07693") ** 2, 6)
         ),
         ("gauss.fast_integer", "_T0 _T1 _T2 _T3 _T4 _T5 _T6"): rounded(
-            at_chebyshev_points(lambda w: atanh_rest(w, 3), 0, mpf(1) / 49, 7)
+            of_atanh(3, mpf(1) / 49, 7)
         ),
-        ("negative_binomial.inverse_moments", "_ETA _ETA_LOW"): pairs(etas[:2]),
-        ("negative_binomial.inverse_moments", "_ETA_REST"): rounded(etas[2:]),
-        ("negative_binomial.inverse_moments", "_PSI _PSI_LOW"): pairs(psis[:2]),
-        ("negative_binomial.inverse_moments", "_PSI_REST"): rounded(psis[2:]),
-        ("negative_binomial.inverse_mean_fractions", "TWICE_A2 THRICE_A3"): twice,
-        ("negative_binomial.inverse_mean_fractions", "TWICE_A2_LOW THRICE_A3_LOW"): thrice,
-        ("negative_binomial.inverse_mean_fractions", "LOG_GAMMA"): rounded(gammas),
+        (MOMENTS, "_ETA _ETA_LOW"): pairs(etas[:2]),
+        (MOMENTS, "_ETA_REST"): rounded(etas[2:]),
+        (MOMENTS, "_PSI _PSI_LOW"): pairs(psis[:2]),
+        (MOMENTS, "_PSI_REST"): rounded(psis[2:]),
+        (INVERSE_MEAN, "TWICE_A2 THRICE_A3"): first,
+        (INVERSE_MEAN, "TWICE_A2_LOW THRICE_A3_LOW"): last,
+        (INVERSE_MEAN, "LOG_GAMMA"): rounded(gammas),
         ("negative_binomial.probability", "_STIRLING_ERRORS"): rounded(
             map(stirling_error, range(1, 16))
         ),
@@ -117,6 +123,8 @@ def made():
         ("gamma.stirling", "TRIGAMMA_TERMS"): rounded(
             2 * k * b for k, b in enumerate(bernoulli, 1)
         ),
+        ("fixed_point", "_LN2"): words(mpmath.ln(2)),
+        ("fixed_point", "_PI"): words(mpmath.pi),
         ("quadrature", "_GAUSS"): tuple(map(rounded, legendre(12))),
     }
 

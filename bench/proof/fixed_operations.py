@@ -1,6 +1,6 @@
 """Prove the bound of the error of each operation in fixed point.
 
-``fixed_point.py`` itself runs on symbols (``symbols.py``), with 12 and with 37 words.
+``fixed_point.py`` itself runs on symbols (``symbols.py``), with 7, 12 and 37 words.
 For each operation: no integer overflows, words but the first stay in [0, 2^28), what is
 dropped is a polynomial in remainders, and the bound of the error, with the roundings of
 its doubles, is at least what was dropped and what the operands' errors cause.
@@ -37,7 +37,7 @@ from bench.proof.symbols import (
     rational,
 )
 
-FEW = 12
+FEW, MORE = 7, 12
 MASK = BASE - 1
 MOST = 2**27  # of a number
 INVERSE = Poly({("1/k",): fmpq(1)})

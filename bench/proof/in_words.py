@@ -10,7 +10,7 @@ By hand remain:
 
 - the formulas: tails lie in [p, 1] and E = X_1/(f + X_1); r = p/D; contiguity and
   reflection; r >= p/f, and r >= v^f/(2 f) for p <= 1/2;
-- an operation's words are off from those of its operands by less than 2^-200;
+- an operation's words are off from those of its operands by less than 2^-150;
 - a loop of n passes does what the first n passes of a longer one do.
 """
 
@@ -109,7 +109,7 @@ def check_e():
         f = SYMBOL["M"] * SYMBOL["F"]
         g = Number(f / one, g_range)
         words = Number(p, p_range), Number(-p + 1, -p_range + 1.0)
-        run("_e", z, None, p, g, s, *words, 12)
+        run("_e", z, None, p, g, s, *words, 7)
         X = SYMBOL["X"]
         same(z.exact, X / (f + X) * one)
         if run.m != 0:
@@ -148,7 +148,7 @@ class Branch(Run):
         self.f, self.z, self.T = f, Number(), None
         self.asked["v"] = self.p / self.q
         self.prepare()
-        self.size = Exponent.of(self("risk_in_words", self.z, f, a, b, 12))
+        self.size = Exponent.of(self("risk_in_words", self.z, f, a, b, 7))
 
     def prepare(self):
         """Set what is known before the run."""
@@ -228,15 +228,16 @@ def check_fractions():
 
 
 class Contiguity(Branch):
-    """f = n + e; T before the loop is known, or, if ``passed``, any."""
+    """f = n + e; T before the loop is known, any, or T(f - 1), between 0 and 1."""
 
-    def __init__(self, p_box, n, e, f, exponent, known, large, passed=False):
-        self.n, self.e_, self.passed = n, e, passed
+    def __init__(self, p_box, n, e, f, exponent, known, large, start=None):
+        self.n, self.e_, self.passed = n, e, start is not None
         mantissa = [] if e is None else [(e, SYMBOL["G"], Range(0.5, 1), exponent)]
         size = SYMBOL["G"] * SYMBOL["H"]
         mantissas = [(size, SYMBOL["G"], Range(0.5, 1), exponent)] if mantissa else []
         mantissas.append((f.exact, None, None, None))
-        instead = {"_reflected": self.any_of} if passed else {}
+        instead = {"_reflected": self.any_of} if start == ANY else {}
+        instead["_last_steps"] = lambda *_: 1 if start == LAST else STEPS + 1
         super().__init__(p_box, True, f, mantissas, known, instead=instead, large=large)
 
     def any_of(self, z, *_):
@@ -244,12 +245,21 @@ class Contiguity(Branch):
         self.put(z, SYMBOL["T"], Range(-T_MOST, T_MOST))
         return 0
 
+    def units(self, n):
+        return SYMBOL["U"]
+
+    def set_error(self, x, n, bound):
+        """Take any T for the start, if the bound holds all from 0 to 1."""
+        same(x.exact, ONE / 2)
+        same(bound, ONE / 2 / SYMBOL["U"])
+        self.put(x, SYMBOL["T"], Range(0, 1))
+
     def prepare(self):
         L, E, e = SYMBOL["L"], SYMBOL["E"], self.e_
-        if e is None:
-            self.T = -L
-        elif self.passed:
+        if self.passed:
             self.T = SYMBOL["T"]
+        elif e is None:
+            self.T = -L
         else:
             D = self.q - e + self.p * E
             self.times_e = SYMBOL["W"] / SYMBOL["S"] - e * self.p / D
@@ -258,7 +268,7 @@ class Contiguity(Branch):
     def checked(self):
         """Raise unless it is r, and functions got the arguments that they must have."""
         e, v = self.e_, self.asked["v"]
-        if e is None or not self.passed:
+        if not self.passed:
             same(self.asked["log"], self.p if e is None else v)
         if e is not None and not self.passed:
             same(self.asked["exp"], e * SYMBOL["L"])
@@ -302,14 +312,16 @@ def near(n, sign, k):
 
 
 def contiguities():
-    """Yield the cases of `_by_contiguity`: p, n, e, f, e's exponent, |e|, passed."""
+    """Yield the cases of `_by_contiguity`: p, n, e, f, e's exponent, |e|, a start."""
     size = SYMBOL["G"] * SYMBOL["H"]
     for p_box in SMALL_P:
         f = Double(5e-324, 0.5, size)
         known = [(size, Range(0, 0.5))]
-        yield p_box, 0, size, f, Exponent({"H": 1}, -1073, 0), known, False
+        yield p_box, 0, size, f, Exponent({"H": 1}, -1073, 0), known, None
         for n in (1, 2, STEPS):
-            yield p_box, n, None, Double(n, n, ONE * n), None, [], False
+            yield p_box, n, None, Double(n, n, ONE * n), None, [], None
+        for n in (4, STEPS):
+            yield p_box, n, None, Double(n, n, ONE * n), None, [], LAST
         for n in (1, 2):
             for sign in (-1, 1):
                 for k in range(-52, 1 if sign < 0 else 0):
@@ -317,16 +329,19 @@ def contiguities():
                     if found:
                         f, e = found
                         known = [(size, Range(2.0 ** (k - 1), min(2.0**k, 0.5)))]
-                        yield p_box, n, e, f, Exponent({"H": 1}, k, k), known, False
-        for n, sign, ends in (
-            (1024, -1, (1023.5, BEFORE)),
-            (1023, 1, (AFTER, math.nextafter(1023.5, 0))),
+                        yield p_box, n, e, f, Exponent({"H": 1}, k, k), known, None
+        for n, sign, ends, start in (
+            (1024, -1, (1023.5, BEFORE), ANY),
+            (1023, 1, (AFTER, math.nextafter(1023.5, 0)), ANY),
+            (4, -1, (3.5, math.nextafter(4.0, 0)), LAST),
+            (1023, 1, (AFTER, math.nextafter(1023.5, 0)), LAST),
         ):
             f = Double(*ends, size * sign + n)
             known = [(size, Range(2.0**-53, 0.5))]
-            yield p_box, n, size * sign, f, Exponent({"H": 1}, -52, 0), known, True
+            yield p_box, n, size * sign, f, Exponent({"H": 1}, -52, 0), known, start
 
 
+ANY, LAST = "any", "last"
 ABOVE_HALF = math.nextafter(0.5, 1)
 BEFORE, AFTER = math.nextafter(1024.0, 0), math.nextafter(1023.0, 9999)
 
@@ -334,10 +349,10 @@ BEFORE, AFTER = math.nextafter(1024.0, 0), math.nextafter(1023.0, 9999)
 def check_contiguity(every=1):
     """Raise unless `_by_contiguity` is r; return the number of runs."""
     count = 0
-    for *case, passed in itertools.islice(contiguities(), 0, None, every):
+    for *case, start in itertools.islice(contiguities(), 0, None, every):
         for large in (False, True):
             try:
-                Contiguity(*case, large, passed).checked()
+                Contiguity(*case, large, start).checked()
                 count += 1
             except AbsentError:
                 pass
@@ -345,8 +360,11 @@ def check_contiguity(every=1):
 
 
 def check_steps():
-    """Raise unless e and e + step are exact, |e| <= 1/2, for all f < 1024."""
-    found = []
+    """Raise unless e and e + step are exact, |e| <= 1/2, for all f < 1024.
+
+    The first is above 2, if the steps start at T(f - ``last``).
+    """
+    found, last = [], 0
 
     def set_double(_, z, n, x):
         found.append(x)
@@ -357,16 +375,19 @@ def check_steps():
         getattr(fixed_point, name): lambda *_: None for name in OPERATIONS.split()
     }
     instead |= {fixed_point.set_double: set_double, step._reflected: lambda *_: 0}
+    instead |= {step._last_steps: lambda *_: last, fixed_point.units: lambda *_: 1.0}
     copies = Copies({"int": Run.integer}, instead)
-    for n in range(1, STEPS + 2):
+    for last, n in itertools.product((1, 7, STEPS + 1), range(1, STEPS + 2)):
         below = Double(max(n - 0.5, ABOVE_HALF), math.nextafter(n, 0), 0.0)
         above = Double(math.nextafter(n, 9999), math.nextafter(n + 0.5, 0), 0.0)
         for f in (below, above):
             found.clear()
-            copies.of(step._by_contiguity)(None, f, None, 0, None, None, None, 12)
-            if len(found) != n - 1 or not all(
-                i - 0.5 <= x.low <= x.high <= i + 0.5 for i, x in enumerate(found, 1)
-            ):
+            copies.of(step._by_contiguity)(None, f, 0, None, None, None, 7)
+            start = n - last if n - 1 - last >= 2 else 1
+            near = [i - 0.5 <= x.low <= x.high <= i + 0.5
+                    for i, x in enumerate(found, start)]  # fmt: skip
+            near.append(start == 1 or found[0].low > 2.0)
+            if len(found) != n - start or not all(near):
                 raise UnprovedError("steps that do not lead to f")
     return STEPS + 1
 

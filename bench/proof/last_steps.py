@@ -7,6 +7,7 @@ each comparison, which must imply what is returned, in rational numbers. By hand
 
 - the sum of two doubles, rounded, is below a double only if the sum itself is;
 - gaps depend on the exponent of a double, and on whether its other bits are 0, alone;
+- r 2^-600 > 2^-202 for f < 2^-400, by r >= p/f, and r >= v^f/(2 f) for p <= 1/2;
 - in the test of coarse results, high less its rounding to fewer bits is exact;
 - a comparison with 0, 1 or infinity has one answer between two of the cells tried.
 """
@@ -148,18 +149,17 @@ class Ball:
         Conditions.narrow = True
         result = self.run([True])
         self.check_result(result, *room(Conditions.asked[0]))
-        for low_is_less in (True, False):
-            for said in ([-1], [0], [1, -1], [1, 1, -1], [1, 0]):
-                found = self.run([False, low_is_less], said)
+        for is_below in (True, False):
+            for said in (-1, 0, 1):
+                found = self.run([False, is_below], [said])
                 if Conditions.asked[1] and not self.compared(Conditions.asked[1]):
-                    raise UnprovedError("low is not compared with the radius")
-                self.check_start(self.seen[0], low_is_less)
-                self.check_rise(found, said)
+                    raise UnprovedError("low is not compared with 0")
+                self.check_choice(found, said, is_below)
 
     @staticmethod
     def compared(conditions):
         ((form, other),) = conditions
-        return form is LOW and other is RADIUS
+        return form is LOW and other == 0.0
 
     def check_result(self, result, above, below):
         high = Fraction(self.high)
@@ -175,42 +175,35 @@ class Ball:
     def below(self, x):
         return middle_below(x) * self.scale
 
-    def check_start(self, x, low_is_less):
-        """Raise unless no double below x is nearest r."""
-        least = Fraction(self.high)
-        if low_is_less:
-            least -= Fraction(math.ulp(self.high)) / 2 + Fraction(Conditions.widest)
+    def check_choice(self, found, said, is_below):
+        """Raise unless r is nearest to x or the next double, as the side says."""
+        x = self.seen[0] if self.seen else math.inf
+        least = Fraction(self.high) - Fraction(Conditions.widest)
+        most = Fraction(self.high) + Fraction(Conditions.widest)
+        half = Fraction(math.ulp(self.high)) / 2
+        least, most = (least - half, most) if is_below else (least, most + half)
         if not (x == 0.0 or least > self.below(x)):
-            raise UnprovedError(
-                f"a start that is too high: {self.high.hex()}, {self.n}"
-            )
-
-    def check_rise(self, found, sides):
-        """Raise unless x rises to the first double whose middle is above r."""
-        x = self.seen[0]
-        for seen, side in zip(self.seen, sides, strict=False):
-            if seen != x or x == math.inf:
-                raise UnprovedError("a step to another double")
-            right = x if side < 0 else math.nan if side == 0 else None
-            x = math.nextafter(x, math.inf)
-        right = math.inf if right is None else right
+            raise UnprovedError(f"x is too high: {self.high.hex()}, {self.n}")
+        above = x if x == math.inf else math.nextafter(x, math.inf)
+        if above != math.inf and not most < middle_above(above) * self.scale:
+            raise UnprovedError(f"x is too low: {self.high.hex()}, {self.n}")
+        right = x if said < 0 or x == math.inf else above if said > 0 else math.nan
         if not (found == right or (found != found and right != right)):
             raise UnprovedError("another double than the one that is found")
-        if right == math.inf and x != math.inf:
-            raise UnprovedError("infinity below the largest double")
 
 
 def highs(n):
     """Yield all exponents of doubles below 2^1000, each with a few other bits.
 
     If x 2^(-600 n) has fewer bits, some are next to the middle of two such doubles.
+    For n = -1, f < 2^-400, they start below what r 2^-600 may be.
     """
-    for e in range(-1022, 1000):
+    for e in range(-1022 if n >= 0 else -203, 1000):
         lost = -1022 - (e - 600 * n)
         middle = 2 ** (lost - 1) if 1 <= lost <= 52 else 2**51
         for j in (0, 1, middle - 1, middle, middle + 1, 2**52 - 1):
             yield math.ldexp(2**52 + j, e - 52)
-    for e in range(52):
+    for e in range(52 if n >= 0 else 0):
         for j in {0, 1, 2**e // 2, 2**e - 1} - {2**e}:
             yield math.ldexp(2**e + j, -1074)
 
@@ -288,7 +281,7 @@ def check_scale():
             least = Fraction(2) ** math.floor(math.log2(p[0]) * f[1]) / (2 * most)
         if not (-1 <= n <= 2 and scale / Fraction(f[0]) < 2**999):
             raise UnprovedError("a ball as large as doubles can be")
-        if least * scale < SMALLEST:
+        if least * scale < SMALLEST or (n < 0 and not f[1] < 2.0**-400):
             raise UnprovedError("a ball among subnormal numbers")
     return len(every)
 

@@ -15,7 +15,7 @@ from bench.proof.words import ONE, SYMBOL, UnprovedError, plain
 from riskcore.core.special import fixed_point
 from riskcore.core.special.gauss import fixed_point_step as step
 
-FEW, WORDS = 12, fixed_point.WORDS
+FEW, MORE, WORDS = 7, 12, fixed_point.WORDS
 EXACT = (
     "number mantissa set_double set_integer multiply subtract shift times rounded "
     "is_zero"
@@ -142,7 +142,7 @@ class Power:
         return other == 6
 
     def __le__(self, other):
-        return other == 120
+        return other == 54
 
 
 class Limits:
@@ -191,7 +191,7 @@ class Limits:
         self.put(z, x["exact"] - y["exact"], max(x["bits"], y["bits"]))
 
     def shift(self, z, x, s, n):
-        more = 120 if s.value.above == 1 and s.value.below == SYMBOL["F"].above else 5
+        more = 54 if s.value.above == 1 and s.value.below == SYMBOL["F"].above else 5
         self.put(z, x["exact"] * s.value, x["bits"] + more)
 
     def rounded(self, x):
@@ -232,7 +232,7 @@ def check_side():
     """Raise unless `side` has the sign of r - B, or of what all bits leave; 0 else."""
     count = 0
     for d in (-1000, *range(-70, 40), 1000):
-        every = ((1,), (-1,), (0, 1), (0, -1), (0, 0))
+        every = ((1,), (-1,), (0, 1), (0, -1), (0, 0, 1), (0, 0, -1), (0, 0, 0))
         for answers, middle in product(every, (False, True)):
             result, asked, left = one_side(d, 0, answers, middle)
             if result not in (-1, 0, 1):
@@ -241,7 +241,7 @@ def check_side():
                 known = 2.0 ** (d - 1) >= in_words.RISK_MOST if result < 0 else (
                     result > 0 and 2.0**d <= in_words.RISK_LEAST)  # fmt: skip
             else:
-                words = [FEW, WORDS][: len(answers)]
+                words = [FEW, MORE, WORDS][: len(answers)]
                 known = result == answers[-1] and not left and d <= 26
                 known &= asked == [("z", ("B", d), n) for n in words]
             if not known:

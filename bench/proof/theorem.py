@@ -127,13 +127,13 @@ LEMMAS = (
         "a number in fixed point is within its own bound of the exact result",
         "fixed_point: number mantissa error set_error rounded _size units set_integer "
         "set_double add subtract add_integer negate times over shift multiply divide "
-        "sign is_zero _exponent _nearest _add_to_error _inverse ln2 pi log exp sinc",
+        "sign is_zero _exponent _nearest _add_to_error ln2 pi log exp sinc",
         (FIXED_POINT,),
     ),
     Lemma(
         "given that, r in fixed point is within its own bound",
         "fixed_point_step: _levels _e _by_fraction _below_one _reflected "
-        "_by_contiguity risk_in_words",
+        "_last_steps _by_contiguity risk_in_words",
         (LAST_STEPS,),
     ),
     Lemma(

@@ -27,10 +27,10 @@ OPERATIONS = (
     "negate add_integer times over multiply divide shift log exp sinc"
 )
 LARGEST, LEAST, MOST = 2.0**27, 2.0**-20, 2.0**20
-SLACK = 2.0**-200
+SLACK = 2.0**-150
 ARGUMENT_OFF = 2.0**-20  # what arguments of functions may be off by
 LOG_MORE = 64.0  # above 1/x and what the logarithm's own bound adds to it
-MOST_PLACES = 28 * 12
+MOST_PLACES = 28 * 7
 OUTWARD = 2.0**-40  # ends of ranges are rounded outwards
 ctx.prec = 128
 

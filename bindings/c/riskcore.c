@@ -2826,7 +2826,7 @@ RISKCORE_PLAIN int64_t at_a_limit(double f, double a, double b, int64_t *B, int6
     if (equal(t, s + s_f, u, n)) {
         return -1;
     }
-    if (f > 1.0 && s_f <= 120) {
+    if (f > 1.0 && s_f <= 54) {
         set_double(t, n, f_mantissa);
         set_integer(u, n, 1);
         fixed_point_shift(u, u, -s_f, n);
@@ -2898,6 +2898,17 @@ RISKCORE_SHARED void fixed_point_divide(int64_t *z, int64_t *x, int64_t *y, int6
     set_error(z, n, least > 0.0 ? lost : INFINITY);
 }
 
+/* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
+
+/* Return how many steps leave about the last bit of an error of 1/2, times v each. */
+RISKCORE_PLAIN int64_t last_steps(int64_t p_scale, int64_t n)
+{
+    /* v is below 2^-1.2, and below 2^1.6 2^p_scale. */
+    return (int64_t)((double)(fixed_point_WORD * n) / greater(1.2, -1.6 - p_scale)) + 1;
+}
+
+/* --- riskcore/core/special/fixed_point.py --------------------------------------- */
+
 /* Let z be x + k. */
 RISKCORE_PLAIN void add_integer(int64_t *z, int64_t *x, int64_t k, int64_t n)
 {
@@ -2929,40 +2940,22 @@ RISKCORE_PLAIN void add_to_error(int64_t *z, int64_t n, double more)
     set_error(z, n, error(z, n) + more);
 }
 
-/* Return the integer e with 2^e <= x < 2^(e+1), for a normal x. */
-RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
-{
-    return pattern_difference(bits(x) >> 52, 1023);
-}
+static const double LN2[] = {0.0, 0x1.62e42fep27, 0x1.f473de4p26, 0x1.5793c76p27, 60294130.0,
+    0x1.ed5e81ep27, 54732402.0, 0x1.316c5bp27, 0x1.41a2eb6p27, 0x1.1755f44p27, 0x1.7cf70ecp27,
+    34004666.0, 0x1.930ab2ap27, 87012527.0, 0x1.43621dap27, 48948060.0, 20455748.0, 41251762.0,
+    0x1.222d37p27, 39053676.0, 0x1.42c4494p27, 0x1.d18a358p27, 0x1.7b42262p27, 0x1.f0e1facp26,
+    0x1.3d53786p27, 0x1.626cc06p27, 0x1.64adf4p27, 0x1.d8ecafep27, 0x1.d2dcb38p26,
+    0x1.0f633acp27, 88656629.0, 0x1.bf4d7a6p27, 0x1.060649p27, 0x1.957e86p26, 0x1.cbc838cp26,
+    0x1.45b45b2p27, 0x1.f143cfcp26};
 
-/* Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0. */
-RISKCORE_PLAIN void inverse(int64_t *z, int64_t m, int64_t square, int64_t n)
-{
-    int64_t power[38];
-    int64_t term[38];
-    set_integer(power, n, 1);
-    over(power, power, m, n);
-    set_integer(z, n, 0);
-    int64_t size_ = square > 0 ? square : -square;
-    const int64_t t1 = floor_divide(fixed_point_WORD * n,
-        fixed_point_exponent((double)size_)) + 1;
-    for (int64_t j = 0; j < t1; j++) {
-        over(term, power, 2 * j + 1, n);
-        if (square < 0 && floor_modulo(j, 2) == 1) {
-            fixed_point_subtract(z, z, term, n);
-        } else {
-            fixed_point_add(z, z, term, n);
-        }
-        over(power, power, size_, n);
-    }
-    add_to_error(z, n, 2.0);
-}
-
-/* Let z be log 2 = 2 artanh 1/3. */
+/* Let z be log 2. */
 RISKCORE_PLAIN void ln2(int64_t *z, int64_t n)
 {
-    inverse(z, 3, 9, n);
-    fixed_point_times(z, z, 2, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        z[i] = (int64_t)LN2[i];
+    }
+    set_error(z, n, 1.0);
 }
 
 static const double SQRT_HALF = 0.70703125;
@@ -3018,6 +3011,12 @@ RISKCORE_PLAIN void fixed_point_negate(int64_t *z, int64_t *x, int64_t n)
     set_error(z, n, lost);
 }
 
+/* Return the integer e with 2^e <= x < 2^(e+1), for a normal x. */
+RISKCORE_PLAIN int64_t fixed_point_exponent(double x)
+{
+    return pattern_difference(bits(x) >> 52, 1023);
+}
+
 /* Let z be exp(x)/2^k for |x| < 2^11, and return k, by Taylor's series. */
 RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
 {
@@ -3042,15 +3041,22 @@ RISKCORE_SHARED int64_t fixed_point_exp(int64_t *z, int64_t *x, int64_t n)
     return k;
 }
 
-/* Let z be pi = 16 arctan 1/5 - 4 arctan 1/239 (Machin). */
+static const double PI[] = {3.0, 38008488.0, 0x1.10b461p27, 0x1.a62633p27, 0x1.45c06ep27,
+    0x1.cd129p26, 0x1.2704452p27, 0x1.3e63ap27, 0x1.05df53p27, 0x1.d89cd9p27, 0x1.28a5042p27,
+    0x1.cc71a02p27, 58179156.0, 0x1.9b3cd38p26, 0x1.218d98p27, 0x1.58536f8p27, 0x1.2f8a1bap27,
+    66604379.0, 95766281.0, 24715629.0, 98142585.0, 0x1.f637a26p27, 17540760.0, 0x1.bf6b584p27,
+    0x1.ffae5b6p27, 0x1.a035bf6p27, 0x1.ee386bcp26, 0x1.dad44cep27, 0x1.d2d74f8p27,
+    0x1.208be24p27, 0x1.8ff3248p27, 0x1.43328f6p27, 59862263.0, 8396590.0, 42307324.0,
+    23475858.0, 14184791.0};
+
+/* Let z be pi. */
 RISKCORE_PLAIN void pi(int64_t *z, int64_t n)
 {
-    int64_t t[38];
-    inverse(z, 5, -25, n);
-    inverse(t, 239, -57121, n);
-    fixed_point_times(z, z, 4, n);
-    fixed_point_subtract(z, z, t, n);
-    fixed_point_times(z, z, 4, n);
+    RISKCORE_EACH
+    for (int64_t i = 0; i < n; i++) {
+        z[i] = (int64_t)PI[i];
+    }
+    set_error(z, n, 1.0);
 }
 
 /* Let z be sin(pi x)/(pi x) for |x| <= 1/2, by Taylor's series. */
@@ -3081,19 +3087,23 @@ RISKCORE_SHARED void sinc(int64_t *z, int64_t *x, int64_t n)
 
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
+static const double SMALLEST_Q = 0x1p-54;
 static const int64_t MOST_LEVELS = 4000;
 
 /* Return the number of levels that leave about the last bit, for p or for f. */
 RISKCORE_PLAIN int64_t levels(double f, double p, int64_t n)
 {
     double needed = (double)(fixed_point_WORD * n);
-    int64_t by_p = (int64_t)(needed / 1.7) + 4;
+    /* A level shrinks the error by (1 + sqrt p)^2/q, from p = 0.3 on by 2.39/q. */
+    const Tuple_di t1 = mantissa(1.0 - p + SMALLEST_Q);
+    int64_t by_q = t1.b;
+    int64_t by_p = (int64_t)(needed / greater(1.7, 1.2 - by_q)) + 4;
     double gained = 0.0;
     int64_t m = 0;
     while (gained < needed && 2 * m < by_p) {
         m += 1;
-        const Tuple_di t1 = mantissa((f + m) / (m + 1.0));
-        int64_t e = t1.b;
+        const Tuple_di t2 = mantissa((f + m) / (m + 1.0));
+        int64_t e = t2.b;
         gained += 2.0 * (e - 1);
     }
     int64_t levels = p >= P_LEVELS ? by_p : MOST_LEVELS;
@@ -3184,7 +3194,7 @@ RISKCORE_PLAIN int64_t fixed_point_step_reflected(int64_t *z, double e_, bool it
 }
 
 /* Let z 2^s be r, return s, for small p and f < 1024. */
-RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int64_t p_scale,
+RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, int64_t p_scale,
     int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
 {
     int64_t v[38];
@@ -3193,20 +3203,27 @@ RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int
     fixed_point_divide(v, p_mantissa, q, n);
     int64_t steps = f > 0.5 ? (int64_t)(f + 0.5) - 1 : -1;
     double e = steps < 0 ? f : f - steps - 1.0;
+    int64_t first = steps - last_steps(p_scale, n);
     int64_t scaled_by = 0;
-    if (e == 0.0) {
-        fixed_point_log(z, p_mantissa, p_scale, n);
-        fixed_point_negate(z, z, n);
+    if (first >= 2) {
+        set_integer(z, n, 1);
+        over(z, z, 2, n);
+        set_error(z, n, 0.5 / units(n));
     } else {
-        scaled_by = fixed_point_step_reflected(z, e, steps < 0, p_scale, p_mantissa, p, q, v,
-            n);
-        if (steps < 0) {
-            return scaled_by;
+        if (e == 0.0) {
+            fixed_point_log(z, p_mantissa, p_scale, n);
+            fixed_point_negate(z, z, n);
+        } else {
+            scaled_by = fixed_point_step_reflected(z, e, steps < 0, p_scale, p_mantissa, p, q,
+                v, n);
+            if (steps < 0) {
+                return scaled_by;
+            }
         }
     }
     /* T = z 2^scaled_by */
     const int64_t t1 = steps + 1;
-    for (int64_t step = 1; step < t1; step++) {
+    for (int64_t step = first >= 2 ? first + 1 : 1; step < t1; step++) {
         fixed_point_multiply(z, z, v, n);
         fixed_point_shift(z, z, p_scale + scaled_by, n);
         scaled_by = 0;
@@ -3220,18 +3237,19 @@ RISKCORE_PLAIN int64_t by_contiguity(int64_t *z, double f, Tuple_di f_parts, int
 }
 
 /* Let z 2^s be r, return s: for f < 1, r = (p f + w)/(f (f + w)). */
-RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di f_parts,
-    double p_double, int64_t *p, int64_t *q, int64_t n)
+RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, int64_t *p,
+    int64_t *q, int64_t n)
 {
     int64_t g[38];
     int64_t g_small[38];
     int64_t t[38];
-    double m = f_parts.a;
-    int64_t s = f_parts.b;
+    const Tuple_di t1 = mantissa(f);
+    double m = t1.a;
+    int64_t s = t1.b;
     set_double(g, n, m);
     fixed_point_shift(g_small, g, s, n);
     add_integer(t, g_small, 1, n);
-    e(z, f + 1.0, p_double, t, 0, p, q, n);
+    e(z, f + 1.0, fixed_point_rounded(p), t, 0, p, q, n);
     fixed_point_multiply(z, z, q, n);
     fixed_point_add(z, z, p, n);
     fixed_point_add(t, z, g_small, n);
@@ -3243,16 +3261,17 @@ RISKCORE_PLAIN int64_t fixed_point_step_below_one(int64_t *z, double f, Tuple_di
 }
 
 /* Let z 2^s be r, return s: for f >= 1 with p not small or f large, r = p/D. */
-RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, Tuple_di f_parts, double p_double,
-    int64_t p_scale, int64_t *p_mantissa, int64_t *p, int64_t *q, int64_t n)
+RISKCORE_PLAIN int64_t by_fraction(int64_t *z, double f, int64_t p_scale, int64_t *p_mantissa,
+    int64_t *p, int64_t *q, int64_t n)
 {
     int64_t g[38];
     int64_t one[38];
     int64_t t[38];
-    double m = f_parts.a;
-    int64_t s = f_parts.b;
+    const Tuple_di t1 = mantissa(f);
+    double m = t1.a;
+    int64_t s = t1.b;
     set_double(g, n, m);
-    e(z, f, p_double, g, s, p, q, n);
+    e(z, f, fixed_point_rounded(p), g, s, p, q, n);
     /* D 2^-s = g - 2^-s + (p + q E) 2^-s, E = z 2^-s */
     fixed_point_multiply(z, z, q, n);
     fixed_point_shift(z, z, -s, n);
@@ -3287,15 +3306,13 @@ RISKCORE_SHARED int64_t risk_in_words(int64_t *z, double f, double a, double b, 
     fixed_point_shift(p, p_mantissa, p_scale, n);
     set_integer(q, n, 1);
     fixed_point_subtract(q, q, p, n);
-    double p_double = fixed_point_rounded(p);
-    Tuple_di parts = mantissa(f);
-    if (p_double < P_LEVELS && f < fixed_point_step_F_LEVELS) {
-        return by_contiguity(z, f, parts, p_scale, p_mantissa, p, q, n);
+    if (fixed_point_rounded(p) < P_LEVELS && f < fixed_point_step_F_LEVELS) {
+        return by_contiguity(z, f, p_scale, p_mantissa, p, q, n);
     }
     if (f < 1.0) {
-        return fixed_point_step_below_one(z, f, parts, p_double, p, q, n);
+        return fixed_point_step_below_one(z, f, p, q, n);
     }
-    return by_fraction(z, f, parts, p_double, p_scale, p_mantissa, p, q, n);
+    return by_fraction(z, f, p_scale, p_mantissa, p, q, n);
 }
 
 /* --- riskcore/core/special/fixed_point.py --------------------------------------- */
@@ -3324,8 +3341,9 @@ RISKCORE_PLAIN int64_t sign(int64_t *x, int64_t n)
 
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
-static const int64_t FEW_WORDS = 12;
+static const int64_t FEW_WORDS = 7;
 static const int64_t WORDS = 37;
+static const int64_t MORE_WORDS = 12;
 
 /* Return the sign of r(f, a/b) - x, or of r minus the midpoint above x. */
 RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle)
@@ -3357,7 +3375,7 @@ RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle
         if (found != 0 || n == WORDS) {
             return found;
         }
-        n = WORDS;
+        n = n < MORE_WORDS ? MORE_WORDS : WORDS;
     }
 }
 
@@ -3377,16 +3395,10 @@ RISKCORE_PLAIN double ball_step_nearest(double f, double a, double b, Triple bal
     if (is_nearest(ball, n, result)) {
         return result;
     }
-    /* Upwards from a double that is not above r, until the next middle is. */
-    double x = towards_zero(low < radius ? double_below(high) : high, n);
-    while (x <= ball_step_LARGEST) {
-        int64_t where = side(f, a, b, x, true);
-        if (where <= 0) {
-            return where < 0 ? x : NAN;
-        }
-        x = double_above(x);
-    }
-    return x;
+    /* r is nearest to x or the double above: a ball holds one midpoint at most. */
+    double x = towards_zero(low < 0.0 ? double_below(high) : high, n);
+    int64_t where = x <= ball_step_LARGEST ? side(f, a, b, x, true) : -1;
+    return where < 0 ? x : (where > 0 ? double_above(x) : NAN);
 }
 
 /* Return the double nearest r(f, p), or nan; nan outside the domain. */
@@ -4023,45 +4035,38 @@ RISKCORE_PLAIN Pair condition(double f, double p, double D)
     double least = p / (f + p);
     double most = 1.0 / (f + 1.0);
     double C = 1.0 - 0.5 * (least + most);
-    double error = 0.5 * (most - least) + 4.0 * balls_UNIT;
+    double error = 0.5 * (most - least) + 8.0 * balls_UNIT;
     double by_risk = 8.0 * balls_UNIT * f;
     bool better = by_risk < q * error;
-    return (Pair){better ? (f - D) / q : C, better ? by_risk / q + 4.0 * balls_UNIT : error};
+    return (Pair){better ? (f - D) / q : C, better ? by_risk / q + 8.0 * balls_UNIT : error};
 }
 
 static const double ball_step_RARE = 0x1p-960;
-static const double RARE_ERROR = 0x1p-900;
+static const double RARE_ERROR = 0x1p-470;
 static const double ball_step_UP = 0x1p460;
 
 /* Return a ball that contains r(f, f/F) 2^(600 n), and n, for 0 < f < F. */
 RISKCORE_PLAIN Tuple_ddd_i frequencies_ball(double f, double F)
 {
     double p = f / F;
+    Triple ball;
     int64_t n;
-    double high, low, radius;
     if (p < ball_step_RARE) {
         const Tuple_ddd_i t1 = rare_risk(f, F);
-        high = t1.a.a;
-        low = t1.a.b;
-        radius = t1.a.c;
+        ball = t1.a;
         n = t1.b;
-        return (Tuple_ddd_i){(Triple){high, low, radius + RARE_ERROR * high}, n};
+        return (Tuple_ddd_i){widen(ball, RARE_ERROR * ball.a), n};
     }
     double up = f < enclosure_TINY ? ball_step_UP : 1.0;
     double d = fma(-p, F * up, f * up) / (f * up);
     const Tuple_ddd_i t2 = risk_ball(f, p);
+    ball = t2.a;
     n = t2.b;
-    Triple ball = t2.a;
     double r = ball.a;
     const Pair t3 = condition(f, p, scaled(p, n) / r);
     double C = t3.a, error = t3.b;
-    const Triple t4 = balls_add(ball, multiply_double(ball, C * d));
-    high = t4.a;
-    low = t4.b;
-    radius = t4.c;
-    double lost = magnitude(d) * (error + magnitude(d) + 4.0 * balls_UNIT);
-    return (Tuple_ddd_i){(Triple){high, low, (1.0 + 8.0 * balls_UNIT) * (radius + r * lost)},
-        n};
+    double lost = magnitude(d) * (error + magnitude(d) + 12.0 * balls_UNIT);
+    return (Tuple_ddd_i){widen(balls_add(ball, multiply_double(ball, C * d)), r * lost), n};
 }
 
 /* Return the double nearest r(f, f/F), or nan; nan outside the domain. */
@@ -4429,6 +4434,7 @@ RISKCORE_SHARED Tuple_ddi risk_midpoint(double f, double p)
 
 /* --- riskcore/core/special/gauss/fixed_point_step.py ---------------------------- */
 
+static const double FAR_ENOUGH = 0x1p-60;
 static const double LARGE_ENOUGH = 0x1p-20;
 
 /* Return log r(f, p) to a unit in the last place, for p < 1 and |r - 1| < 2^-34. */
@@ -4437,10 +4443,15 @@ RISKCORE_SHARED double log_near_one(double f, double p)
     int64_t z[38];
     int64_t t[38];
     int64_t n = FEW_WORDS;
-    int64_t s = risk_in_words(z, f, p, 1.0, n);
-    fixed_point_shift(z, z, s, n);
-    set_integer(t, n, 1);
-    fixed_point_subtract(z, z, t, n);
+    bool enough = false;
+    while (!enough) {
+        int64_t s = risk_in_words(z, f, p, 1.0, n);
+        fixed_point_shift(z, z, s, n);
+        set_integer(t, n, 1);
+        fixed_point_subtract(z, z, t, n);
+        enough = n == MORE_WORDS || magnitude(fixed_point_rounded(z)) > FAR_ENOUGH;
+        n = enough ? n : MORE_WORDS;
+    }
     fixed_point_multiply(t, z, z, n);
     fixed_point_shift(t, t, -1, n);
     fixed_point_subtract(z, z, t, n);

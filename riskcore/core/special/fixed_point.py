@@ -317,40 +317,41 @@ def _add_to_error(z: Any, n: int, more: float) -> None:
     set_error(z, n, error(z, n) + more)
 
 
-@kernel
-def _inverse(z: Any, m: int, square: int, n: int) -> None:
-    """Let z be the sum of square^-j/((2j+1) m), of alternating sign if square < 0."""
-    power, term = number(), number()
-    set_integer(power, n, 1)
-    over(power, power, m, n)
-    set_integer(z, n, 0)
-    size = square if square > 0 else -square
-    for j in range(WORD * n // _exponent(float(size)) + 1):
-        over(term, power, 2 * j + 1, n)
-        if square < 0 and j % 2 == 1:
-            subtract(z, z, term, n)
-        else:
-            add(z, z, term, n)
-        over(power, power, size, n)
-    _add_to_error(z, n, 2.0)
+def _in_words(digits: str) -> tuple[float, ...]:
+    """Return the words of a number 2^-1008 times hexadecimal digits, as doubles."""
+    whole = int(digits, 16)
+    return tuple(float(whole >> WORD * i & _MASK) for i in range(WORDS - 1, -1, -1))
+
+
+# Rounded down, by `bench.coefficients`: hex(int(ln2 * 2**1008)), and so for pi.
+_LN2 = _in_words(
+    "b17217f7d1cf79abc9e3b39803f2f6af40f343267298b62d8a0d175b8baafa2be7b876206debac98"
+    "559552fb4afa1b10ed2eae35c138214427573b291169b8253e96ca16224ae8c51acbda11317c387e"
+    "b9ea9bc3b136603b256fa0ec7657f74b72ce87b19d6548caf5dfa6bd38303248655fa1872f20e3a2"
+    "da2d97c50f3f"
+)
+_PI = _in_words(
+    "3243f6a8885a308d313198a2e03707344a4093822299f31d0082efa98ec4e6c89452821e638d0137"
+    "7be5466cf34e90c6cc0ac29b7c97c50dd3f84d5b5b54709179216d5d98979fb1bd1310ba698dfb5a"
+    "c2ffd72dbd01adfb7b8e1afed6a267e96ba7c9045f12c7f9924a19947b3916cf70801f2e2858efc1"
+    "6636920d87157"
+)
 
 
 @kernel
 def ln2(z: Any, n: int) -> None:
-    """Let z be log 2 = 2 artanh 1/3."""
-    _inverse(z, 3, 9, n)
-    times(z, z, 2, n)
+    """Let z be log 2."""
+    for i in range(n):
+        z[i] = int(_LN2[i])
+    set_error(z, n, 1.0)
 
 
 @kernel
 def pi(z: Any, n: int) -> None:
-    """Let z be pi = 16 arctan 1/5 - 4 arctan 1/239 (Machin)."""
-    t = number()
-    _inverse(z, 5, -25, n)
-    _inverse(t, 239, -57121, n)
-    times(z, z, 4, n)
-    subtract(z, z, t, n)
-    times(z, z, 4, n)
+    """Let z be pi."""
+    for i in range(n):
+        z[i] = int(_PI[i])
+    set_error(z, n, 1.0)
 
 
 @shared("int64*, int64*, int64, int64")

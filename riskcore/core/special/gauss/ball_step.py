@@ -102,14 +102,10 @@ def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
     result = scaled(high, -n)
     if _is_nearest(ball, n, result):
         return result
-    # Upwards from a double that is not above r, until the next middle is.
-    x = _towards_zero(double_below(high) if low < radius else high, n)
-    while x <= _LARGEST:
-        where = side(f, a, b, x, True)
-        if where <= 0:
-            return x if where < 0 else math.nan
-        x = double_above(x)
-    return x
+    # r is nearest to x or the double above: a ball holds one midpoint at most.
+    x = _towards_zero(double_below(high) if low < 0.0 else high, n)
+    where = side(f, a, b, x, True) if x <= _LARGEST else -1
+    return x if where < 0 else double_above(x) if where > 0 else math.nan
 
 
 @kernel

@@ -1,9 +1,9 @@
 """Decide on which side of a given number the risk lies, with the bits it takes.
 
 r(f, p), p = a/b, is computed in fixed point with an error bound that the evaluation
-itself proves, with 308 bits after the point and, if they do not suffice, 1008. Before
-that the three families of numbers to which r comes arbitrarily near are decided exactly
-(notes/correct_rounding.md, section 16):
+itself proves, with 168 bits after the point and, if they do not suffice, 308 and 1008.
+Before that the three families of numbers to which r comes arbitrarily near are decided
+exactly (notes/correct_rounding.md, section 16):
 
     r < p/(f-1) for f > 1,    p/f < r < 1/f       (p < 1)
 
@@ -44,12 +44,15 @@ from riskcore.core.special.fixed_point import (
 )
 from riskcore.core.special.floats import bits
 
-_FEW_WORDS = 12
+_FEW_WORDS = 7  # 168 bits after the point: exact products have 161
+_MORE_WORDS = 12
 _LARGE_ENOUGH = 2.0**-20
+_FAR_ENOUGH = 2.0**-60  # of r from 1: few words leave 2^-86 of it
 # Below this p, and below this f, contiguity or reflection.
 _P_LEVELS = 0.3
 _F_LEVELS = 1024.0
 _MOST_LEVELS = 4000
+_SMALLEST_Q = 2.0**-54
 _FIRST_MANTISSA = 1 << 52
 _TOP = 1 << 53
 
@@ -64,7 +67,9 @@ def _levels(f: float, p: float, n: int) -> int:
     It need not be exact: the evaluation proves the error.
     """
     needed = float(WORD * n)
-    by_p = int(needed / 1.7) + 4
+    # A level shrinks the error by (1 + sqrt p)^2/q, from p = 0.3 on by 2.39/q.
+    _, by_q = mantissa(1.0 - p + _SMALLEST_Q)
+    by_p = int(needed / max(1.7, 1.2 - by_q)) + 4
     gained, m = 0.0, 0
     while gained < needed and 2 * m < by_p:
         m += 1
@@ -111,21 +116,13 @@ def _e(
 
 @kernel
 def _by_fraction(
-    z: Any,
-    f: float,
-    f_parts: tuple[float, int],
-    p_double: float,
-    p_scale: int,
-    p_mantissa: Any,
-    p: Any,
-    q: Any,
-    n: int,
+    z: Any, f: float, p_scale: int, p_mantissa: Any, p: Any, q: Any, n: int
 ) -> int:
     """Let z 2^s be r, return s: for f >= 1 with p not small or f large, r = p/D."""
     g, one, t = number(), number(), number()
-    m, s = f_parts
+    m, s = mantissa(f)
     set_double(g, n, m)
-    _e(z, f, p_double, g, s, p, q, n)
+    _e(z, f, rounded(p), g, s, p, q, n)
     # D 2^-s = g - 2^-s + (p + q E) 2^-s, E = z 2^-s
     multiply(z, z, q, n)
     shift(z, z, -s, n)
@@ -139,22 +136,14 @@ def _by_fraction(
 
 
 @kernel
-def _below_one(
-    z: Any,
-    f: float,
-    f_parts: tuple[float, int],
-    p_double: float,
-    p: Any,
-    q: Any,
-    n: int,
-) -> int:
+def _below_one(z: Any, f: float, p: Any, q: Any, n: int) -> int:
     """Let z 2^s be r, return s: for f < 1, r = (p f + w)/(f (f + w))."""
     g, g_small, t = number(), number(), number()
-    m, s = f_parts
+    m, s = mantissa(f)
     set_double(g, n, m)
     shift(g_small, g, s, n)
     add_integer(t, g_small, 1, n)
-    _e(z, f + 1.0, p_double, t, 0, p, q, n)
+    _e(z, f + 1.0, rounded(p), t, 0, p, q, n)
     multiply(z, z, q, n)
     add(z, z, p, n)  # w = p + q E(f+1)
     add(t, z, g_small, n)
@@ -219,27 +208,36 @@ def _reflected(
 
 
 @kernel
+def _last_steps(p_scale: int, n: int) -> int:
+    """Return how many steps leave about the last bit of an error of 1/2, times v each.
+
+    It need not be exact: the evaluation proves the error.
+    """
+    # v is below 2^-1.2, and below 2^1.6 2^p_scale.
+    return int(float(WORD * n) / max(1.2, -1.6 - p_scale)) + 1
+
+
+@kernel
 def _by_contiguity(
-    z: Any,
-    f: float,
-    f_parts: tuple[float, int],
-    p_scale: int,
-    p_mantissa: Any,
-    p: Any,
-    q: Any,
-    n: int,
+    z: Any, f: float, p_scale: int, p_mantissa: Any, p: Any, q: Any, n: int
 ) -> int:
     """Let z 2^s be r, return s, for small p and f < 1024.
 
     With e next to 0 and f = 1 + e + steps: e r(e) = v^e/sinc e - e p/D(1-e, q),
-    T(1+e) = (1 - e r(e))/e, T(g+1) = 1/g - v T(g), r = v T(f).
+    T(1+e) = (1 - e r(e))/e, T(g+1) = 1/g - v T(g), r = v T(f). Where the last steps are
+    enough they start from 0 < T(g) < 1, g > 2, as 1/2 with an error of 1/2.
     """
     v, t, u = number(), number(), number()
     divide(v, p_mantissa, q, n)  # v = p/q but for 2^p_scale
     steps = int(f + 0.5) - 1 if f > 0.5 else -1
     e = f if steps < 0 else f - steps - 1.0
+    first = steps - _last_steps(p_scale, n)
     scaled_by = 0
-    if e == 0.0:
+    if first >= 2:
+        set_integer(z, n, 1)
+        over(z, z, 2, n)
+        set_error(z, n, 0.5 / units(n))
+    elif e == 0.0:
         log(z, p_mantissa, p_scale, n)
         negate(z, z, n)
     else:
@@ -247,7 +245,7 @@ def _by_contiguity(
         if steps < 0:
             return scaled_by
     # T = z 2^scaled_by
-    for step in range(1, steps + 1):
+    for step in range(first + 1 if first >= 2 else 1, steps + 1):
         multiply(z, z, v, n)
         shift(z, z, p_scale + scaled_by, n)
         scaled_by = 0
@@ -272,13 +270,11 @@ def risk_in_words(z: Any, f: float, a: float, b: float, n: int) -> int:
     shift(p, p_mantissa, p_scale, n)
     set_integer(q, n, 1)
     subtract(q, q, p, n)
-    p_double = rounded(p)
-    parts = mantissa(f)
-    if p_double < _P_LEVELS and f < _F_LEVELS:
-        return _by_contiguity(z, f, parts, p_scale, p_mantissa, p, q, n)
+    if rounded(p) < _P_LEVELS and f < _F_LEVELS:
+        return _by_contiguity(z, f, p_scale, p_mantissa, p, q, n)
     if f < 1.0:
-        return _below_one(z, f, parts, p_double, p, q, n)
-    return _by_fraction(z, f, parts, p_double, p_scale, p_mantissa, p, q, n)
+        return _below_one(z, f, p, q, n)
+    return _by_fraction(z, f, p_scale, p_mantissa, p, q, n)
 
 
 # --- the decision --------------------------------------------------------------------
@@ -321,7 +317,8 @@ def _equal(x: Any, s: int, y: Any, n: int) -> bool:
 def _at_a_limit(f: float, a: float, b: float, B: Any, s: int, n: int) -> int:
     """Return the sign of r - B 2^s if B 2^s is p/(f-1), p/f or 1/f, else 0.
 
-    All products are exact: at most 54 + 53 + 120 bits.
+    All products are exact: at most 54 + 53 + 54 bits. Above 2^54 f - 1 is odd and too
+    large to be p/B.
     """
     t, u, w = number(), number(), number()
     f_mantissa, s_f = mantissa(f)
@@ -338,7 +335,7 @@ def _at_a_limit(f: float, a: float, b: float, B: Any, s: int, n: int) -> int:
     set_integer(u, n, 1)
     if _equal(t, s + s_f, u, n):  # B f = 1
         return -1
-    if f > 1.0 and s_f <= 120:
+    if f > 1.0 and s_f <= 54:
         set_double(t, n, f_mantissa)
         set_integer(u, n, 1)
         shift(u, u, -s_f, n)
@@ -384,7 +381,7 @@ def side(f: float, a: float, b: float, x: float, middle: bool) -> int:
         found = sign(z, n)
         if found != 0 or n == WORDS:
             return found
-        n = WORDS
+        n = _MORE_WORDS if n < _MORE_WORDS else WORDS
 
 
 @shared("float64, float64", "float64")
@@ -394,11 +391,14 @@ def log_near_one(f: float, p: float) -> float:
     log r = x - x^2/2 + ..., x = r - 1.
     """
     z, t = number(), number()
-    n = _FEW_WORDS
-    s = risk_in_words(z, f, p, 1.0, n)
-    shift(z, z, s, n)
-    set_integer(t, n, 1)
-    subtract(z, z, t, n)
+    n, enough = _FEW_WORDS, False
+    while not enough:
+        s = risk_in_words(z, f, p, 1.0, n)
+        shift(z, z, s, n)
+        set_integer(t, n, 1)
+        subtract(z, z, t, n)
+        enough = n == _MORE_WORDS or abs(rounded(z)) > _FAR_ENOUGH
+        n = n if enough else _MORE_WORDS
     multiply(t, z, z, n)
     shift(t, t, -1, n)
     subtract(z, z, t, n)

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from riskcore.core.special import fixed_point
 from riskcore.core.special.fixed_point import BASE, WORDS, error, number
+from riskcore.core.special.gauss import fixed_point_step
+from riskcore.core.special.gauss.ball_step import nearest_slow, sides_slow
 from riskcore.core.special.gauss.fixed_point_step import risk_in_words, side
 from tests.core.special.gauss.test_ball_step import exact
 
-FEW = 12
+FEW = 7
 
 
 def cells():
@@ -21,7 +24,7 @@ def cells():
     p = [0.9, 0.3, math.nextafter(0.3, 0), 0.01, 1 - 2.0**-53, 2.0**-60, 2.0**-400]
     yield from ((x, y, 1.0) for x in f for y in p)
     yield from ((x, x, x / y) for x in f[:10] for y in p[:4])
-    yield from ((x, 0.01, 1.0) for x in (1024.0, 5000.5))
+    yield from ((x, 0.01, 1.0) for x in (1024.0, 5000.5, 513.0))
     yield from ((x, y, 1.0) for x in (1024.0, 3e6) for y in (0.5, 2.0**-60))
 
 
@@ -106,3 +109,38 @@ def test_more_words_where_few_do_not_do():
         found = sum(Fraction(x[i], BASE**i) for i in range(n)) * Fraction(2) ** size
         off = Fraction(error(x, n)) / BASE ** (n - 1) * Fraction(2) ** size
         assert (found + off < Fraction(p)) == told
+
+
+# The products and quotients of 7 words by 7 that the slowest known cells take.
+SLOW = [
+    (1.0, 1 - 2.0**-53, 24),
+    (1.0, 1 - 3 * 2.0**-53, 24),
+    (4.0, 2.0**-53, 60),
+    (66.0, 1.25 * 2.0**-49, 40),
+    (267.0, 1.3125 * 2.0**-1016, 24),
+    (974.0, 1.6875 * 2.0**-50, 24),
+    (2.0**52, 0.5, 30),
+    (4.5, 1.25 * 2.0**-53, 160),
+    (3.25, 1.25 * 2.0**-54, 160),
+]
+
+
+@pytest.mark.parametrize(("f", "p", "most"), SLOW)
+def test_the_slowest_cells_take_few_products_of_few_words(monkeypatch, f, p, most):
+    asked = []
+
+    def counted(operation):
+        def count(z, x, y, n):
+            asked.append(n)
+            operation(z, x, y, n)
+
+        return count
+
+    for name in ("multiply", "divide"):
+        for module in (fixed_point_step, fixed_point):
+            operation = getattr(fixed_point, name)
+            monkeypatch.setattr(module, name, counted(operation))
+    sides_slow(f, p)
+    nearest_slow(f, p)
+    assert set(asked) == {7}
+    assert len(asked) <= most
