@@ -89,8 +89,8 @@ _LOG_3_4 = float.fromhex("-0x1.269621134e000p-2")
 _LOG_3_4_LOW = float.fromhex("0x1.1b61f10522625p-44")
 _LOG_5_4 = float.fromhex("0x1.c8ff7c79aa000p-3")
 _LOG_5_4_LOW = float.fromhex("-0x1.7794f689f8434p-45")
-# 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0059, by
-# `bench.coefficients`. The remainder is below 2^-53 of t. 2/3 has its rounding error.
+# 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0059
+# (`bench.coefficients`). The remainder is below 2^-53 of t. 2/3 has its rounding error.
 _TWO_THIRDS_LOW = float.fromhex("0x1.5555555555555p-55")
 _P0, _P1, _P2, _P3, _P4, _P5 = from_hex("""
     0x1.999999999999ap-2 0x1.24924924926b8p-2 0x1.c71c71c50ba18p-3
