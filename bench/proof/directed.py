@@ -206,7 +206,7 @@ class Limit:
         if other != 0.0:
             raise UnprovedError("a comparison with another number")
         LIMITS.append((sign, self.exact))
-        return True
+        return len(LIMITS) != FALSE[0]
 
     def __le__(self, other):
         return self._compared(-1, other)
@@ -215,7 +215,7 @@ class Limit:
         return self._compared(1, other)
 
 
-LIMITS = []  # what was compared with 0: its sign, and the number
+LIMITS, FALSE = [], [0]  # what was compared with 0: its sign, and the number; not so
 
 
 def limit(x):
@@ -232,7 +232,6 @@ def two_sum(a, b):
 
 def implied(kernel, f, p, n):
     """Return the signs and numbers that a kernel compares with 0."""
-    LIMITS.clear()
     names = {
         "fma": lambda a, b, c: Limit(limit(a).exact * limit(b).exact + limit(c).exact),
         "two_sum": two_sum,
@@ -240,8 +239,12 @@ def implied(kernel, f, p, n):
     scaled = {
         ball_step.scaled: lambda x, m: Limit(limit(x).exact * Fraction(2) ** (600 * m))
     }
-    if not Copies(names, plain(scaled)).of(kernel)(f, p, Limit(SYMBOL["B"]), n):
-        raise UnprovedError("a limit that is not told")
+    copy = Copies(names, plain(scaled)).of(kernel)
+    for FALSE[0] in (2, 1, 0):  # it holds if all do, and not if one does not
+        LIMITS.clear()
+        told = copy(f, p, Limit(SYMBOL["B"]), n)
+        if bool(told) == (0 < FALSE[0] <= len(LIMITS)):
+            raise UnprovedError("a limit that is not told")
     return list(LIMITS)
 
 

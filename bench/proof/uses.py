@@ -10,6 +10,7 @@ as no program is about its function.
 """
 
 import ast
+import functools
 import importlib
 import sys
 import time
@@ -152,10 +153,6 @@ REGIONS = {
 PROGRAMS = {
     "balls.py": [lambda: balls.prove()],
     "enclosure.py": [lambda: enclosure.prove()],
-    "fixed_point.py": [
-        lambda: fixed_operations.prove_for(module("special/fixed_point"), 12),
-        lambda: fixed_point.prove(module("special/fixed_point")),
-    ],
     "fixed_point_step.py": [lambda: in_words.check_e()],
     "_is_nearest": [
         lambda: last_steps.check_balls(61),
@@ -167,6 +164,26 @@ PROGRAMS = {
     "rounded_down": [lambda: directed.check_test()],
     "_moved_risk": [lambda: quotients.check_moved()],
 }
+for names, prove in {
+    "add subtract negate times over multiply set_error _size _add_to_error": (
+        fixed_operations.of_numbers
+    ),
+    "shift": lambda source, n: fixed_operations.shift(source, n, range(-60, 60)),
+    "divide": fixed_operations.divide,
+    "sign": fixed_operations.sign,
+    "set_double": fixed_operations.conversions,
+    "ln2 pi": functools.partial(fixed_point.prove_for, fixed_point.constants),
+    **{
+        name: functools.partial(fixed_point.prove_for, getattr(fixed_point, name))
+        for name in ("log", "exp", "sinc")
+    },
+}.items():  # for the fewest words
+    for name in names.split():
+        PROGRAMS[name] = [
+            lambda prove=prove: prove(
+                module("special/fixed_point"), fixed_operations.FEW
+            )
+        ]
 PROGRAMS["_nearest"] = PROGRAMS["_is_nearest"]
 PROGRAMS["frequencies_ball"] = PROGRAMS["condition"]
 
@@ -200,7 +217,8 @@ def fate(path, name, line, source):
         name = "by_e"
     if name in REGIONS:
         return f"less would do: {of_claims(REGIONS[name])}"
-    programs = PROGRAMS.get(name) or PROGRAMS.get(path.rpartition("/")[2])
+    file = path.rpartition("/")[2]
+    programs = PROGRAMS.get(file) or PROGRAMS.get(name)
     for program in programs or ():
         program()
     checker.check_texts({path: source})
@@ -225,25 +243,43 @@ PROOFS = """
 PROOFS = [f"bench.proof.{name}" for name in PROOFS.split()]
 
 
-def run():
-    """Try all mutants; return the tables and how many pass."""
-    rows, less, start = {path: Counter() for path in BOUNDS}, [], time.perf_counter()
+KINDS = "fails", "less would do", "PASSES"
+
+
+def tried():
+    """Yield (kind, file, function, line, what the proof says) of each mutant."""
     for path, name, line, source in mutants():
         said = started(lambda args=(path, name, line, source): fate(*args))()
         kind = said.partition(":")[0]
-        kind = kind if kind in ("less would do", "PASSES") else "fails"
-        rows[path][kind] += 1
-        print(kind, path, name, line, said, sep=" | ", flush=True)
-        if kind != "fails":
-            less.append([f"`{name}`", f"`{line}`", said.partition(": ")[2]])
-    seconds, kinds = time.perf_counter() - start, ("fails", "less would do", "PASSES")
-    counts = [
-        [path.removeprefix(CORE), sum(x.values()), *(x[kind] for kind in kinds)]
-        for path, x in rows.items()
+        yield kind if kind in KINDS else KINDS[0], path, name, line, said
+
+
+def shown(results):
+    """Return the tables of what was tried, and how many mutants pass."""
+    counts = {path: Counter() for path in BOUNDS}
+    for kind, path, *_ in results:
+        counts[path].update([kind, "all"])
+    total = sum(counts.values(), Counter())
+    rows = [
+        [path.removeprefix(CORE), *(f"{x[kind]}" for kind in ("all", *KINDS))]
+        for path, x in [*counts.items(), ("all", total)]
     ]
-    total = ["all", *(sum(row[i] for row in counts) for i in range(1, 5))]
+    less = [
+        [f"`{name}`", f"`{line}`", said.partition(": ")[2]]
+        for kind, _, name, line, said in results
+        if kind == KINDS[1]
+    ]
     header = ["file", "mutants", "fail", "less would do", "pass"]
-    text = table(header, [[f"{x}" for x in row] for row in [*counts, total]])
     listed = table(["function", "less would do", "proved"], less, texts=3)
-    print(f"{total[1]} mutants, {total[4]} pass, {seconds:.0f} s")
-    return f"{text}\n\nIn {seconds:.0f} s; less would do in\n\n{listed}", total[4]
+    return f"{table(header, rows)}\n\n{listed}", total[KINDS[2]]
+
+
+def run():
+    """Try all mutants; return their tables, and how many pass."""
+    start, results = time.perf_counter(), []
+    for result in tried():
+        print(*result, sep=" | ", flush=True)
+        results.append(result)
+    text, passed = shown(results)
+    print(f"{len(results)} mutants, {passed} pass, {time.perf_counter() - start:.0f} s")
+    return text, passed
