@@ -72,7 +72,8 @@ def test_another_side_of_a_double_is_seen(monkeypatch, name, before, after):
     assert before in source
     start = source.index(f"def {name}(")
     source = source[:start] + source[start:].replace(before, after, 1)
-    uses.PROGRAMS[name] = [lambda: directed.check_limits(), *uses.PROGRAMS["sides_slow"]]
+    programs = [lambda: directed.check_limits(), *uses.PROGRAMS["sides_slow"]]
+    monkeypatch.setitem(uses.PROGRAMS, name, programs)
     said = uses.started(lambda: uses.fate(path, name, "", source))()
     assert "Error" in said, said
 

@@ -1,22 +1,17 @@
 """The Gauss function of the individual risk, and its proven bounds: where to read what.
 
-A cell (f, p) meets these files in this order; each hands on what it cannot decide.
+A cell meets these files in this order; each hands on what it cannot decide.
 
-1. ``blocks`` sorts a block of cells by *region*, a part of the plane with one method;
-   ``risk_blocks`` has the methods of the risk.
-2. ``fast_integer`` and ``fast_real`` return r as a *pair*, high + low, and a bound of
-   its error, proved for each region.
-3. ``rounding_test`` tells whether all numbers within that bound round to one double. A
-   cell that fails is nan, until the block is done.
-4. ``ball_step`` decides these cells by a *ball*, a pair with a radius, which
-   ``enclosure`` makes; ``extremes`` has the limits for tiny p.
-5. ``fixed_point_step`` decides on which *side* of a double, or of the middle of two, r
-   lies, where the ball contains both: with as many words of fixed point as it takes.
+1. ``blocks`` sorts cells by *region*, a part of the plane with one method, for
+   ``risk_blocks``. ``fast_integer`` and ``fast_real`` return r as a *pair*, high + low.
+2. ``rounding_test``: do all numbers within the pair's bound round to one double?
+3. ``ball_step`` decides by a *ball*, a pair with a radius, from ``enclosure``, or for
+   tiny p from ``extremes``.
+4. ``fixed_point_step``: on which *side* of a double, or of the middle of two, is r?
 
-Words: a *level* is one quotient of Gauss's continued fraction; *E* is what the fraction
-leaves of D = p/r; the *tail* is where it is cut. The *excess* d says that the fraction
-is p (1 + d), for f/F; the risk is *moved* there from p. *Beside* a share of q E/D a bound
-has a share of r. *Upwards* and *downwards* f changes by contiguity; *reflection* leads
-to 1 - f. *Near one* is p from 3/4 on. n counts *scalings*: a ball may be one of r 2^(600
-n). notes/correct_rounding.md has the mathematics and the proof.
+Words: D = p/r; *E* is Gauss's fraction in D, a *level* one quotient of it, the *tail*
+where it is cut; *excess* d: the cell is at p (1 + d), the pair *moved* there from p;
+*beside*: a bound's share of r, beside that of E; *upwards*, *downwards*: contiguity, to
+f + 1 or f - 1; *reflection*: to 1 - f; *scaled*: by 2^(600 n). The mathematics and the
+proof: notes/correct_rounding.md.
 """

@@ -128,8 +128,7 @@ def nearest_slow(f: float, p: float) -> float:
 def condition(f: float, p: float, D: float) -> tuple[float, float]:
     """Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units.
 
-    C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): the form with the smaller
-    error.
+    C = (f - D)/q = 1 - E, p/(f+p) <= E <= 1/(f+1): the form with the smaller error.
     """
     q = 1.0 - p
     least, most = p / (f + p), 1.0 / (f + 1.0)
