@@ -1,9 +1,8 @@
 """The double nearest the individual risk, and the doubles on its sides: slow steps.
 
-Balls decide nearly all cells that the fast paths leave (``enclosure``); where a
-midpoint of two doubles, or a double, lies inside the ball, ``side`` decides. If it does
-not, which no input is known to cause, the result is nan, or the doubles on both sides
-are two ulp apart (notes/correct_rounding.md, sections 15 and 16).
+Where a midpoint of two doubles, or a double, lies inside the ball, ``side`` decides. If
+it does not, which no input is known to cause, the result is nan, or the doubles on both
+sides are two ulp apart (notes/correct_rounding.md, sections 15 and 16).
 """
 
 from __future__ import annotations
