@@ -61,7 +61,7 @@ def usable(share, boxes, high, low, error):
     """Return shares, infinite unless error and second word are small beside high."""
     least = 2.0**-12 * (1 - 2.0**-12) / moved(boxes)
     small = (error <= NARROW * high) & (low + error <= least * high)
-    return np.where(small, share, np.inf)
+    return np.where(small & (share >= 0.0), share, np.inf)  # x/-0 is -inf
 
 
 def bounds(program, boxes, degree):

@@ -16,7 +16,7 @@ uses = import_module("bench.proof.uses")
 
 SOME = 61  # of the balls
 TRIED = {"_risk", "_moved_risk", "_down", "rounded", "rounded_down", "condition"}
-TRIED |= {"frequencies_ball"}
+TRIED |= {"frequencies_ball", "by_logarithm_one"}
 # Choices between two bounds that are both right, and a bound twice as large as needed.
 LESS = {
     "better = (0.5 * by_risk) < q * error",
