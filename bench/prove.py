@@ -3,10 +3,11 @@
     python -m bench.prove                       # all regions: minutes
     python -m bench.prove --regions ONE LEVELS  # some, without the page
     python -m bench.prove --mutants 200         # does a change of the source fail it?
-    python -m bench.prove --mutants claims      # of a claim, rounding test or region?
+    python -m bench.prove --mutants uses        # a bound that is halved, or dropped?
 
-All of it is one theorem, that `individual_risk` is nan or the double nearest r; its
-lemmas are data (`bench/proof/theorem.py`), and together are about all code that runs.
+All of it is one theorem, that `individual_risk` is nan or the double nearest r, and its
+like for p = f/F and directed rounding; its lemmas are data (`bench/proof/theorem.py`),
+and together are about all code that runs.
 The command writes a certificate of all fast paths but one region's, and lets a small
 program check it that imports Arb alone (`bench/proof/check.py`).
 
@@ -30,6 +31,7 @@ from bench.proof import (
     balls,
     certificate,
     claims,
+    directed,
     enclosure,
     fixed_point,
     gradient,
@@ -37,8 +39,10 @@ from bench.proof import (
     mutants,
     parts,
     prover,
+    quotients,
     reflection,
     theorem,
+    uses,
     ways,
 )
 
@@ -48,6 +52,8 @@ SLOW_STEPS = {
     theorem.ENCLOSURE: enclosure,
     theorem.FIXED_POINT: fixed_point,
     theorem.LAST_STEPS: last_steps,
+    theorem.DIRECTED: directed,
+    theorem.QUOTIENTS: quotients,
 }
 
 
@@ -190,10 +196,14 @@ def checked():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--regions", nargs="+", metavar="NAME")
-    parser.add_argument("--mutants", metavar="NUMBER or claims")
+    parser.add_argument("--mutants", metavar="NUMBER or uses")
     options = parser.parse_args()
     if options.mutants:
-        return mutants.run(options.mutants, PAGE, about())
+        if options.mutants != "uses":
+            return mutants.run(int(options.mutants), PAGE, about())
+        text, passed = uses.run()
+        replace(PAGE, "proof_uses", f"{about()}\n\n{text}")
+        return passed
     start = time.perf_counter()
     print(f"{theorem.check()} functions, each with a lemma that is about it")
     written = None if options.regions else writing()

@@ -151,7 +151,7 @@ SECTIONS = (
     Section("prove", PROOF, "proof_gradient"),
     Section("prove", PROOF, "proof_times", measured=True),
     Section("prove", PROOF, "proof_mutants", measured=True),
-    Section("prove", PROOF, "proof_claims", measured=True),
+    Section("prove", PROOF, "proof_uses", measured=True),
     Section("prove", PROOF, "proof_slow_steps", measured=True),
     # Other versions of compilers make other machine code.
     Section(

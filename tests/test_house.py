@@ -22,7 +22,7 @@ BUDGETS = {
     "lines: app": 6040,
     "lines: riskcore": 96980,
     "lines: tests": 78435,
-    "lines: bench": 27750,
+    "lines: bench": 28830,
     "files that individual_risk reaches": 28,
     "files that assess reaches": 177,
     "files that protect reaches": 269,

@@ -23,6 +23,7 @@ from riskcore.core.special.balls import shift as shift_ball
 from riskcore.core.special.gauss import ball_step, enclosure
 
 LARGEST = math.nextafter(math.inf, 0)
+SMALLEST = 2.0**-900  # no ball is below
 
 
 # --- balls ---------------------------------------------------------------------------
@@ -57,6 +58,8 @@ class Form:
         return Conditions([(self, other)])
 
     def __le__(self, other):
+        if isinstance(other, Form):
+            return Conditions([(self, other)])
         if self.parts != {"radius"}:
             raise UnprovedError("a radius that is not compared")
         Conditions.widest = other
@@ -64,9 +67,14 @@ class Form:
 
 
 class Conditions:
-    """What must hold for a branch; ``answer`` is whether it does."""
+    """What must hold for a branch; ``answer`` says whether it does."""
 
     answers, asked, widest, narrow = [], [], None, True
+
+    @classmethod
+    def answer(cls, conditions):
+        cls.asked.append(conditions)
+        return cls.answers.pop(0)
 
     def __init__(self, conditions):
         self.conditions = conditions
@@ -74,9 +82,11 @@ class Conditions:
     def __and__(self, other):
         return Conditions(self.conditions + other.conditions)
 
+    def __rand__(self, other):
+        return other and self
+
     def __bool__(self):
-        self.asked.append(self.conditions)
-        return self.answers.pop(0)
+        return self.answer(self.conditions)
 
 
 LOW, RADIUS = Form({"low"}), Form({"radius"})
@@ -217,26 +227,31 @@ def check_balls(every=1):
 
 def check_cells():
     """Raise unless cells outside the domain are nan, p = 1 is 1/f, the rest a ball."""
-    tokens = plain({ball_step.risk_ball: lambda f, p: (("ball", f, p), "n"),
-                    ball_step._nearest: lambda *args: args})  # fmt: skip
-    cell = Copies({}, tokens).of(ball_step.nearest_slow)
     some = [math.nan, -math.inf, -1.0, -0.0, 0.0, 5e-324, 0.5, 1.0, 2.0, LARGEST]
     some += [math.inf, math.nextafter(1.0, 0), math.nextafter(1.0, 2)]
-    for f, p in product(some, some):
-        found = cell(f, p)
-        if not (0 < f < math.inf and 0 < p <= 1):
+    for (f, p), of_f in product(product(some, some), (False, True)):
+        ball, kernel = ball_step.risk_ball, ball_step.nearest_slow
+        if of_f:  # p is F, r that at f/F
+            ball, kernel = ball_step.frequencies_ball, ball_step.nearest_slow_of
+        tokens = {
+            ball: lambda *x: (("ball", *x), "n"),
+            ball_step._nearest: lambda *x: x,
+        }
+        found = Copies({}, plain(tokens)).of(kernel)(f, p)
+        a, b = (f, p) if of_f else (p, 1.0)
+        if not (0 < f < math.inf and 0 < a <= b < math.inf):
             right = found != found
         else:
-            token = f, p, 1.0, ("ball", f, p), "n"
-            right = found == (float(1 / Fraction(f)) if p == 1 and f > 1e-300 else
-                              math.inf if p == 1 else token)  # fmt: skip
+            token = f, a, b, ("ball", f, p), "n"
+            right = found == (float(1 / Fraction(f)) if a == b and f > 1e-300 else
+                              math.inf if a == b else token)  # fmt: skip
         if not right:
             raise UnprovedError(f"f = {f}, p = {p}")
-    return len(some) ** 2
+    return 2 * len(some) ** 2
 
 
-def check_scale():
-    """Raise unless n is from -1, f < 2^-400, to 2, and 2^(600 n)/f below 2^999."""
+def scales():
+    """Yield boxes of all f and p with the n of their balls."""
     tiny, huge = 2.0**-400, 2.0**400
 
     def until(x):
@@ -253,12 +268,22 @@ def check_scale():
     stubs |= {enclosure._small: lambda *_: (None, None), shift_ball: lambda *_: None}
     ball = Copies({}, plain(stubs)).of(enclosure.risk_ball)
     for f, p in product(fs, ps):
-        _, n = ball(Double(*f), Double(*p))
-        if n < 0 and not f[1] < 2.0**-400:
-            raise UnprovedError("a ball that may be small")
-        if not (-1 <= n <= 2 and Fraction(2) ** (600 * n) / Fraction(f[0]) < 2**999):
+        yield f, p, ball(Double(*f), Double(*p))[1]
+
+
+def check_scale():
+    """Raise unless n is from -1 to 2, and r 2^(600 n) from 2^-900 to below 2^999."""
+    every = list(scales())
+    for f, p, n in every:
+        scale, most = Fraction(2) ** (600 * n), Fraction(f[1])
+        least = Fraction(p[0]) / most
+        if f[1] <= 0.5 and p[1] <= 0.5:  # r >= v^f/(2 f)
+            least = Fraction(2) ** math.floor(math.log2(p[0]) * f[1]) / (2 * most)
+        if not (-1 <= n <= 2 and scale / Fraction(f[0]) < 2**999):
             raise UnprovedError("a ball as large as doubles can be")
-    return len(fs) * len(ps)
+        if least * scale < SMALLEST or (n < 0 and not f[1] < 2.0**-400):
+            raise UnprovedError("a ball among subnormal numbers")
+    return len(every)
 
 
 def prove():

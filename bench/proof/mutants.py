@@ -238,15 +238,14 @@ def noticed(before):
     return ""
 
 
-def begun(mutant, before):
-    """Start a process that proves a mutant; return a call that gets its verdict."""
+def started(work):
+    """Start a process that says a text; return a call that gets the text."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
         try:
             try:
-                put(mutant)
-                text = noticed(before)
+                text = work()
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
             os.write(write, (text or "PASSES").encode()[:2000])
@@ -256,13 +255,24 @@ def begun(mutant, before):
             os._exit(0)
     os.close(write)
 
-    def verdict():
+    def said():
         with os.fdopen(read) as pipe:
             text = pipe.read()
         os.waitpid(child, 0)
-        return "" if text == "PASSES" else text or "ended"
+        return text or "ended"
 
-    return verdict
+    return said
+
+
+def begun(mutant, before):
+    """Start a process that proves a mutant; return a call that gets its verdict."""
+
+    def work():
+        put(mutant)
+        return noticed(before)
+
+    said = started(work)
+    return lambda: said().removesuffix("PASSES")
 
 
 def verdicts(mutants, before):
@@ -277,28 +287,16 @@ def verdicts(mutants, before):
         yield mutant, verdict()
 
 
-CLAIMS = "claims"  # the claimed bounds, the rounding test and the regions
-REGIONS = ("region", "is_one", "is_small", "is_near_one", "is_from_32")
-
-
-def of_claims(mutant):
-    """Return whether a mutant is of a claim, the rounding test or a region."""
-    of_test = mutant.module.endswith("rounding_test.py")
-    return of_test or mutant.function.split(".")[-1] in REGIONS
-
-
-def drawn(which):
-    """Return all candidates and a number of them, drawn by their hash, or `CLAIMS`."""
+def drawn(number):
+    """Return all candidates and a number of them, drawn by their hash."""
     every = candidates()
     every.sort(key=lambda one: hashlib.sha256("\0".join(one.name).encode()).hexdigest())
-    if which == CLAIMS:
-        return every, [*filter(of_claims, every)]
-    return every, every[: int(which)]
+    return every, every[:number]
 
 
-def run(which, page, about):
+def run(number, page, about):
     """Try mutants, and write those that pass; return the exit status."""
-    every, chosen = drawn(which)
+    every, chosen = drawn(number)
     passed, start, before = [], time.perf_counter(), unmutated(True)
     for one, why in verdicts(chosen, before):
         print("noticed" if why else "PASSES", *one.name[:4], why, sep=" | ", flush=True)
@@ -314,6 +312,6 @@ def run(which, page, about):
         f"fail; these {len(passed)} pass:\n\n"
         + table(["function", "line", "mutated"], rows, texts=3)
     )
-    replace(page, "proof_claims" if which == CLAIMS else "proof_mutants", text)
+    replace(page, "proof_mutants", text)
     print(f"{len(chosen)} mutants, {len(passed)} pass, {seconds:.0f} s")
     return 0

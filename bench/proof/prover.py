@@ -20,6 +20,8 @@ MANY, MORE = 32, 1 << 16
 BATCH = 512  # boxes at once
 # A region that claims 16 times what is proved was changed, or should be.
 WASTEFUL = 1 / 16
+# Directed rounding needs bounds of errors below a quarter of any gap between doubles.
+NARROW = 2.0**-56
 
 
 class Result(NamedTuple):
@@ -42,6 +44,26 @@ def tested(lost, low, error):
     return (lost + 4.0 * UNIT * (low + error)) * (1.0 + 2.0**-30)
 
 
+def moved(boxes):
+    """Return what low/high, times it, may not exceed, for a pair that is moved to f/F.
+
+    See `quotients.py`: C is taken from the pair or, where q or 1/f is small, from f.
+    """
+    f_low, f_high, p_low, p_high = boxes.T
+    close = 2.0**-12
+    far = np.minimum(f_high, 1 / close) / np.maximum(1.0 - p_high, close) + 1.0
+    far = np.where((f_low < 1 / close) & (1.0 - p_low > close), far, 0.0)
+    near = (f_high >= 1 / close) | (1.0 - p_high <= close)
+    return np.where(near, np.maximum(far, 2.0**14), far)
+
+
+def usable(share, boxes, high, low, error):
+    """Return shares, infinite unless error and second word are small beside high."""
+    least = 2.0**-12 * (1 - 2.0**-12) / moved(boxes)
+    small = (error <= NARROW * high) & (low + error <= least * high)
+    return np.where(small & (share >= 0.0), share, np.inf)  # x/-0 is -inf
+
+
 def bounds(program, boxes, degree):
     """Return bound/claimed and bound/result of the roundings, per box."""
     single = np.all(boxes[:, 0] == boxes[:, 1])
@@ -59,7 +81,8 @@ def bounds(program, boxes, degree):
         total = Number(tape, model, parents, NO_GRID, power=high.power)
         lost = tested(tape.bound(total), low.largest(), error.largest())
         with np.errstate(all="ignore"):
-            of_claim = lost / error.smallest()
+            words = high.smallest(), low.largest(), error.largest()
+            of_claim = usable(lost / error.smallest(), boxes[indices], *words)
             of_result = lost / high.smallest()
             scale = high.largest() / error.smallest()
         for found, into in (

@@ -13,7 +13,7 @@ import numpy as np
 from bench.proof import exact, pair_rules, parts, rebind
 from bench.proof.boxes import before, ends_of, ends_through, with_f
 from bench.proof.pair_rules import Multiple, Pair, joined, words
-from bench.proof.prover import tested
+from bench.proof.prover import tested, usable
 from bench.proof.rebind import Copies
 from riskcore.core.special import double_double, floats, near_one
 from riskcore.core.special.gauss import (
@@ -161,7 +161,9 @@ def bounds(n, boxes):
         with np.errstate(all="ignore"):
             claimed = factor * r.smallest()
             lost = tested(r.error, r.low, factor * r.largest())
-            rows = [lost / claimed, lost / r.smallest(), r.largest() / claimed]
+            words = r.smallest(), r.low, claimed
+            of_claim = usable(lost / claimed, boxes[first : first + CHUNK], *words)
+            rows = [of_claim, lost / r.smallest(), r.largest() / claimed]
         found.append([np.where(np.isnan(row), np.inf, row) for row in rows])
     return tuple(np.concatenate(rows) for rows in zip(*found, strict=True))
 

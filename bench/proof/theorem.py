@@ -1,11 +1,17 @@
 """The theorem, its lemmas, and how each is shown.
 
-    individual_risk(f, p) is nan or the double nearest r(f, p): for all doubles.
+    individual_risk(f, p) is nan or the double nearest r(f, p),
+    individual_risk_from_frequencies(f, F) nan or the double nearest r(f, f/F),
+    individual_risk_down(f, p) nan or the largest double that is not above r(f, p),
+    individual_risk_up(f, p) nan or the smallest one that is not below it, and
+    individual_risk_bounds(f, p) two nans or doubles with r(f, p) between: for all
+    doubles, if NumPy and compilers keep operations as they are written.
 
 A lemma names the functions that it is about. ``check`` follows the code from the two
-kernels that run, of a cell and of NumPy's arrays, and raises if it reaches a function
-that no lemma is about, or one that is not reached any more; and it compares what stands
-around the pairs with its text. So no step between the cell and its result is left out.
+kernels of each ufunc that run, of a cell and of NumPy's arrays, and raises if it
+reaches a function that no lemma is about, or one that is not reached any more; and it
+compares what stands around the pairs with its text. So no step between a cell and its
+result is left out. ``BY_HAND`` lists what programs do not prove.
 """
 
 import hashlib
@@ -14,11 +20,17 @@ from typing import NamedTuple
 from bench._common import table
 from bench.proof import check as checker
 from bench.proof import mutants
-from riskcore.core.risk import individual
+from riskcore.core.risk import bounds, individual
 
 BOXES, WAYS, CHECKER = "boxes", "ways", "checker"
 BALLS, ENCLOSURE, FIXED_POINT = "balls", "enclosure", "fixed point"
 LAST_STEPS, TEXT = "last steps", "text"
+DIRECTED, QUOTIENTS = "directed", "quotients"
+UFUNCS = [
+    individual.UFUNCS["individual_risk"],
+    individual.UFUNCS["individual_risk_from_frequencies"],
+    *(bounds.UFUNCS[f"individual_risk_{name}"] for name in ("down", "up", "bounds")),
+]
 
 
 class Lemma(NamedTuple):
@@ -32,19 +44,32 @@ class Lemma(NamedTuple):
 LEMMAS = (
     Lemma(
         "a cell's value is that of its fast path, or if that is nan of the slow steps",
-        "individual: nearest_of_cell nearest_of_block scalar",
+        "individual: nearest_of_cell nearest_of_block scalar _inside _fraction "
+        "from_frequencies_of_cell from_frequencies_of_block, bounds: _lower_block "
+        "risk_bounds bounds_block scalar block slow",
         (TEXT,),
     ),
     Lemma(
         "an array's values are those of its cells, a block at a time",
         "individual: loop _column _store _in_place, loops: cells_ahead, "
-        "floats: offset, ufunc_maker: address clear_flags",
+        "floats: offset, ufunc_maker: address clear_flags, "
+        "bounds: _bounds_loop _in_place",
         (TEXT, "tests of arrays that overlap"),
     ),
     Lemma(
         "what the rounding test lets pass is the double nearest r, if the bound holds",
         "individual: _risk, rounding_test: rounded",
         (WAYS, TEXT),
+    ),
+    Lemma(
+        "what the test of r rounded down lets pass is the double below r, if it holds",
+        "bounds: _down, rounding_test: rounded_down",
+        (DIRECTED, BOXES, CHECKER, TEXT),
+    ),
+    Lemma(
+        "a pair of r(f, p) within its bound is moved to one of r(f, f/F)",
+        "individual: _moved_risk",
+        (QUOTIENTS, BOXES),
     ),
     Lemma(
         "every cell of the domain goes to a region whose claim holds there",
@@ -94,6 +119,11 @@ LEMMAS = (
         (ENCLOSURE,),
     ),
     Lemma(
+        "moved or, for tiny p, by the limits of r it contains r(f, f/F)",
+        "ball_step: condition frequencies_ball, extremes: rare_risk",
+        (QUOTIENTS,),
+    ),
+    Lemma(
         "a number in fixed point is within its own bound of the exact result",
         "fixed_point: number mantissa error set_error rounded _size units set_integer "
         "set_double add subtract add_integer negate times over shift multiply divide "
@@ -108,11 +138,26 @@ LEMMAS = (
     ),
     Lemma(
         "the slow steps return the double nearest what they enclose, or nan",
-        "ball_step: nearest_slow _nearest _inside _is_nearest _towards_zero "
-        "double_above double_below, fixed_point_step: side _boundary _at_a_limit "
-        "_equal",
+        "ball_step: nearest_slow nearest_slow_of _nearest _inside _is_nearest "
+        "_towards_zero double_above double_below, fixed_point_step: side _boundary "
+        "_at_a_limit _equal",
         (LAST_STEPS,),
     ),
+    Lemma(
+        "or the doubles around it, two apart where a side is open",
+        "ball_step: sides_slow _not_below _not_above _from_zero",
+        (DIRECTED,),
+    ),
+)
+# What programs take from people: by section of notes/correct_rounding.md, or file.
+BY_HAND = (
+    ("IEEE 754, exact sums and products, monotonic rounding", "34, 1 and 2"),
+    ("r by contiguity, reflection and the fraction; its simple bounds", "34, 3 to 5"),
+    ("blocks of other lengths than those tried", "27"),
+    ("a gap of s is above 2^-53 s; the sign of a product less a number", "directed.py"),
+    ("C(f, p) is the limit of what levels make of it", "quotients.py"),
+    ("how far r is from its limits for p < 2^-959", "quotients.py"),
+    ("NumPy's loops around the blocks, and its buffers", "tests"),
 )
 
 
@@ -128,8 +173,7 @@ def about(lemma):
 def reached():
     """Return the functions that the kernels of a cell and of a block reach."""
     found = {}
-    ufunc = individual.UFUNCS["individual_risk"]
-    for one in mutants.below([ufunc.loop, ufunc.scalar]):
+    for one in mutants.below([kernel for x in UFUNCS for kernel in (x.loop, x.scalar)]):
         key = one.__module__.rpartition(".")[2], one.__name__
         found.setdefault(key, []).append(one)
     return found
@@ -168,4 +212,5 @@ def check():
 def shown():
     """Return the table of the lemmas."""
     rows = [[x.says, f"{len(about(x))}", ", ".join(x.shown)] for x in LEMMAS]
-    return table(["lemma", "functions", "shown by"], rows)
+    by_hand = table(["left to people", "where"], BY_HAND, texts=2)
+    return f"{table(['lemma', 'functions', 'shown by'], rows)}\n\n{by_hand}"

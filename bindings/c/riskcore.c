@@ -4042,45 +4042,38 @@ RISKCORE_PLAIN Pair condition(double f, double p, double D)
     double least = p / (f + p);
     double most = 1.0 / (f + 1.0);
     double C = 1.0 - 0.5 * (least + most);
-    double error = 0.5 * (most - least) + 4.0 * balls_UNIT;
+    double error = 0.5 * (most - least) + 8.0 * balls_UNIT;
     double by_risk = 8.0 * balls_UNIT * f;
     bool better = by_risk < q * error;
-    return (Pair){better ? (f - D) / q : C, better ? by_risk / q + 4.0 * balls_UNIT : error};
+    return (Pair){better ? (f - D) / q : C, better ? by_risk / q + 8.0 * balls_UNIT : error};
 }
 
 static const double ball_step_RARE = 0x1p-960;
-static const double RARE_ERROR = 0x1p-900;
+static const double RARE_ERROR = 0x1p-470;
 static const double ball_step_UP = 0x1p460;
 
 /* Return a ball that contains r(f, f/F) 2^(600 n), and n, for 0 < f < F. */
 RISKCORE_PLAIN Tuple_ddd_i frequencies_ball(double f, double F)
 {
     double p = f / F;
+    Triple ball;
     int64_t n;
-    double high, low, radius;
     if (p < ball_step_RARE) {
         const Tuple_ddd_i t1 = rare_risk(f, F);
-        high = t1.a.a;
-        low = t1.a.b;
-        radius = t1.a.c;
+        ball = t1.a;
         n = t1.b;
-        return (Tuple_ddd_i){(Triple){high, low, radius + RARE_ERROR * high}, n};
+        return (Tuple_ddd_i){widen(ball, RARE_ERROR * ball.a), n};
     }
     double up = f < enclosure_TINY ? ball_step_UP : 1.0;
     double d = fma(-p, F * up, f * up) / (f * up);
     const Tuple_ddd_i t2 = risk_ball(f, p);
+    ball = t2.a;
     n = t2.b;
-    Triple ball = t2.a;
     double r = ball.a;
     const Pair t3 = condition(f, p, scaled(p, n) / r);
     double C = t3.a, error = t3.b;
-    const Triple t4 = balls_add(ball, multiply_double(ball, C * d));
-    high = t4.a;
-    low = t4.b;
-    radius = t4.c;
-    double lost = magnitude(d) * (error + magnitude(d) + 4.0 * balls_UNIT);
-    return (Tuple_ddd_i){(Triple){high, low, (1.0 + 8.0 * balls_UNIT) * (radius + r * lost)},
-        n};
+    double lost = magnitude(d) * (error + magnitude(d) + 12.0 * balls_UNIT);
+    return (Tuple_ddd_i){widen(balls_add(ball, multiply_double(ball, C * d)), r * lost), n};
 }
 
 /* Return the double nearest r(f, f/F), or nan; nan outside the domain. */

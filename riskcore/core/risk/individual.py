@@ -6,11 +6,10 @@ and an estimated sampling fraction p, q = 1-p (Benedetti and Franconi 1998; Pole
 
     r = p/D,    dr/dp = C/D = (f r - p)/(p q),    (p/r) dr/dp = C.
 
-Each quantity has a fast kernel of (f, p) and r as a pair of doubles with its error
-(``special/gauss/fast_integer.py``), which returns nan where the pair does not decide,
-and a slow kernel for these few cells. A scalar kernel, which compiled user code calls,
-and a loop over blocks, which NumPy calls, both use them and give the same bits. The
-four ufuncs are made when first asked for.
+Each quantity has a fast kernel of (f, p) and a pair with its error (``special/gauss``),
+which returns nan where that does not decide, and a slow kernel for these cells. A
+scalar kernel, which compiled user code calls, and a loop over blocks, which NumPy
+calls, use both and give the same bits.
 """
 
 from __future__ import annotations

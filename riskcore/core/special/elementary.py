@@ -20,8 +20,8 @@ _TINY = 2.2250738585072014e-308  # the smallest normal double
 _SQRT_HALF_BITS = 0x3FE6A09E00000000  # about sqrt(1/2): the mantissa's lower end
 
 
-# log z = 2s + s^3 t(s^2): t at eight Chebyshev points of s^2 <= 0.0295, by mpmath. The
-# remainder is below 2^-60 of log z.
+# log z = 2s + s^3 t(s^2): t at eight Chebyshev points of s^2 <= 0.0295, made by `python
+# -m bench.coefficients`. The remainder is below 2^-60 of log z.
 _T0, _T1, _T2, _T3, _T4, _T5, _T6, _T7 = from_hex("""
     0x1.5555555555555p-1 0x1.9999999999a38p-2 0x1.2492492476c87p-2 0x1.c71c720160b47p-3
     0x1.745cf901605f7p-3 0x1.3b1c360763b8ap-3 0x1.0fbe83c2cbcf3p-3 0x1.0c04595972ab8p-3
@@ -89,8 +89,8 @@ _LOG_3_4 = float.fromhex("-0x1.269621134e000p-2")
 _LOG_3_4_LOW = float.fromhex("0x1.1b61f10522625p-44")
 _LOG_5_4 = float.fromhex("0x1.c8ff7c79aa000p-3")
 _LOG_5_4_LOW = float.fromhex("-0x1.7794f689f8434p-45")
-# 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0059,
-# by mpmath. The remainder is below 2^-53 of t. 2/3 comes with its rounding error.
+# 2 atanh s = 2s + s^3 (2/3 + w t), w = s^2: t at six Chebyshev points of w <= 0.0059
+# (`bench.coefficients`). The remainder is below 2^-53 of t. 2/3 has its rounding error.
 _TWO_THIRDS_LOW = float.fromhex("0x1.5555555555555p-55")
 _P0, _P1, _P2, _P3, _P4, _P5 = from_hex("""
     0x1.999999999999ap-2 0x1.24924924926b8p-2 0x1.c71c71c50ba18p-3

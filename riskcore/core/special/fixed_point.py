@@ -323,7 +323,7 @@ def _in_words(digits: str) -> tuple[float, ...]:
     return tuple(float(whole >> WORD * i & _MASK) for i in range(WORDS - 1, -1, -1))
 
 
-# Rounded down, by mpmath: with mp.prec = 1100, hex(int(ln2 * 2**1008)), and so for pi.
+# Rounded down, by `bench.coefficients`: hex(int(ln2 * 2**1008)), and so for pi.
 _LN2 = _in_words(
     "b17217f7d1cf79abc9e3b39803f2f6af40f343267298b62d8a0d175b8baafa2be7b876206debac98"
     "559552fb4afa1b10ed2eae35c138214427573b291169b8253e96ca16224ae8c51acbda11317c387e"

@@ -13,7 +13,7 @@ from riskcore.core.compiled.jit import kernel
 
 LARGE = 16.0
 
-# B_2k/(2k (2k-1)), B_2k/(2k) and B_2k for k = 1, ..., 7.
+# B_2k/(2k (2k-1)), B_2k/(2k) and B_2k for k = 1, ..., 7 (`bench.coefficients`).
 LOG_GAMMA_TERMS = (
     1.0 / 12.0, -1.0 / 360.0, 1.0 / 1260.0, -1.0 / 1680.0, 1.0 / 1188.0,
     -691.0 / 360360.0, 1.0 / 156.0,

@@ -1,9 +1,8 @@
 """The double nearest the individual risk, and the doubles on its sides: slow steps.
 
-Balls decide nearly all cells that the fast paths leave (``enclosure``); where a
-midpoint of two doubles, or a double, lies inside the ball, ``side`` decides. If it does
-not, which no input is known to cause, the result is nan, or the doubles on both sides
-are two ulp apart (notes/correct_rounding.md, sections 15 and 16).
+Where a midpoint of two doubles, or a double, lies inside the ball, ``side`` decides. If
+it does not, which no input is known to cause, the result is nan, or the doubles on both
+sides are two ulp apart (notes/correct_rounding.md, sections 15 and 16).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from riskcore.core.special.floats import (
     from_bits,
     two_sum,
 )
-from riskcore.core.special.gauss.enclosure import risk_ball, scaled, scaling
+from riskcore.core.special.gauss.enclosure import _widen, risk_ball, scaled, scaling
 from riskcore.core.special.gauss.extremes import rare_risk
 from riskcore.core.special.gauss.fixed_point_step import side
 
@@ -31,8 +30,8 @@ _SMALLEST = 5e-324
 _NEARLY_ALL = 1.0 - 2.0**-40
 # Below this p = f/F, products of p underflow, and p is negligible against 1.
 RARE = 2.0**-960
-# Above the relative error of ``rare_risk`` by far.
-_RARE_ERROR = 2.0**-900
+# Above the relative error of ``rare_risk``, 2 p^(1/2) next to f = 1/2 and 3/2.
+_RARE_ERROR = 2.0**-470
 _TINY = 2.0**-400
 _UP = 2.0**460
 
@@ -128,17 +127,16 @@ def nearest_slow(f: float, p: float) -> float:
 def condition(f: float, p: float, D: float) -> tuple[float, float]:
     """Return C = (p/r) dr/dp and a bound of its error, given D = p/r to 4 units.
 
-    C = (f - D)/q = 1 - E, E between p/(f+p) and 1/(f+1): the form with the smaller
-    error.
+    C = (f - D)/q = 1 - E, p/(f+p) <= E <= 1/(f+1): the form with the smaller error.
     """
     q = 1.0 - p
     least, most = p / (f + p), 1.0 / (f + 1.0)
-    C, error = 1.0 - 0.5 * (least + most), 0.5 * (most - least) + 4.0 * UNIT
+    C, error = 1.0 - 0.5 * (least + most), 0.5 * (most - least) + 8.0 * UNIT
     by_risk = (8.0 * UNIT) * f
     better = by_risk < q * error
     return (
         (f - D) / q if better else C,
-        by_risk / q + 4.0 * UNIT if better else error,
+        by_risk / q + 8.0 * UNIT if better else error,
     )
 
 
@@ -150,16 +148,15 @@ def frequencies_ball(f: float, F: float) -> tuple[Ball, int]:
     """
     p = f / F
     if p < RARE:
-        (high, low, radius), n = rare_risk(f, F)
-        return (high, low, radius + _RARE_ERROR * high), n
+        ball, n = rare_risk(f, F)
+        return _widen(ball, _RARE_ERROR * ball[0]), n
     up = _UP if f < _TINY else 1.0
     d = fma(-p, F * up, f * up) / (f * up)
     ball, n = risk_ball(f, p)
     r = ball[0]
     C, error = condition(f, p, scaled(p, n) / r)
-    high, low, radius = add(ball, multiply_double(ball, C * d))
-    lost = abs(d) * (error + abs(d) + 4.0 * UNIT)
-    return (high, low, (1.0 + 8.0 * UNIT) * (radius + r * lost)), n
+    lost = abs(d) * (error + abs(d) + 12.0 * UNIT)
+    return _widen(add(ball, multiply_double(ball, C * d)), r * lost), n
 
 
 @shared("float64, float64", "float64")

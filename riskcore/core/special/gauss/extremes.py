@@ -1,7 +1,4 @@
-"""Tiny p and f, and (G - 1)/q for every p: the cases that the fast loops omit.
-
-Midpoints of the enclosures of ``enclosure``, and quantities derived from them.
-"""
+"""Tiny p and f, and (G - 1)/q for every p, from enclosures: what fast loops omit."""
 
 from __future__ import annotations
 

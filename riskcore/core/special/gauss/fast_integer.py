@@ -199,7 +199,7 @@ def by_logarithm_15(f: float, v: float, v_low: float, r: float, r_low: float) ->
 # --- f = 1, 2, 3, p near 1 -----------------------------------------------------------
 
 # atanh z = z + z^3 (1/3 + w (1/5 + w t)), w = z^2: t at seven Chebyshev points of
-# w <= 1/49, by mpmath. The remainder of t is below 2^-52.
+# w <= 1/49, by `bench.coefficients`. The remainder of t is below 2^-52.
 _T0, _T1, _T2, _T3, _T4, _T5, _T6 = from_hex("""
     0x1.2492492492493p-3 0x1.c71c71c71babep-4 0x1.745d17482ef02p-4 0x1.3b13ae8511095p-4
     0x1.11128b4f08b5fp-4 0x1.e10ed2f5f2bd8p-5 0x1.cc292e0d0d89dp-5

@@ -7,8 +7,7 @@ exactly (notes/correct_rounding.md, section 16):
 
     r < p/(f-1) for f > 1,    p/f < r < 1/f       (p < 1)
 
-Methods are those of the enclosures: the fraction of positive terms where p is not
-small, and for f >= 1024; else the reflection, or the logarithm, and contiguity.
+Methods are those of the enclosures, with the fraction for p >= 0.3 and f >= 1024.
 """
 
 from __future__ import annotations

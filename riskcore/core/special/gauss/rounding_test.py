@@ -1,9 +1,8 @@
 """The rounding tests of the risk (Ziv), and their error bounds.
 
-A fast path returns r as a pair high + low, within ``error``. If both ends of that
-interval round to the same double, it is the double nearest r, for rounding is
-monotonic; if no double lies in it, all of it has the same neighbors. Otherwise nan says
-that a slower path must decide.
+If both ends of high + low -+ ``error`` round to the same double, it is the double
+nearest r, for rounding is monotonic; if no double lies between them, r has their
+neighbors. Otherwise nan says that a slower path must decide.
 """
 
 from __future__ import annotations

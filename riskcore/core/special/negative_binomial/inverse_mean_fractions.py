@@ -50,7 +50,7 @@ from riskcore.core.special.negative_binomial.inverse_mean_parts import (
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 # log Gamma(2 + z) = ... + a_2 z^2 + a_3 z^3 + ...: psi'(2 + z) at 32 Chebyshev points
-# of [-1, 1], by mpmath, integrated twice. 2 a_2 and 3 a_3, as pairs, then a_4 to a_33.
+# of [-1, 1], integrated twice (`bench.coefficients`): 2 a_2 and 3 a_3 in pairs, a_4 ...
 TWICE_A2 = float.fromhex("0x1.4a34cc4a60fa6p-1")
 TWICE_A2_LOW = float.fromhex("0x1.8268c7211b5f3p-56")
 THRICE_A3 = float.fromhex("-0x1.9dd002780310ap-3")

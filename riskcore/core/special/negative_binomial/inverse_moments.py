@@ -49,32 +49,30 @@ REGIONS = 4
 _TWO_52 = 2.0**52  # adding it rounds to an integer
 
 # log(pi d/sin(pi d))/d^2 in powers of d^2 at 16 Chebyshev points of [0, 1/4], and
-# (psi(2+d) - psi(2))/d in powers of d at 22 of [-1/2, 1/2], by mpmath, to 2^-64. The
-# first two coefficients are pairs.
+# (psi(2+d) - psi(2))/d in powers of d at 22 of [-1/2, 1/2], to 2^-64, by
+# `bench.coefficients`. The first two coefficients are pairs.
 _ETA = from_hex("0x1.a51a6625307d3p+0 0x1.151322ac7d849p-1")
 _ETA_LOW = from_hex("0x1.17fa08959e912p-55 0x1.52113afd730c5p-56")
-_eta_rest = polynomial(
-    from_hex("""
-        0x1.5b40cb100c081p-2 0x1.010b36af9b4f0p-2 0x1.9a01e37a4909ap-3
-        0x1.556ad81ac9eeap-3 0x1.2496aab15e19ap-3 0x1.0004eed57e7d0p-3
-        0x1.c6b27158a7797p-4 0x1.9dac32f3b7144p-4 0x1.5750d060d0c5ap-4
-        0x1.eb92dac7891fbp-4 -0x1.dc2a23a936792p-5 0x1.a568f1cbee466p-2
-        -0x1.e41a3404fd15dp-2 0x1.0106d088fc137p-1
-    """)
-)
+_ETA_REST = from_hex("""
+    0x1.5b40cb100c081p-2 0x1.010b36af9b4f0p-2 0x1.9a01e37a4909ap-3
+    0x1.556ad81ac9eeap-3 0x1.2496aab15e19ap-3 0x1.0004eed57e7d0p-3
+    0x1.c6b27158a7797p-4 0x1.9dac32f3b7144p-4 0x1.5750d060d0c5ap-4
+    0x1.eb92dac7891fbp-4 -0x1.dc2a23a936792p-5 0x1.a568f1cbee466p-2
+    -0x1.e41a3404fd15dp-2 0x1.0106d088fc137p-1
+""")
+_eta_rest = polynomial(_ETA_REST)
 _PSI = from_hex("0x1.4a34cc4a60fa6p-1 -0x1.9dd002780310ap-3")
 _PSI_LOW = from_hex("0x1.188a998fc3477p-55 0x1.f1df36f5212fdp-58")
-_psi_rest = polynomial(
-    from_hex("""
-        0x1.51322ac7d8483p-4 -0x1.2e831d94f99b6p-5 0x1.1c261302492d1p-6
-        -0x1.1196d0a679df4p-7 0x1.0b36af861f527p-8 -0x1.073e7b02bc920p-9
-        0x1.04b8cea3efc04p-10 -0x1.0318df315ae81p-11 0x1.020a576725459p-12
-        -0x1.0159364bce0c4p-13 0x1.00e55d56ee60ep-14 -0x1.00986ae9f6177p-15
-        0x1.0050b55d0a461p-16 -0x1.002eeebe41de1p-17 0x1.01a76859b73a0p-18
-        -0x1.01987df631bc9p-19 0x1.ddf604085a8b9p-21 -0x1.dde8f66307ce5p-22
-        0x1.6c159b22c4707p-22 -0x1.6c1230ae59a47p-23
-    """)
-)
+_PSI_REST = from_hex("""
+    0x1.51322ac7d8483p-4 -0x1.2e831d94f99b6p-5 0x1.1c261302492d1p-6
+    -0x1.1196d0a679df4p-7 0x1.0b36af861f527p-8 -0x1.073e7b02bc920p-9
+    0x1.04b8cea3efc04p-10 -0x1.0318df315ae81p-11 0x1.020a576725459p-12
+    -0x1.0159364bce0c4p-13 0x1.00e55d56ee60ep-14 -0x1.00986ae9f6177p-15
+    0x1.0050b55d0a461p-16 -0x1.002eeebe41de1p-17 0x1.01a76859b73a0p-18
+    -0x1.01987df631bc9p-19 0x1.ddf604085a8b9p-21 -0x1.dde8f66307ce5p-22
+    0x1.6c159b22c4707p-22 -0x1.6c1230ae59a47p-23
+""")
+_psi_rest = polynomial(_PSI_REST)
 
 # r, the variance, and b and I with Var(1/F) = b^2 I: b and I are within the range of
 # doubles wherever the deviation is.
