@@ -1366,7 +1366,7 @@ TEXTS = {
         rounded_down:b4dacaf3 missing:c3b39fec _column:d46671ea _loop:a432ed2b
         _store:3da4bd7c _down:128ad75f _value:873d8619 _block:873d8619
         _lower_block:ad488fc1 risk_bounds:2347b5b2 bounds_block:2d6d24b8
-        _in_place:bfa439b7 _bounds_loop:e2f7e628 _directed:e0ec4cb6
+        _bounds_loop:89c3ded3 _directed:e0ec4cb6
     """,
 }
 

@@ -53,7 +53,7 @@ LEMMAS = (
         "an array's values are those of its cells, a block at a time",
         "individual: loop _column _store _in_place, loops: cells_ahead, "
         "floats: offset, ufunc_maker: address clear_flags, "
-        "bounds: _bounds_loop _in_place",
+        "bounds: _bounds_loop",
         (TEXT, "tests of arrays that overlap"),
     ),
     Lemma(

@@ -339,8 +339,8 @@ r : ndarray or scalar
     and p, also where that is subnormal, and inf where it is above the largest double,
     for f < 5.56e-309. A result is right or nan: nan if
     1,008 bits do not decide which of two doubles is nearer, which no input tried ever
-    needed. A command proves the error bounds of the fast paths; those of the slower
-    steps are proved by hand. ``notes/correct_rounding.md`` says how, and what rests on
+    needed. A command proves the bounds of the fast paths and of the slower steps.
+    ``notes/correct_rounding.md`` says how, what is proved by hand, and what rests on
     tests.
 
 See Also
