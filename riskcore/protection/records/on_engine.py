@@ -190,8 +190,8 @@ class OnEngine:
         row = row_of[place[rows:]]
         if (row < 0).any() or coded.n != self.coded.n:
             raise changed_meanwhile()
-        given = values[name][coded.columns[name].codes].to_native()
-        return given, row, _groups(coded).records
+        of_rows = values[name][coded.columns[name].codes].to_native()
+        return of_rows, row, _groups(coded).records
 
     def recoded(self, name: Any, values: Any, *, quiet: bool = True) -> Any:
         """Return the values of a column after recoding and before blanking."""
