@@ -23,7 +23,7 @@ from riskcore.common import arguments, html
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import counted, listed
 from riskcore.core.special.gamma.functions import exp, log, log1p
-from riskcore.models.cell_table import SAME, CellTable
+from riskcore.models.cell_table import SAME, CellTable, error_of_draw
 from riskcore.models.clusters import groups_of
 from riskcore.models.codes import Ints
 from riskcore.models.overdispersion import (
@@ -608,7 +608,7 @@ class CellModel(ABC):
         low, high = PoissonBinomial.of(chances).interval(level)
         if table.drawn is not None:
             events = table.stands_for[table.unique] * chances * (1.0 - chances)
-            spread = math.hypot(math.sqrt(events.sum()), table.drawn_error(chances))
+            spread = math.hypot(math.sqrt(events.sum()), error_of_draw(table, chances))
             spread *= NormalDist().inv_cdf((1 + level) / 2)
             low, high = math.floor(tau - spread), math.ceil(tau + spread)
         if not groups:
@@ -678,7 +678,8 @@ class CellModel(ABC):
             squares = deviations * deviations * (table.stands_for / table.records)
             spread = math.sqrt(math.fsum(squares.tolist()))
         if table.drawn is not None:
-            spread = math.hypot(spread, table.drawn_error(function(self.prior(table))))
+            by_draw = error_of_draw(table, function(self.prior(table)))
+            spread = math.hypot(spread, by_draw)
         spread *= NormalDist().inv_cdf((1 + level) / 2)
         below, above = math.hypot(below, spread), math.hypot(above, spread)
         return estimate, max(estimate - below, 0.0), estimate + above

@@ -453,13 +453,6 @@ class CellTable:
         """Records of each cell by which probabilities are estimated, shape (K,)."""
         return self.records if self.drawn is None else self.drawn.records
 
-    def drawn_error(self, values: Floats) -> float:
-        """Return the standard error of a sum over records, as cells were drawn."""
-        at = self.unique if len(values) < len(self) else slice(None)
-        stands_for, own = self.stands_for[at], self.records[at]
-        squares = stands_for * (stands_for - own) * values * values
-        return math.sqrt(math.fsum(squares.tolist()))
-
     @property
     def people(self) -> float:
         """The sum of all weights."""
@@ -850,6 +843,14 @@ class CellTable:
             f"{counted(len(self), 'cell')} of {counted(len(self.keys), 'key')}, "
             f"{int(self.unique.sum())} sample unique>"
         )
+
+
+def error_of_draw(table: CellTable, values: Floats) -> float:
+    """Return the standard error of a sum over records, as cells were drawn."""
+    at = table.unique if len(values) < len(table) else slice(None)
+    stands_for, own = table.stands_for[at], table.records[at]
+    squares = stands_for * (stands_for - own) * values * values
+    return math.sqrt(math.fsum(squares.tolist()))
 
 
 def occurring(table: CellTable) -> list[int]:

@@ -64,7 +64,20 @@ class Superpopulation(ABC):
 
     @classmethod
     def none(cls, method: str, reason: str, **known: Any) -> Self:
-        """Return the result of a fit without an estimate; ``known`` are parameters."""
+        """Return the result of a fit without an estimate.
+
+        Parameters
+        ----------
+        method, reason : str
+            The method that was tried, and why there is no estimate.
+        **known
+            Parameters that are not estimated, such as K.
+
+        Returns
+        -------
+        Superpopulation
+            Not converged; all other parameters are nan.
+        """
         unknown: dict[str, Any] = dict.fromkeys(cls.names, math.nan)
         return cls(**known, **unknown, method=method, converged=False, reason=reason)
 

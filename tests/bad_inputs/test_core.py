@@ -51,7 +51,7 @@ ODD = {
 @pytest.mark.parametrize("name", UFUNCS)
 def test_a_ufunc_of_other_things_than_numbers(name, case):
     function = getattr(riskcore, name)
-    with pytest.raises(TypeError, match=f"'?{name}'? not supported|could not"):
+    with pytest.raises(TypeError, match=f"{name} takes |{name}' not|could not"):
         function(ODD[case], *[0.5] * (UFUNCS[name] - 1))
 
 
