@@ -134,13 +134,16 @@ def test_data_on_an_engine(survey, monkeypatch):
     assert auto.population_name == "latent-class"
     found = held.figures["by_model"]["expected_reidentifications"]
     assert found == auto.expected_reidentifications > held.expected_reidentifications
-    monkeypatch.setattr("riskcore.assessment.beside.MANY_CELLS", 10)
-    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_CELLS", 400)
-    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_RECORDS", 1000)
+    for module in ("beside", "assessment"):
+        monkeypatch.setattr(f"riskcore.assessment.{module}.MANY_CELLS", 10)
+    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_CELLS", 800)
+    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_RECORDS", 2000)
     held = riskcore.assess(frame.lazy(), KEYS, "WEIGHT")
     drawn = held.figures["by_model"]
     assert re.search(r"3,001 records, of 1,\d\d\d drawn cells", drawn["model_fit"])
     assert drawn["expected_reidentifications"] == pytest.approx(found, rel=0.1)
+    low, high = drawn["expected_reidentifications_interval"]
+    assert low < found < high
     assert "the model: " in held.summary()
     assert not held.cells.collected
 
