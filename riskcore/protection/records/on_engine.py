@@ -327,8 +327,8 @@ def _same_cells(coded: CodedRecords, other: CodedRecords, *, weighed: bool) -> b
     columns = dict(other.columns)
     for name, column in coded.columns.items():
         # Categories of an engine may come back as text, in the order of the alphabet.
-        place = {label: i for i, label in enumerate(column.labels.tolist())}
-        labels = columns[name].labels.tolist()
+        place = {label: i for i, label in enumerate(_told_apart(column.labels))}
+        labels = _told_apart(columns[name].labels)
         if len(labels) != len(place) or not place.keys() >= {*labels}:
             return False
         code = [*(place[label] for label in labels), len(place)]
@@ -347,6 +347,11 @@ def _same_cells(coded: CodedRecords, other: CodedRecords, *, weighed: bool) -> b
             atol=0,
         )
     )
+
+
+def _told_apart(labels: Any) -> list[tuple[Any, int]]:
+    """Return labels with their fold: Python's times are equal in a repeated hour."""
+    return [(label, getattr(label, "fold", 0)) for label in labels.tolist()]
 
 
 def _cells(coded: CodedRecords) -> Counts:
