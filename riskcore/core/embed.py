@@ -8,7 +8,7 @@ and arm64 they work in any floating-point mode: each call checks the mode of its
 sets rounding to nearest with subnormal numbers if it differs, and restores it. On other
 processors, and in user code under ``@njit`` that calls ``individual_risk_bounds``, the
 mode must be the default. ``c_array_function`` clears the floating-point exception flags
-of which NumPy warns.
+that make NumPy warn.
 """
 
 from __future__ import annotations

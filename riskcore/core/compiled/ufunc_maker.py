@@ -105,7 +105,7 @@ class Contract(NamedTuple):
     ulps: float
     worst: float
     witness: tuple[str, ...]
-    region: str = "the whole domain, but for results below 2^-960"
+    region: str = "the whole domain, except results below 2^-960"
     shown: Literal["measured", "proved"] = "measured"
 
 

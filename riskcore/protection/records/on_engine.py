@@ -253,7 +253,7 @@ def coded_cells(
 ) -> tuple[CodedRecords, dict[Hashable, Any]]:
     """Return cells as codes with their numbers, and a native value for each code.
 
-    The cells come in batches, of which only codes and numbers are kept.
+    The cells come in batches; only codes and numbers are kept.
     """
     import narwhals.stable.v2 as nw
 
