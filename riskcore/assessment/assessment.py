@@ -35,7 +35,7 @@ from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.core.risk.household import Households, households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells, incomplete_of, refuse_taken, with_results
-from riskcore.data.engine_cells import MANY_CELLS, HeldCells, riskiest, tally
+from riskcore.data.engine_cells import HeldCells, riskiest, tally
 from riskcore.data.engines.base import Counted
 from riskcore.data.frame_types import DataT_co, OfData, frame
 from riskcore.data.household_rows import HouseholdRows
@@ -758,11 +758,12 @@ class HeldAssessment(Assessment[DataT_co]):
 
     The figures of the file were computed from the numbers of all cells as they streamed
     past; 12 bytes of each cell are kept. ``cells`` and ``cell_risk`` are collected when
-    they are first used. To find the riskiest cells, the engine counts again.
+    they are first used. To find more of the riskiest cells, the engine counts again.
     """
 
     cells: HeldCells
     tallied: RiskDistribution = field(kw_only=True)  # as it was counted
+    highest: list[dict[Hashable, Any]] = field(kw_only=True)  # the riskiest of many
     # With a risk above the ``above`` that was given to ``of``.
     cells_above: int | None = field(default=None, kw_only=True)
 
@@ -786,13 +787,14 @@ class HeldAssessment(Assessment[DataT_co]):
                 cells_above += int(np.count_nonzero(risks > above))
             return risks
 
-        cells, distribution = tally(counted, missing, risk, warn_below)
+        cells, distribution, highest = tally(counted, missing, risk, warn_below)
         return cls(
             data,
             cells,
             None,
             method,
             tallied=distribution,
+            highest=highest,
             cells_above=None if above is None else cells_above,
         )
 
@@ -803,6 +805,8 @@ class HeldAssessment(Assessment[DataT_co]):
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells with the largest risks, see `Assessment.riskiest`."""
-        if count <= 0 or self.cells.collected or len(self.cells) < MANY_CELLS:
+        if count <= 0 or self.cells.collected or not self.cells.many:
             return super().riskiest(count)
+        if count <= len(self.highest):
+            return self.highest[:count]
         return riskiest(self.cells.held, partial(risk_of, self.method), count)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.assessment.assess_settings import LATENT_CLASS
 from riskcore.common.progress import silent
 from riskcore.data.cells import Cells
-from riskcore.data.engine_cells import MANY_CELLS, HeldCells
+from riskcore.data.engine_cells import HeldCells
 from riskcore.data.sample_design import SampleDesign
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 # Sample uniques, and people for each record: from these on a model is fitted. No share
 # of the records is asked: a few diverse people may be hidden among many that are alike.
 MANY_UNIQUES, FEW_SAMPLED = 20, 1.25
-# Of more cells on an engine about so many are drawn, and records to fit probabilities.
-DRAWN_CELLS, DRAWN_RECORDS = 1 << 16, 1 << 17
 # Figures differ where one is at least so many times the other.
 APART = 1.25
 
@@ -64,9 +62,8 @@ class Beside:
 
         cells = self.cells
         try:
-            if isinstance(cells, HeldCells) and len(cells) > MANY_CELLS:
-                large = -(-cells.n // DRAWN_RECORDS)
-                return drawn_model(cells, large, -(-len(cells) // DRAWN_CELLS)), ""
+            if isinstance(cells, HeldCells) and cells.many:
+                return drawn_model(cells), ""
             return model_of(LATENT_CLASS, cells.keys, cells, silent, self.design), ""
         except ValueError as error:
             return None, str(error)

@@ -88,9 +88,10 @@ def model_of(
     return model
 
 
-def drawn_model(cells: HeldCells, large: int, small: int) -> CellModel:
-    """Return the latent-class model, fitted to cells that the engine draws."""
-    table = CellTable.of(cells.drawn(large, small))
+def drawn_model(cells: HeldCells) -> CellModel:
+    """Return the latent-class model, fitted to cells that were drawn."""
+    some, large, small = cells.drawn
+    table = CellTable.of(some)
     drawn = Drawn.of(table.records, cells.n, large, small)
     model = LatentClass.fit(replace(table, drawn=drawn))
     if not model.converged:

@@ -1,13 +1,13 @@
 """Cells that an engine holds, collected when they are asked for.
 
-The engine sends the frequencies of the cells in batches, without their keys. The totals
-of the file and the distribution of the risk are computed from these.
+The engine sends the cells in batches, once. The totals of the file and the distribution
+of the risk are computed as they pass; a model is fitted to cells that are drawn then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,8 @@ from riskcore.data.cells import (
 )
 from riskcore.data.coded import CodedRecords, code_series, doubtful_codes
 from riskcore.data.columns import CodedColumn, plain_value
-from riskcore.data.engines.base import Counted
+from riskcore.data.engines.base import HASH, PRIME, Counted, changed_meanwhile
+from riskcore.data.engines.counting import RECORDS, records_of
 from riskcore.data.files.reading import DoubtfulCodes
 
 Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -38,18 +39,36 @@ _COLLECTED = (
 )  # fmt: skip
 # From this many cells on, they are not collected without being asked for.
 MANY_CELLS = 1 << 20
+# Of more cells about so many are drawn, and records to fit probabilities.
+DRAWN_CELLS, DRAWN_RECORDS = 1 << 16, 1 << 17
+# The riskiest of more cells that are kept as they pass.
+SHOWN = 10
+
+
+class Drawn(NamedTuple):
+    """Some cells of a file, each with the chance max(f/large, 1/small)."""
+
+    cells: Cells
+    large: int
+    small: int
 
 
 class HeldCells(Cells):
     """Cells on an engine, collected when a single cell is looked at."""
 
-    __slots__ = ("_sizes", "_totals")
+    __slots__ = ("_drawn", "_sizes", "_totals")
 
     _totals: Totals
     _sizes: Sizes  # the sample frequencies that occur, rising, and the cells of each
+    _drawn: Drawn | None  # None if there are few cells, or the engine cannot draw
 
     def __init__(
-        self, counted: Counted, missing: str, totals: Totals, sizes: Sizes
+        self,
+        counted: Counted,
+        missing: str,
+        totals: Totals,
+        sizes: Sizes,
+        drawn: Drawn | None,
     ) -> None:
         attributes = {
             "keys": tuple(counted.question.keys),
@@ -63,6 +82,7 @@ class HeldCells(Cells):
             "record_weights": None,
             "_totals": totals,
             "_sizes": sizes,
+            "_drawn": drawn,
         }
         for name, value in attributes.items():
             object.__setattr__(self, name, value)
@@ -79,11 +99,17 @@ class HeldCells(Cells):
 
     def __reduce__(self) -> Any:
         """Return the parts of a copy or pickle, which asks the engine for the cells."""
-        return type(self), (self.held, self.missing, self._totals, self._sizes)
+        parts = self._totals, self._sizes, self._drawn
+        return type(self), (self.held, self.missing, *parts)
 
     def __len__(self) -> int:
         """Return the number of cells, K."""
         return self.totals.cells
+
+    @property
+    def many(self) -> bool:
+        """Whether they are too many to be collected without being asked for."""
+        return len(self) > MANY_CELLS
 
     @property
     def totals(self) -> Totals:
@@ -106,14 +132,12 @@ class HeldCells(Cells):
         assert isinstance(self.counted, Counted)
         return self.counted
 
-    def drawn(self, large: int, small: int) -> Cells:
-        """Return some cells: each with the chance max(f/large, 1/small)."""
-        try:
-            counted = self.held.drawn(large, small)
-        except TypeError as error:  # a backend of ibis may lack a hash
-            raise ValueError(str(error)) from None
-        coded = CodedRecords.of_counted(counted)
-        return cells_of(coded, self.keys, self.missing, self.alpha)
+    @property
+    def drawn(self) -> Drawn:
+        """Some of the cells, to fit a model to."""
+        if self._drawn is None:
+            raise ValueError("the engine has no hash of several columns to draw cells")
+        return self._drawn
 
     @property
     def collected(self) -> bool:
@@ -125,20 +149,29 @@ class HeldCells(Cells):
         return True
 
 
+class Tally(NamedTuple):
+    """What was found as the cells of an engine passed by, once."""
+
+    cells: HeldCells
+    distribution: RiskDistribution
+    riskiest: list[dict[Hashable, Any]]  # of many cells those of largest risk
+
+
 def tally(
     counted: Counted, missing: str, risk: Risk, warn_below: Callable[[Totals], None]
-) -> tuple[HeldCells, RiskDistribution]:
-    """Return the cells of an engine, and the distribution of their risk."""
+) -> Tally:
+    """Return the cells of an engine, the distribution of their risk, the riskiest."""
     weighed = counted.weighed
     if missing == "refuse":
         refuse_missing(counted.question.keys, weighed.missing_keys, weighed.n)
-    _warn_of_codes(counted)
     kind = np.int32 if weighed.n < 1 << 31 else np.int64
     uniques = below = records_below = 0
     risks: list[NDArray[np.float64]] = []
     records: list[NDArray[Any]] = []
     sizes: Sizes = (np.empty(0, np.int64), np.empty(0, np.int64))
-    for f, F in counted.numbers():
+    drawing, top = _Drawing(weighed.n), _Riskiest(counted, SHOWN)
+    categories = _Categories(counted)
+    for cells, (f, F) in counted.batches(hashed=True):
         if not np.isfinite(F).all():
             raise overflow(counted.question.weight)
         uniques += int(np.count_nonzero(f == 1))
@@ -148,13 +181,57 @@ def tally(
         risks.append(risk(f.astype(np.float64), F))
         records.append(f.astype(kind))
         sizes = with_sizes(sizes, f)
+        drawing.add(cells)
+        top.add(cells, risks[-1], f, F)
+        categories.add(cells)
+    categories.warn()
     totals = Totals(
         weighed.n, sum(map(len, records)), uniques, counted.passes[0].weight, below,
         records_below,
     )  # fmt: skip
     warn_below(totals)
+    many = totals.cells > MANY_CELLS
+    drawn = drawing.of(counted, missing) if many else None
+    held = HeldCells(counted, missing, totals, sizes, drawn)
     distribution = RiskDistribution.of_own(_joined(risks), _joined(records))
-    return HeldCells(counted, missing, totals, sizes), distribution
+    return Tally(held, distribution, top.rows() if many else [])
+
+
+class _Drawing:
+    """Draws cells as they pass, each with the chance max(f/large, 1/small)."""
+
+    def __init__(self, n: int) -> None:
+        self.large, self.passed = -(-n // DRAWN_RECORDS), 0
+        self._frames: list[Any] = []
+
+    @property
+    def small(self) -> int:
+        """Of how many small cells one is drawn, by those that have passed."""
+        return -(-self.passed // DRAWN_CELLS)
+
+    def add(self, cells: Any) -> None:
+        """Draw from a frame of cells, with their hash if the engine has one."""
+        self.passed += len(cells)
+        if HASH in cells.columns:
+            self._frames.append(self._chosen(cells))
+
+    def _chosen(self, cells: Any) -> Any:
+        import narwhals.stable.v2 as nw
+
+        share = nw.col(HASH) / PRIME
+        large = share * self.large < nw.col(RECORDS)
+        return cells.filter((share * self.small < 1.0) | large)
+
+    def of(self, counted: Counted, missing: str) -> Drawn | None:
+        """Return the cells that were drawn; None if the engine has no hash."""
+        import narwhals.stable.v2 as nw
+
+        if not self._frames:
+            return None
+        some = counted.of_some(self._chosen(nw.concat(self._frames)).drop(HASH))
+        coded = CodedRecords.of_counted(some)
+        cells = cells_of(coded, counted.question.keys, missing, 1.0)
+        return Drawn(cells, self.large, self.small)
 
 
 def with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
@@ -169,37 +246,50 @@ def with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
 
 def riskiest(counted: Counted, risk: Risk, count: int) -> list[dict[Hashable, Any]]:
     """Return the cells of largest risk; the engine's batches are not kept."""
-    import narwhals.stable.v2 as nw
-
-    names = counted.question.keys
-    best: Any = None
+    top = _Riskiest(counted, count)
     for cells, (f, F) in counted.batches():
-        risks = risk(f.astype(np.float64), F)
-        least = 0.0 if best is None or len(best[0]) < count else best[0].min()
-        chosen = np.flatnonzero(risks >= least)
+        top.add(cells, risk(f.astype(np.float64), F), f, F)
+    return top.rows()
+
+
+class _Riskiest:
+    """Keeps the cells of largest risk as they pass."""
+
+    def __init__(self, counted: Counted, count: int) -> None:
+        self.counted, self.count = counted, count
+        self._best: tuple[Any, ...] = ()  # risk, f, F, and a frame of the keys
+
+    def add(self, cells: Any, risks: Any, f: Any, F: Any) -> None:
+        """Look at a frame of cells and at their numbers."""
+        import narwhals.stable.v2 as nw
+
+        full = self._best and len(self._best[0]) == self.count
+        chosen = np.flatnonzero(risks >= (self._best[0].min() if full else 0.0))
         if not len(chosen):
-            continue
+            return
         numbers = [column[chosen] for column in (risks, f, F)]
-        frame = cells[chosen].select(*counted.question.key_columns)
-        if best is not None:
-            frame = nw.concat([best[3], frame])
-            numbers = [
-                np.concatenate(pair) for pair in zip(best[:3], numbers, strict=True)
+        frame = cells[chosen].select(*self.counted.question.key_columns)
+        if self._best:
+            frame = nw.concat([self._best[3], frame])
+            pairs = zip(self._best, numbers, strict=False)
+            numbers = [np.concatenate(pair) for pair in pairs]
+        codes = [column.codes for column in _coded(self.counted, frame)]
+        order = np.lexsort((*reversed(codes), -numbers[0]))[: self.count]
+        self._best = (*(column[order] for column in numbers), frame[order])
+
+    def rows(self) -> list[dict[Hashable, Any]]:
+        """Return the cells, the largest risk first."""
+        rows, columns = [], _coded(self.counted, self._best[3])
+        for i, (r, f, F) in enumerate(zip(*self._best[:3], strict=True)):
+            values = [
+                None
+                if c.codes[i] == len(c.labels)
+                else plain_value(c.labels[c.codes[i]])
+                for c in columns
             ]
-        columns = _coded(counted, frame)
-        codes = [column.codes for column in columns]
-        order = np.lexsort((*reversed(codes), -numbers[0]))[:count]
-        best = [column[order] for column in numbers] + [frame[order]]
-    rows = []
-    columns = _coded(counted, best[3])
-    for i, (r, f, F) in enumerate(zip(*best[:3], strict=True)):
-        values = [
-            None if c.codes[i] == len(c.labels) else plain_value(c.labels[c.codes[i]])
-            for c in columns
-        ]
-        row = result_row(names, values, f, F)
-        rows.append({**row, "individual_risk": float(r)})
-    return rows
+            row = result_row(self.counted.question.keys, values, f, F)
+            rows.append({**row, "individual_risk": float(r)})
+        return rows
 
 
 def _coded(counted: Counted, cells: Any) -> list[CodedColumn]:
@@ -208,12 +298,51 @@ def _coded(counted: Counted, cells: Any) -> list[CodedColumn]:
     return [code_series(key, values) for key, values in columns]
 
 
-def _warn_of_codes(counted: Counted) -> None:
-    """Warn of doubtful categories, as counting in memory does."""
-    for key in counted.question.keys:
-        values, records = counted.labels(key)
-        for line in doubtful_codes([code_series(key, values)], records):
-            warn(line, DoubtfulCodes)
+class _Categories:
+    """Counts the records of each category of each key as cells pass."""
+
+    def __init__(self, counted: Counted) -> None:
+        self.counted = counted
+        self._parts: list[list[Any]] = [[] for _ in counted.question.keys]
+        self._rows, self._most = 0, MANY_CELLS
+
+    def add(self, cells: Any) -> None:
+        """Count the records of a frame of cells."""
+        for name, parts in zip(
+            self.counted.question.key_columns, self._parts, strict=True
+        ):
+            parts.append(_records_by(name, [cells]))
+            self._rows += len(parts[-1])
+        if self._rows > self._most:
+            self._join()
+
+    def _join(self) -> None:
+        """Make one table of each key."""
+        names = self.counted.question.key_columns
+        joined = map(_records_by, names, self._parts)
+        self._parts = [[table] for table in joined]
+        self._rows = sum(len(parts[0]) for parts in self._parts)
+        self._most = 2 * self._rows + MANY_CELLS
+
+    def warn(self) -> None:
+        """Warn of doubtful categories, as counting in memory does."""
+        self._join()
+        missing = self.counted.weighed.missing_keys
+        keys = zip(self.counted.question.keys, missing, self._parts, strict=True)
+        for key, lacking, (table,) in keys:
+            values, records = table.get_column(table.columns[0]), records_of(table)
+            if records[np.asarray(values.is_null().to_numpy(), bool)].sum() != lacking:
+                raise changed_meanwhile()
+            for line in doubtful_codes([code_series(key, values)], records):
+                warn(line, DoubtfulCodes)
+
+
+def _records_by(name: str, tables: list[Any]) -> Any:
+    """Return the records of each value of a column."""
+    import narwhals.stable.v2 as nw
+
+    both = nw.concat([table.select(name, RECORDS) for table in tables])
+    return both.group_by(name).agg(nw.col(RECORDS).sum())
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

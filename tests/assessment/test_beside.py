@@ -134,10 +134,9 @@ def test_data_on_an_engine(survey, monkeypatch):
     assert auto.population_name == "latent-class"
     found = held.figures["by_model"]["expected_reidentifications"]
     assert found == auto.expected_reidentifications > held.expected_reidentifications
-    for module in ("beside", "assessment"):
-        monkeypatch.setattr(f"riskcore.assessment.{module}.MANY_CELLS", 10)
-    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_CELLS", 800)
-    monkeypatch.setattr("riskcore.assessment.beside.DRAWN_RECORDS", 2000)
+    monkeypatch.setattr("riskcore.data.engine_cells.MANY_CELLS", 10)
+    monkeypatch.setattr("riskcore.data.engine_cells.DRAWN_CELLS", 800)
+    monkeypatch.setattr("riskcore.data.engine_cells.DRAWN_RECORDS", 2000)
     held = riskcore.assess(frame.lazy(), KEYS, "WEIGHT")
     drawn = held.figures["by_model"]
     assert re.search(r"3,001 records, of 1,\d\d\d drawn cells", drawn["model_fit"])

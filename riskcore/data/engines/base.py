@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import (
-    RECORDS,
     Question,
     Weights,
     count_cells,
     frequencies,
-    records_of,
     weigh,
 )
 from riskcore.data.engines.doubtful_weights import refuse_doubtful
@@ -35,8 +33,6 @@ Results = Mapping[str, NDArray[Any]]
 Numbers = tuple[NDArray[np.int64], NDArray[np.float64]]
 Compute = Callable[[NDArray[np.int64], NDArray[np.float64]], Results]
 
-# The most cells whose numbers are yielded together.
-MOST = 1 << 20
 # Cells in a batch of Arrow.
 BATCH = 1 << 18
 # Records whose cells are all counted in one pass, by engines without a memory limit.
@@ -148,6 +144,10 @@ class Engine(ABC):
     def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
         """Return rows with the column ``HASH``: a number of the keys below PRIME."""
 
+    def hashes(self, question: Question) -> bool:
+        """Return whether `hashed` works."""
+        return True
+
     def passes_by_hash(self, question: Question) -> int:
         """Return one pass for each PART records if equal keys have equal hashes."""
         kinds = [self.schema[key] for key in question.keys]
@@ -165,35 +165,17 @@ class Engine(ABC):
 
         return self.collect(nw.from_native(data))
 
-    def batches(self, question: Question) -> Iterator[Any]:
-        """Yield the cells in eager frames."""
-        for cells in self._parts(question):
-            yield from self.collect(cells)
-
-    def numbers(self, question: Question) -> Iterator[Numbers]:
-        """Yield the record counts and the weight sums of the cells, without keys."""
-        for cells in self._parts(question):
-            for batch in self.collect(cells.select(RECORDS, *question.sum_columns)):
-                yield frequencies(batch, question)
-
-    def _parts(self, question: Question) -> Iterator[Any]:
-        """Yield lazy frames of the cells, one for each pass over the records."""
-        parts = self.passes(question)
-        return (self.lazy_cells(question, part, parts) for part in range(parts))
-
-    def drawn(self, question: Question, large: int, small: int) -> Any:
-        """Return some cells, collected: each with the chance max(f/large, 1/small)."""
+    def batches(self, question: Question, *, hashed: bool = False) -> Iterator[Any]:
+        """Yield the cells in eager frames; ``hashed``: with HASH if it is known."""
         import narwhals.stable.v2 as nw
 
-        frames: list[Any] = []
-        names = [RECORDS, *question.sum_columns, *question.square_columns]
-        for cells in self._parts(question):
-            rows = nw.from_native(self.hashed(cells.to_native(), question.key_columns))
-            share = nw.col(HASH) / PRIME
-            chosen = (share * small < 1.0) | (share * large < nw.col(RECORDS))
-            rows = rows.filter(chosen).select(*question.key_columns, *names)
-            frames += self.collect(rows)
-        return nw.concat(frames)
+        names, parts = question.key_columns, self.passes(question)
+        hashed = hashed and self.hashes(question)
+        for part in range(parts):
+            cells = self.lazy_cells(question, part, parts)
+            if hashed:
+                cells = nw.from_native(self.hashed(cells.to_native(), names))
+            yield from self.collect(cells)
 
     def join_results(self, question: Question, cells: Any, results: Results) -> Any:
         """Return the data with the results of the cells added to their records."""
@@ -360,20 +342,10 @@ class Counted:
         columns = zip(self.question.keys, self.question.key_columns, strict=True)
         return {key: cells.get_column(name) for key, name in columns}
 
-    def numbers(self) -> Iterator[Numbers]:
-        """Yield records and weight sums of all cells, at most ``MOST`` at a time."""
+    def batches(self, *, hashed: bool = False) -> Iterator[tuple[Any, Numbers]]:
+        """Yield all cells as frames, see `Engine.batches`, and their numbers."""
         sums = Sums()
-        for records, weight_sum in self.engine.numbers(self.question):
-            for start in range(0, len(records), MOST):
-                part = slice(start, start + MOST)
-                yield records[part], weight_sum[part]
-                sums.add(records[part], weight_sum[part])
-        self._check(sums)
-
-    def batches(self) -> Iterator[tuple[Any, Numbers]]:
-        """Yield all cells as frames with their keys, and their numbers."""
-        sums = Sums()
-        for cells in self.engine.batches(self.question):
+        for cells in self.engine.batches(self.question, hashed=hashed):
             numbers = frequencies(cells, self.question)
             sums.add(*numbers)
             yield cells, numbers
@@ -383,18 +355,6 @@ class Counted:
     def row_of_records(self) -> NDArray[np.int32]:
         """The row of each record in the cells, shape (n,)."""
         return self.engine.row_of_records(self.question, self.cells)
-
-    def labels(self, key: Hashable) -> tuple[Any, NDArray[np.int64]]:
-        """Return the values of a key, a narwhals Series, and the records of each."""
-        question = Question((key,))
-        cells = self.engine.cells(question)
-        values, records = cells.get_column(question.key_columns[0]), records_of(cells)
-        missing = self.weighed.missing_keys[self.question.keys.index(key)]
-        if (records.sum(), records[values.is_null().to_numpy()].sum()) != (
-            self.n, missing,
-        ):  # fmt: skip
-            raise changed_meanwhile()
-        return values, records
 
     def records_with(
         self, compute: Compute, results: Callable[[], Results] | None = None
@@ -415,9 +375,8 @@ class Counted:
         """Return the error for a task that needs single records."""
         return self.engine.refuse_single(what)
 
-    def drawn(self, large: int, small: int) -> Counted:
-        """Return some of the cells: each with the chance max(f/large, 1/small)."""
-        cells = self.engine.drawn(self.question, large, small)
+    def of_some(self, cells: Any) -> Counted:
+        """Return this as if it had some of its cells only."""
         some = replace(self)
         some.__dict__.update(cells=cells, _numbers=frequencies(cells, self.question))
         return some

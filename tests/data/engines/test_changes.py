@@ -71,11 +71,11 @@ def test_a_change_while_it_is_counted(stored, monkeypatch, what):
 @pytest.mark.parametrize("what", ["rows", "weights", "keys"])
 def test_a_change_after_it_was_counted(stored, monkeypatch, what):
     data, put = stored
-    monkeypatch.setattr("riskcore.assessment.assessment.MANY_CELLS", 0)
+    monkeypatch.setattr("riskcore.data.engine_cells.MANY_CELLS", 0)
     first, second = (riskcore.assess(data, KEYS, "w") for _ in range(2))
     put(what)
     with pytest.raises(ValueError, match=CHANGED):
-        first.riskiest(5)
+        first.riskiest(50)  # ten were kept
     with pytest.raises(ValueError, match=CHANGED):
         _ = second.cell_risk
 

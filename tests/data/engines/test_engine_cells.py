@@ -38,7 +38,6 @@ KEYS = ["region", "age"]
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(base, "BATCH", 50)
-    monkeypatch.setattr(base, "MOST", 30)
     monkeypatch.setattr(base, "PART", 900)  # several passes
 
 
@@ -123,9 +122,10 @@ def test_riskiest_cells_of_equal_risk_are_in_order(engine, monkeypatch):
     table = survey()
     want, _ = told(lambda: riskcore.assess(table, KEYS, "w", missing="category"))
     data = engine.hold(table)
+    monkeypatch.setattr("riskcore.data.engine_cells.MANY_CELLS", 0)
     got, _ = told(lambda: riskcore.assess(data, KEYS, "w", missing="category"))
-    monkeypatch.setattr("riskcore.assessment.assessment.MANY_CELLS", 0)
-    for count in (1, 60, 10_000):
+    assert got.highest == want.riskiest(10)
+    for count in (1, 10, 60, 10_000):
         rows, expected = got.riskiest(count), want.riskiest(count)
         assert len({row["individual_risk"] for row in rows}) <= len(rows)
         assert [

@@ -267,7 +267,7 @@ def test_a_file_that_changes_or_is_damaged(path):
 @pytest.mark.usefixtures("always")
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_riskiest_cells_are_those_of_memory(path, monkeypatch):
-    monkeypatch.setattr("riskcore.assessment.assessment.MANY_CELLS", 0)
+    monkeypatch.setattr("riskcore.data.engine_cells.MANY_CELLS", 0)
     engine = batched(path, KEYS, "w")
     result = riskcore.assess(engine, KEYS, "w", missing="category")
     want = riskcore.assess(survey(), KEYS, "w", missing="category")

@@ -95,6 +95,15 @@ class Ibis(base.Engine):
         """Return the number of passes in which the cells are counted."""
         return self.passes_by_hash(question) if self._backend == "duckdb" else 1
 
+    def hashes(self, question: Question) -> bool:
+        """Return whether the backend has a hash of several columns."""
+        data = self.select(question.keys)
+        try:
+            self.native.get_backend().compile(self.hashed(data, data.columns))
+        except import_module("ibis.common.exceptions").IbisError:
+            return False
+        return True
+
     def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
         """Return rows with a number of their keys added."""
         mixed = import_module("ibis").struct({key: data[key] for key in keys}).hash()
