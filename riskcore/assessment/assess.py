@@ -271,7 +271,7 @@ def assess(
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = reference.weigh(coded)
-        assessment = assess_coded(data, coded, keys, *how)
+        assessment = _for_figures(assess_coded(data, coded, keys, *how))
         assessment = _with_weights(assessment, weight, coded, fraction)
         return _with_numbers(assessment, coded, keys, numbers)
     if cluster is None and not strata:
@@ -291,6 +291,13 @@ def in_batches(
         return None
     engine = source.in_batches([[*keys]], weight)
     return None if engine is None else Source.like(engine, source.reading)
+
+
+def _for_figures(assessment: Assessment) -> Assessment:
+    """Return an assessment whose model beside the weights is for figures alone."""
+    if assessment.beside is None:
+        return assessment
+    return replace(assessment, beside=replace(assessment.beside, single=False))
 
 
 def _with_numbers(

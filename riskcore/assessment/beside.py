@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.assessment.assess_settings import LATENT_CLASS
 from riskcore.common.progress import silent
 from riskcore.data.cells import Cells
-from riskcore.data.engine_cells import HeldCells
+from riskcore.data.engine_cells import MANY_CELLS, HeldCells
 from riskcore.data.sample_design import SampleDesign
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Beside:
     cells: Cells  # those of a file before values were suppressed
     design: SampleDesign | None = None
     kept: bool = False  # whether it is needed anyhow: it decided before a recoding
+    single: bool = True  # whether its risk of each record is used, not figures alone
 
     @cached_property
     def needed(self) -> bool:
@@ -62,11 +63,20 @@ class Beside:
 
         cells = self.cells
         try:
-            if isinstance(cells, HeldCells) and cells.many:
+            if self._draws:
                 return drawn_model(cells), ""
             return model_of(LATENT_CLASS, cells.keys, cells, silent, self.design), ""
         except ValueError as error:
             return None, str(error)
+
+    @property
+    def _draws(self) -> bool:
+        """Whether it is fitted to some of the cells, as they are many."""
+        if isinstance(self.cells, HeldCells):
+            return self.cells.many
+        if self.single or self.cells.shared or self.cells.windows is not None:
+            return False
+        return self.design is None and len(self.cells) > MANY_CELLS
 
     @property
     def model(self) -> CellModel | None:

@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 from riskcore.assessment.assess_settings import AUTO, BOTH, LATENT_CLASS, WEIGHTS
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
+from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.common.words import counted
 from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
-from riskcore.data.engine_cells import HeldCells
+from riskcore.data.engine_cells import DRAWN_CELLS, DRAWN_RECORDS, HeldCells
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
-from riskcore.models.cell_table import ANY, CellTable, Drawn
+from riskcore.models.cell_table import ANY, CellTable, Drawn, Rows
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
 from riskcore.models.log_linear import LogLinear
@@ -40,6 +41,8 @@ NAMED = (BOTH, WEIGHTS, AUTO)
 # Models that are fitted to the assessed cells.
 FITTED: dict[str, Any] = {LATENT_CLASS: LatentClass, "log-linear": LogLinear}
 COUNT = "population_frequency"  # the column of a frame of counts
+# Cells are drawn by the hashes of other numbers than those that thin the draw.
+_APART = 1 << 32
 
 
 def check_model(population: Any, method: str) -> None:
@@ -88,10 +91,20 @@ def model_of(
     return model
 
 
-def drawn_model(cells: HeldCells) -> CellModel:
-    """Return the latent-class model, fitted to cells that were drawn."""
-    some, large, small = cells.drawn
-    table = CellTable.of(some)
+def drawn_model(cells: Cells) -> CellModel:
+    """Return the latent-class model, fitted to cells that are drawn."""
+    if isinstance(cells, HeldCells):
+        some, large, small = cells.drawn
+        table = CellTable.of(some)
+    else:
+        whole = CellTable.of(cells)
+        large, small = -(-cells.n // DRAWN_RECORDS), -(-len(cells) // DRAWN_CELLS)
+        numbers = np.arange(_APART, _APART + len(cells), dtype=np.uint64)
+        share = scattered(numbers) / 2.0**64
+        at = np.flatnonzero((share * small < 1) | (share * large < whole.records))
+        place = np.full(len(cells), -1)
+        place[at] = np.arange(len(at))
+        table = replace(whole.some(at), rows=Rows.of(cells, place[cells.rows]))
     drawn = Drawn.of(table.records, cells.n, large, small)
     model = LatentClass.fit(replace(table, drawn=drawn))
     if not model.converged:

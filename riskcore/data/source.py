@@ -42,7 +42,7 @@ from riskcore.data.files.replace import Identity, identity
 
 # Files with at least this many records may be counted in batches; what a record takes
 # in memory, about.
-IN_BATCHES = 1 << 22
+IN_BATCHES = 1 << 24
 BYTES = 75
 _AS_USUAL = Reading()
 
