@@ -218,6 +218,8 @@ def protect(
         combined with a household, treatments of keys, a model, ``missing="category"``,
         ``suppression="argus"`` or costs of categories. TypeError also for
         data on an engine with a household column or a panel.
+    MemoryError
+        If data on an engine have more cells than fit the memory of this machine.
     RuntimeError
         If the protected data are not the data that were verified, for example because
         data on an engine changed meanwhile.

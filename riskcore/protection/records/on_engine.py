@@ -9,6 +9,7 @@ if its cells are the cells that were verified.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -38,6 +39,10 @@ from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Masks
 
 Integers = NDArray[np.int64]
+
+
+# What a cell takes where it is planned, about, at the peak.
+BYTES = 430
 
 
 class ColumnsNotChecked(UserWarning):
@@ -261,7 +266,16 @@ def coded_cells(
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in numbers}
     codes: dict[Hashable, list[Codes]] = {key: [] for key in question.keys}
     values: dict[Hashable, list[Any]] = {key: [] for key in question.keys}
+    rows, most = 0, memory() // BYTES
     for batch in filter(len, engine.batches(question)):
+        rows += len(batch)
+        if rows > most:
+            raise MemoryError(
+                f"{engine.name} has more than {most:,} cells of these keys; protect "
+                f"holds them here, some {BYTES} bytes each, and this machine has "
+                f"{memory() / 1e9:.0f} GB: recode the keys on the engine first, or "
+                "give fewer"
+            )
         for name, part in parts.items():
             part.append(np.array(batch.get_column(name)))  # a view keeps the batch
         for key, name in zip(question.keys, question.key_columns, strict=True):
@@ -296,6 +310,13 @@ def coded_cells(
         question.squares and replace(question.squares, parts=squares),
     )
     return CodedRecords(groups.n, columns, question.weight, counted=groups), distinct
+
+
+def memory() -> int:
+    """Return the bytes of memory of this machine; a great number if unknown."""
+    if not hasattr(os, "sysconf"):  # Windows
+        return 1 << 62
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def rows_of(coded: CodedRecords) -> Records:

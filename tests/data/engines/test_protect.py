@@ -279,6 +279,12 @@ def test_what_is_refused_before_any_work(engine):
         _ = result.original.records
 
 
+def test_more_cells_than_fit_the_memory_are_refused(engine, monkeypatch):
+    monkeypatch.setattr("riskcore.protection.records.on_engine.BYTES", 1 << 50)
+    with pytest.raises(MemoryError, match="more than 0 cells of these keys"):
+        riskcore.protect(engine.hold(survey()), KEYS, "w", k=3)
+
+
 def test_names_that_differ_by_case(engine):
     table = pa.table({"Age": [1, 2, 1, 3], "age": [5, 5, 6, 6], "w": [2.0] * 4})
     if not engine.case_blind:
