@@ -245,7 +245,8 @@ class Assessment(UnitRisk, OfData[DataT_co]):
 
         None where hardly a record is alone in its cell, with ``population="weights"``,
         and where the model has no estimate. The model is fitted when this is first
-        used.
+        used: of more than a million cells to some 200,000 that are drawn, which give
+        figures of the file alone.
         """
         model = None if self.beside is None else self.beside.model
         if model is None:
@@ -637,14 +638,35 @@ class Assessment(UnitRisk, OfData[DataT_co]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawnAssessment(Assessment[DataT_co]):
-    """The risk of a file by a model, estimated from cells that were drawn from it."""
+    """The risk of a file by a model, estimated from cells that were drawn from it.
+
+    It has the figures of the file, and not the risk of each cell and record.
+    """
 
     model: CellModel = field(kw_only=True)
+
+    @property
+    def cell_risk(self) -> Risks:
+        """The risk of each cell, which is not known.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
+        raise TypeError(
+            f"the model was fitted to {counted(len(self.model.sample), 'cell')} drawn "
+            f"from {len(self.cells):,} and has figures of the file alone; for the risk "
+            "of each record assess with population='latent-class'"
+        )
+
+    cell_unique_probability = cell_risk
 
     @cached_property
     def distribution(self) -> RiskDistribution:
         """The distribution of the individual risk over records, for thresholds."""
-        return RiskDistribution(self.cell_risk, self.model.sample.stands_for)
+        assert self.computed_risk is not None
+        return RiskDistribution(self.computed_risk, self.model.sample.stands_for)
 
     @property
     def expected_population_uniques(self) -> float:

@@ -145,9 +145,14 @@ def test_data_on_an_engine(survey, monkeypatch):
     assert low < found < high
     assert "the model: " in held.summary()
     assert not held.cells.collected
-    here = riskcore.assess(frame, KEYS, "WEIGHT").figures["by_model"]
+    in_memory = riskcore.assess(frame, KEYS, "WEIGHT")
+    here = in_memory.figures["by_model"]
     assert re.search(r"3,001 records, of 1,\d\d\d drawn cells", here["model_fit"])
     assert here["expected_reidentifications"] == pytest.approx(found, rel=0.1)
+    for one in (held, in_memory):
+        for of_records in ("individual_risk", "population_unique_probability"):
+            with pytest.raises(TypeError, match="figures of the file alone"):
+                getattr(one.by_model, of_records)
     usual = protected(survey, population="auto").sets[0].recoded.model
     assert usual.sample.drawn is None  # each record is decided by all cells
 
