@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.assessment.assess_settings import LATENT_CLASS
 from riskcore.common.progress import silent
 from riskcore.data.cells import Cells
-from riskcore.data.engine_cells import MANY_CELLS, HeldCells
+from riskcore.data.engine_cells import HeldCells, are_many
 from riskcore.data.sample_design import SampleDesign
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Beside:
             return self.cells.many
         if self.single or self.cells.shared or self.cells.windows is not None:
             return False
-        return self.design is None and len(self.cells) > MANY_CELLS
+        return self.design is None and are_many(self.cells)
 
     @property
     def model(self) -> CellModel | None:

@@ -25,7 +25,7 @@ from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
 from riskcore.data.count import THREADED
-from riskcore.data.engine_cells import DRAWN_CELLS, DRAWN_RECORDS, HeldCells
+from riskcore.data.engine_cells import HeldCells, draw_of
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
 from riskcore.models.cell_table import ANY, CellTable, Drawn, Rows
@@ -98,7 +98,7 @@ def drawn_model(cells: Cells) -> CellModel:
         table = CellTable.of(some)
     else:
         whole = CellTable.of(cells)
-        large, small = -(-cells.n // DRAWN_RECORDS), -(-len(cells) // DRAWN_CELLS)
+        large, small = draw_of(cells.n, len(cells))
         numbers = np.arange(_APART, _APART + len(cells), dtype=np.uint64)
         share = scattered(numbers) / 2.0**64
         at = np.flatnonzero((share * small < 1) | (share * large < whole.records))

@@ -53,6 +53,16 @@ class Drawn(NamedTuple):
     small: int
 
 
+def are_many(cells: Cells) -> bool:
+    """Return whether a model for the figures of a file is fitted to some cells."""
+    return len(cells) > MANY_CELLS
+
+
+def draw_of(n: int, cells: int) -> tuple[int, int]:
+    """Return the chances of a draw, as large and small of max(f/large, 1/small)."""
+    return -(-n // DRAWN_RECORDS), -(-cells // DRAWN_CELLS)
+
+
 class HeldCells(Cells):
     """Cells on an engine, collected when a single cell is looked at."""
 
@@ -109,7 +119,7 @@ class HeldCells(Cells):
     @property
     def many(self) -> bool:
         """Whether they are too many to be collected without being asked for."""
-        return len(self) > MANY_CELLS
+        return are_many(self)
 
     @property
     def totals(self) -> Totals:
@@ -201,13 +211,8 @@ class _Drawing:
     """Draws cells as they pass, each with the chance max(f/large, 1/small)."""
 
     def __init__(self, n: int) -> None:
-        self.large, self.passed = -(-n // DRAWN_RECORDS), 0
+        self.n, self.passed = n, 0
         self._frames: list[Any] = []
-
-    @property
-    def small(self) -> int:
-        """Of how many small cells one is drawn, by those that have passed."""
-        return -(-self.passed // DRAWN_CELLS)
 
     def add(self, cells: Any) -> None:
         """Draw from a frame of cells, with their hash if the engine has one."""
@@ -218,9 +223,9 @@ class _Drawing:
     def _chosen(self, cells: Any) -> Any:
         import narwhals.stable.v2 as nw
 
+        large, small = draw_of(self.n, self.passed)  # fewer, the more have passed
         share = nw.col(HASH) / PRIME
-        large = share * self.large < nw.col(RECORDS)
-        return cells.filter((share * self.small < 1.0) | large)
+        return cells.filter((share * small < 1.0) | (share * large < nw.col(RECORDS)))
 
     def of(self, counted: Counted, missing: str) -> Drawn | None:
         """Return the cells that were drawn; None if the engine has no hash."""
@@ -231,7 +236,7 @@ class _Drawing:
         some = counted.of_some(self._chosen(nw.concat(self._frames)).drop(HASH))
         coded = CodedRecords.of_counted(some)
         cells = cells_of(coded, counted.question.keys, missing, 1.0)
-        return Drawn(cells, self.large, self.small)
+        return Drawn(cells, *draw_of(self.n, self.passed))
 
 
 def with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
