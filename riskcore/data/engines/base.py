@@ -37,7 +37,7 @@ Compute = Callable[[NDArray[np.int64], NDArray[np.float64]], Results]
 BATCH = 1 << 18
 # Records whose cells are all counted in one pass, by engines without a memory limit.
 # Of more records, each pass counts the cells whose hash leaves one remainder.
-PART = 1 << 25
+PART = 25_000_000
 PRIME = 2**31 - 1
 HASH = "riskcore_hash"
 ROUNDING = 2.0**-52  # relative error of a sum of doubles in any order, by record
