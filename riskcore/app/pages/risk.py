@@ -431,8 +431,7 @@ def switch(bench: Workbench, form: Form) -> str:
     off = [name for name in bench.names if name in now - keys]
     others = {name for i, entry in enumerate(sets) if i != at for name in entry}
     words += [said("risk", "off_here" if x in others else "off", column=x) for x in off]
-    bench.set_keys(at, keys, " ".join(words))
-    return " ".join(words)
+    return bench.set_keys(at, keys, " ".join(words))
 
 
 def add_set(bench: Workbench, form: Form) -> str:
@@ -441,9 +440,7 @@ def add_set(bench: Workbench, form: Form) -> str:
     if not keys:
         raise RefusedError(said("risk", "empty_set"))
     at = len(bench.release.key_sets)
-    words = said("risk", "added_set", n=at + 1)
-    bench.set_keys(at, keys, words)
-    return words
+    return bench.set_keys(at, keys, said("risk", "added_set", n=at + 1))
 
 
 PAGE = Page(
