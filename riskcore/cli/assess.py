@@ -126,9 +126,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         ".parquet, .feather or .arrow file",
     )
     parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace existing files",
+        "--overwrite", action="store_true", help="replace existing files"
     )
     add_report(parser)
     parser.add_argument(
@@ -235,12 +233,7 @@ def _run_panel(
         option = "--report-top" if options.report_top else "--report-public"
         raise ValueError(f"{option}: not for a panel (--person, --wave); leave it out")
     assessment: Any = assess(
-        source,
-        options.keys,
-        weight,
-        options.household,
-        progress=progress,
-        **asked,
+        source, options.keys, weight, options.household, progress=progress, **asked
     )
     figures = assessment.to_dict(
         thresholds=options.threshold, rate=options.rate, unsafe=options.unsafe
@@ -299,10 +292,7 @@ def _not_examined(
 
 
 def _report(
-    assessment: Any,
-    weight: Any,
-    options: argparse.Namespace,
-    figures: dict[str, Any],
+    assessment: Any, weight: Any, options: argparse.Namespace, figures: dict[str, Any]
 ) -> str:
     from riskcore.report.listed_settings import role_facts
     from riskcore.report.page import assessment_page

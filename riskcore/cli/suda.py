@@ -81,9 +81,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="list the N records with the highest scores and their sets (default none)",
     )
     add_results(
-        parser,
-        "the scores of each record",
-        "the N records with the highest scores",
+        parser, "the scores of each record", "the N records with the highest scores"
     )
     return parser
 

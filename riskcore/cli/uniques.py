@@ -134,7 +134,7 @@ def run(options: argparse.Namespace) -> None:
             estimates,
             title=name or "Population uniques",
             provenance=provenance(options),
-        ),
+        )
     }
     write_files(options, inputs(options), files)
     progress.done()
