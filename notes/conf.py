@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 import riskcore
 from riskcore.cli import build_parser
-from riskcore.cli.topics import full_help
+from riskcore.cli.topics import HelpByTopic
 from riskcore.core.compiled.ufunc_maker import made_from
 
 project = "riskcore"
@@ -140,6 +140,14 @@ class CommandHelp(Directive):
             parser = parsers_of(parser)[name]
         text = full_help(parser)
         return [nodes.literal_block(text, text, language="text")]
+
+
+def full_help(parser):
+    """Return the help of a command with all topics."""
+    for action in parser._actions:
+        if isinstance(action, HelpByTopic):
+            return "\n".join([action.overview(parser), *action.topics(parser).values()])
+    return parser.format_help()
 
 
 def parsers_of(parser):

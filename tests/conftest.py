@@ -21,11 +21,11 @@ from flint import arb, ctx
 from hypothesis import settings
 
 from riskcore import cli
-from riskcore.accuracy import reference
 from riskcore.core.special.gauss import ball_step as nearest
 from riskcore.core.special.gauss import enclosure
 from riskcore.core.special.gauss import fast_integer as risk_pairs
-from tests import needs
+from tests import needs, reference
+from tests.reference import as_mpmath
 
 # A shell has what it starts in the background ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -210,13 +210,6 @@ def arb_value(name, f, second):
         return (G - 1) / q if q != 0 else 1 / (f + 1)
     r = G * p / f
     return r.log() if name.startswith("log") else r
-
-
-def as_mpmath(ball):
-    """Return the middle of a ball as an mpmath number, at the precision it was made."""
-    mantissa, exponent = ball.mid().man_exp()
-    with mpmath.workprec(ctx.prec):
-        return mpmath.ldexp(mpmath.mpf(int(mantissa)), int(exponent))
 
 
 def is_sharp(ball):

@@ -67,8 +67,8 @@ def write(path: str | Path, table: Any, *, overwrite: bool = False) -> Path:
         picture = BytesIO()
         plot(table).savefig(picture, format=suffix[1:], dpi=150)
         content = picture.getvalue()
-    with replace.replacing(path, overwrite) as file:
-        file.write(content)
+    with replace.replacing_all(overwrite) as create:
+        create(path).write(content)
     return path
 
 

@@ -124,11 +124,12 @@ def comparison(bench: Bench, plan: Job, number: int) -> Job:
         )
         _keep_figures(bench, number, plan, compared)
         studies = []
-        for kind, asked in _asked(chosen):
-            say("repeating tables and models")
-            make = partial(_study, protected, compared, kind, asked)
-            kept = json.dumps([kind, asked])
-            studies.append(bench.keep_slow(kept, plan.key, make))
+        for kind in ("tables", "models"):
+            for asked in chosen[kind]:
+                say("repeating tables and models")
+                make = partial(_study, protected, compared, kind, asked)
+                kept = json.dumps([kind, asked])
+                studies.append(bench.keep_slow(kept, plan.key, make))
         return Compared(plan, compared, "", tuple(studies))
 
     return bench.jobs.start("compare", (plan.key, json.dumps(chosen)), work)
@@ -139,11 +140,6 @@ def _numbers(protected: Protected, chosen: Sequence[str]) -> list[str]:
     of = protected.settings
     others = {*of.variables, *of.strata, *of.recodings, of.weight}
     return [name for name in chosen if name not in others]
-
-
-def _asked(chosen: Mapping[str, Sequence[Any]]) -> list[tuple[str, Any]]:
-    """Return the tables and models that were asked for, each with its kind."""
-    return [(kind, choice) for kind in ("tables", "models") for choice in chosen[kind]]
 
 
 def _study(protected: Protected, compared: Comparison, kind: str, asked: Any) -> Study:

@@ -122,8 +122,8 @@ class Workbench:
         """Return a table of the rules, empty if it is not there."""
         return self.tables.get(name, {})
 
-    def change(self, words: str, **tables: Mapping[str, Any]) -> None:
-        """Add a version of the rules with changes, unless they have a fault."""
+    def change(self, words: str, **tables: Mapping[str, Any]) -> str:
+        """Add a version of the rules with changes, and return what it is in words."""
         with self.lock:
             try:
                 changed = self.release.with_rules(**tables)
@@ -134,6 +134,7 @@ class Workbench:
                 raise RefusedError(self._without_place(words_of(error))) from None
             if changed.tables != self.tables:
                 self.history.add(changed.to_toml(), words)
+        return words
 
     def _resolved(self, release: Release) -> Settings:
         """Return the settings of rules, which are for this file and can be used."""
@@ -211,7 +212,7 @@ class Workbench:
         left = [name for name in self.names if name not in gone]
         return [name for name in left if self._role_in(release, name) is None]
 
-    def set_roles(self, roles: Mapping[str, str | None], words: str) -> None:
+    def set_roles(self, roles: Mapping[str, str | None], words: str) -> str:
         """Give columns roles, or take them away with None."""
         with self.lock:
             columns: dict[str, Any] = {}
@@ -230,9 +231,9 @@ class Workbench:
                 name: None if role in (*_COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
-            self._change_sets(words, sets, columns, others)
+            return self._change_sets(words, sets, columns, others)
 
-    def set_keys(self, at: int, names: Collection[str], words: str) -> None:
+    def set_keys(self, at: int, names: Collection[str], words: str) -> str:
         """Give a set of keys, by position, other keys; the next one is a new set."""
         with self.lock:
             sets = [*self.release.key_sets, []]
@@ -240,7 +241,7 @@ class Workbench:
             sets[at] = [name for name in self.names if name in names]
             old_columns = self.table("columns")
             columns = {x: None for x in _COLUMN_ROLES if old_columns.get(x) in new}
-            self._change_sets(words, sets, columns, dict.fromkeys(new))
+            return self._change_sets(words, sets, columns, dict.fromkeys(new))
 
     def _change_sets(
         self,
@@ -248,7 +249,7 @@ class Workbench:
         sets: Sequence[list[str]],
         columns: Mapping[str, Any],
         roles: Mapping[str, str | None],
-    ) -> None:
+    ) -> str:
         """Change the sets of keys with other roles; a set without keys is left out."""
         goals = self._goals_left([bool(key_set) for key_set in sets])
         sets = [key_set for key_set in sets if key_set]
@@ -257,7 +258,7 @@ class Workbench:
         strata = self.table("safe").get("strata", [])
         left = [name for name in strata if name not in roles]
         safe = {**goals, **({"strata": left or None} if left != strata else {})}
-        self.change(
+        return self.change(
             words,
             columns={**columns, "keys": keys},
             roles=roles,

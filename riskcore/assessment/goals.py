@@ -140,11 +140,7 @@ def check_k(k: Any, what: str = "k") -> int:
 
 
 def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
-    """Return the definition and the number of a least l.
-
-    >>> l_parts(3), l_parts("entropy:2.5")
-    (('distinct', 3), ('entropy', 2.5))
-    """
+    """Return the definition and the number of a least l: of 3, or of "entropy:2.5"."""
     if not isinstance(l, str):
         arguments.number_in("l", l, "[1, inf)")
         return DEFINITIONS[0], l

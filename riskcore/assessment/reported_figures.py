@@ -15,7 +15,7 @@ from typing import Any, Literal
 from riskcore.assessment.beside import apart, which_to_believe
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
-from riskcore.common.sheet import Part
+from riskcore.common.sheet import Facts, Part
 from riskcore.common.words import counted, printable, shortened
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.core.risk.household import Households
@@ -139,7 +139,9 @@ def amount(value: float) -> str:
 def missing_rule(figures: Plain) -> str | None:
     """Return the rule for missing keys, or None if it was not needed."""
     rule, number = figures["missing"], figures.get("incomplete_records")
-    if rule == "refuse" or (number is not None and not any_missing(figures)):
+    if rule == "refuse":
+        return None
+    if number is not None and not any(figures["missing_values"].values()):
         return None
     # The figures of a protection have no alpha: it counts every match in full.
     has_alpha = rule == "wildcard" and "alpha" in figures
@@ -150,11 +152,6 @@ def missing_rule(figures: Plain) -> str | None:
 
 def _tolerances(tolerance: Mapping[str, str], *_: Any) -> str:
     return ", ".join(f"{label(key)} {text}" for key, text in tolerance.items())
-
-
-def any_missing(figures: Plain) -> bool:
-    """Return whether a key has missing values."""
-    return any(figures["missing_values"].values())
 
 
 def missing_counts(counts: Mapping[str, int]) -> str | None:
@@ -256,10 +253,6 @@ def _estimated(
     if place == "page":
         return readable(value)
     return format(value, form) if value >= least else f"{value:.2g}"
-
-
-def _which(_: Plain, figures: Plain, __: Writing) -> str:
-    return which_to_believe(figures)
 
 
 def _expected(value: float, _: Plain, place: Writing) -> str:
@@ -403,7 +396,7 @@ FIGURES = (
         "page": "Sample uniques expected to be population uniques, by this model",
         "notebook": "population uniques by it",
     }),
-    Figure("by_model", _which, {
+    Figure("by_model", lambda _, figures, __: which_to_believe(figures), {
         "text": "  which to believe", "notebook": "which to believe",
     }),
     Figure("population_uniques", _expected, {
@@ -498,7 +491,7 @@ def table(stages: list[Plain], place: Place) -> list[Row]:
     return [row for figure in shown for row in _rows(figure, stages, place)]
 
 
-def rows(figures: Plain, place: Place) -> list[tuple[str, str]]:
+def rows(figures: Plain, place: Place) -> Facts:
     """Return the names and values that a place shows for one file."""
     return [(row.label, row.values[0]) for row in table([figures], place)]
 

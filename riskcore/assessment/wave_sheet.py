@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from riskcore.assessment.reported_figures import METHOD_NAMES, target_parts
-from riskcore.common.sheet import Part, Sheet
+from riskcore.common.sheet import Facts, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable
 
 _ADVICE = (
@@ -23,7 +23,7 @@ def sheet_of(figures: dict[str, Any]) -> Sheet:
     return Sheet("Assessment of a panel", _facts(figures), parts)
 
 
-def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(figures: dict[str, Any]) -> Facts:
     unique = figures["persons_unique"]
     names = [on_one_line(name) for name in figures["waves"]]
     least, most = figures["choices_of_a_person"]
@@ -55,7 +55,7 @@ def _facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts_beside(figures: dict[str, Any]) -> Facts:
     """Return what a sheet says of a model beside the weights."""
     if not figures.get("weights_tell_little"):
         return []
@@ -79,12 +79,12 @@ def _facts_beside(figures: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _caution(figures: dict[str, Any]) -> list[tuple[str, str]]:
+def _caution(figures: dict[str, Any]) -> Facts:
     """Return why a model may be far off, if there is a reason."""
     return [("  caution", figures["caution"])] if figures["caution"] else []
 
 
-def _model_facts(figures: dict[str, Any]) -> list[tuple[str, str]]:
+def _model_facts(figures: dict[str, Any]) -> Facts:
     """Return what a sheet says of the model."""
     if "population_model" not in figures:
         return []

@@ -111,11 +111,7 @@ def weights_text(figures: Mapping[str, Any]) -> str:
 def weight_remarks(
     weights: WeightFigures | None, sampling_fraction: float | None = None
 ) -> list[str]:
-    """Return sentences about what is doubtful in the weights of a file.
-
-    ``weights`` is None if the file has none; ``sampling_fraction`` is the share of the
-    population that was sampled, as the user gave it.
-    """
+    """Return sentences about what is doubtful in the weights of a file."""
     if weights is None:
         return [_NO_WEIGHTS] if sampling_fraction is None else []
     remarks = [*weights.remarks]

@@ -10,12 +10,16 @@ from typing import Any
 
 from riskcore.assessment.assess_settings import BY_WEIGHTS, AssessSettings
 from riskcore.cli.options import (
+    EXIT_STATUS,
     add_file,
     add_keys,
+    add_output,
+    add_overwrite,
     add_quiet,
     add_reading,
     add_report,
     add_roles,
+    add_top,
     check_reports,
     provenance,
     source_of,
@@ -66,9 +70,6 @@ unique. Keep --report, --output and the printed result to
 yourself: the exact risk of a record that is alone in its cell reveals its weight.
 You may publish --report-public, with the file it describes or alone, but not together
 with a protected version of that file: "riskcore protect" makes a report for that one.
-
-The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
-occurred after files were written; or 130 if interrupted.
 """
 
 
@@ -79,7 +80,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         usage="riskcore assess FILE --keys COLUMN [COLUMN ...] [options]",
         help="measure the re-identification risk of each record",
         description=_ASSESS,
-        epilog=_ASSESS_EXAMPLES,
+        epilog=_ASSESS_EXAMPLES + EXIT_STATUS,
     )
     add_file(parser)
     add_keys(parser)
@@ -111,33 +112,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="RECORDS",
         help="find the risk threshold that at most this many records reach",
     )
-    parser.add_argument(
-        "--top",
-        type=whole,
-        default=10,
-        metavar="N",
-        help="number of the riskiest combinations to list (default 10)",
-    )
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="write all columns and the risk of each record to a .csv, .csv.gz, .tsv, "
-        ".parquet, .feather or .arrow file",
-    )
-    parser.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace existing files",
-    )
+    add_top(parser, "--top", 10, "number of the riskiest combinations to list")
+    add_output(parser, "all columns and the risk of each record")
+    add_overwrite(parser)
     add_report(parser)
-    parser.add_argument(
-        "--report-top",
-        type=whole,
-        default=0,
-        metavar="N",
-        help="list the N riskiest combinations in --report (default none)",
-    )
+    add_top(parser, "--report-top", 0, "list the N riskiest combinations in --report")
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     add_reading(parser)
     add_quiet(parser)
@@ -146,12 +125,10 @@ def add(commands: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from riskcore.assessment.assess import assess
     from riskcore.assessment.cell_risk import RECORD_COLUMNS, UNIQUE_COLUMN
     from riskcore.assessment.waves import RECORD_COLUMNS as OF_PERSONS
     from riskcore.data.cells import refuse_taken
     from riskcore.data.files import formats, replace
-    from riskcore.report import summary, text
 
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
@@ -178,9 +155,34 @@ def run(options: argparse.Namespace) -> None:
         refuse_taken(source.names, [*added, *more])
         source = source.with_all_columns()
     weight = source.weight if options.weight is None else options.weight
-    if asked["person"] is not None:
-        _run_panel(source, weight, asked, options, progress)
-        return
+    made = _of_file if asked["person"] is None else _of_panel
+    figures, files, text = made(source, weight, asked, options, progress)
+    if options.output is not None:
+        progress(f"writing {options.output}")
+    write_files(options, inputs(options, source), files, [options.report_public])
+    progress.done()
+    named = {"risk of each record": options.output, "report": options.report}
+    named["report for publication"] = options.report_public
+    print_results(options, figures, text, named)
+
+
+# The figures, what makes each file, and what makes the text from its title.
+_Made = tuple[
+    dict[str, Any], dict[Path | None, Callable[[], Any]], Callable[[str], str]
+]
+
+
+def _of_file(
+    source: Any,
+    weight: Any,
+    asked: dict[str, Any],
+    options: argparse.Namespace,
+    progress: Progress,
+) -> _Made:
+    """Return what was found in a file of records."""
+    from riskcore.assessment.assess import assess
+    from riskcore.report import summary, text
+
     options.household = source.household_of(
         options.household,
         (*options.keys, weight, options.cluster, *(options.strata or ())),
@@ -208,26 +210,22 @@ def run(options: argparse.Namespace) -> None:
     else:
         roles = {*options.keys, weight}
         figures["not_read"] = [name for name in source.names if name not in roles]
-    if options.output is not None:
-        progress(f"writing {options.output}")
     files = {
         options.output: lambda: assessment.records,
         options.report: lambda: _report(assessment, weight, options, figures),
         options.report_public: lambda: _public_report(assessment, options),
     }
-    write_files(options, inputs(options, source), files, [options.report_public])
-    progress.done()
-    _print(options, figures, partial(text.text, figures))
+    return figures, files, partial(text.text, figures)
 
 
-def _run_panel(
+def _of_panel(
     source: Any,
     weight: Any,
     asked: dict[str, Any],
     options: argparse.Namespace,
     progress: Progress,
-) -> None:
-    """Assess a panel, and print and write what was found."""
+) -> _Made:
+    """Return what was found in a panel."""
     from riskcore.assessment.assess import assess
     from riskcore.assessment.wave_sheet import sheet_of
 
@@ -235,25 +233,16 @@ def _run_panel(
         option = "--report-top" if options.report_top else "--report-public"
         raise ValueError(f"{option}: not for a panel (--person, --wave); leave it out")
     assessment: Any = assess(
-        source,
-        options.keys,
-        weight,
-        options.household,
-        progress=progress,
-        **asked,
+        source, options.keys, weight, options.household, progress=progress, **asked
     )
     figures = assessment.to_dict(
         thresholds=options.threshold, rate=options.rate, unsafe=options.unsafe
     )
-    if options.output is not None:
-        progress(f"writing {options.output}")
     files = {
         options.output: lambda: assessment.records,
         options.report: lambda: report_text(options, assessment),
     }
-    write_files(options, inputs(options, source), files)
-    progress.done()
-    _print(options, figures, sheet_of(figures).text)
+    return figures, files, sheet_of(figures).text
 
 
 def _streamed(
@@ -299,10 +288,7 @@ def _not_examined(
 
 
 def _report(
-    assessment: Any,
-    weight: Any,
-    options: argparse.Namespace,
-    figures: dict[str, Any],
+    assessment: Any, weight: Any, options: argparse.Namespace, figures: dict[str, Any]
 ) -> str:
     from riskcore.report.listed_settings import role_facts
     from riskcore.report.page import assessment_page
@@ -326,11 +312,3 @@ def _public_report(assessment: Any, options: argparse.Namespace) -> str:
     # A threshold found from a rate would reveal a figure of the file.
     threshold = options.threshold[0] if options.threshold else None
     return public_page(assessment, threshold=threshold)
-
-
-def _print(
-    options: argparse.Namespace, figures: dict[str, Any], text: Callable[[str], str]
-) -> None:
-    files = {"risk of each record": options.output, "report": options.report}
-    files["report for publication"] = options.report_public
-    print_results(options, figures, text, files)

@@ -9,8 +9,10 @@ from typing import Any
 from riskcore.cli.options import (
     add_file,
     add_keys,
+    add_output,
     add_quiet,
     add_reading,
+    add_top,
     add_weight,
     provenance,
     reading,
@@ -26,7 +28,6 @@ from riskcore.cli.results import (
 )
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import whole
 from riskcore.common.version import __version__
 from riskcore.disclosure.audit_settings import AuditSettings
 
@@ -101,22 +102,11 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "categories: what both files tell together",
     )
     add_settings(parser, AuditSettings)
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="write RELEASED and the probability that a claim about each record is "
-        "right to a .csv, .csv.gz, .tsv, .parquet, .feather or .arrow file",
-    )
+    right = "the probability that a claim about each record is right"
+    add_output(parser, f"RELEASED and {right}")
     add_page(parser)
-    parser.add_argument(
-        "--report-top",
-        type=whole,
-        default=0,
-        metavar="N",
-        help="list the N claims that are most probably right in --report (default "
-        "none)",
-    )
+    listed = "list the N claims that are most probably right in --report"
+    add_top(parser, "--report-top", 0, listed)
     parser.add_argument(
         "--report-public",
         type=Path,

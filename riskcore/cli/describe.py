@@ -7,7 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_file, add_quiet, add_reading, add_roles, source_of
+from riskcore.cli.options import (
+    EXIT_STATUS,
+    add_file,
+    add_quiet,
+    add_reading,
+    add_roles,
+    source_of,
+)
 from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
@@ -41,9 +48,6 @@ examples:
   riskcore describe survey.csv --role INCOME=numeric HEALTH=sensitive NAME=identifier
 
 Extremes are values of single records: keep the result to yourself, and the --report.
-
-The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
-occurred after files were written; or 130 if interrupted.
 """
 _ROLES = replace(
     settings_of(ColumnSettings)["roles"],
@@ -58,7 +62,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         usage="riskcore describe FILE [options]",
         help="describe the columns of a file and propose their roles",
         description=_DESCRIBE,
-        epilog=_DESCRIBE_EXAMPLES,
+        epilog=_DESCRIBE_EXAMPLES + EXIT_STATUS,
     )
     add_file(parser)
     parser.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
-from riskcore.cli.options import add_file, add_keys, source_of
+from riskcore.cli.options import EXIT_STATUS, add_file, add_keys, add_top, source_of
 from riskcore.cli.results import (
     add_results,
     check_results,
@@ -15,7 +15,7 @@ from riskcore.cli.results import (
 )
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, number, whole
+from riskcore.cli.words import fraction, number
 from riskcore.common.sheet import Part
 from riskcore.common.words import on_one_line, printable
 
@@ -44,9 +44,6 @@ the file, for each sensitive variable NAME: NAME_distinct_l, NAME_entropy_l,
 NAME_recursive_l, NAME_closeness. They show about whom something is known for certain:
 keep the file to yourself, and the --report, too. The report lists single cells only if
 --report-top asks for it.
-
-The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
-occurred after files were written; or 130 if interrupted.
 """
 _LONGEST = 24
 
@@ -63,7 +60,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "[COLUMN ...] [options]",
         help="measure l-diversity and t-closeness of the cells of a file",
         description=_DIVERSITY,
-        epilog=_DIVERSITY_EXAMPLES,
+        epilog=_DIVERSITY_EXAMPLES + EXIT_STATUS,
     )
     add_file(parser)
     add_keys(parser)
@@ -87,13 +84,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--t", type=fraction, metavar="T", help="largest t that cells should have"
     )
-    parser.add_argument(
-        "--top",
-        type=whole,
-        default=10,
-        metavar="N",
-        help="number of failing cells to list (default 10)",
-    )
+    add_top(parser, "--top", 10, "number of failing cells to list")
     add_results(
         parser,
         "the diversity of each record's cell",

@@ -50,13 +50,7 @@ _PYTHON = re.compile(r" \(in Python: ([^()]|\([^()]*\))*\)")
 
 
 def in_options(message: str) -> str:
-    """Return a message in terms of the options of the command.
-
-    >>> in_options("missing='category': use ties='rule' or allow_unsafe=True")
-    '--missing category: use --ties rule or --allow-unsafe'
-    >>> in_options("give k, max_risk or max_rate")
-    'give --k, --max-risk or --max-rate'
-    """
+    """Return a message in terms of the options of the command."""
     message = re.sub(r"\Atreat (?=\S)", "--treat ", message)
     said = _READING.sub(r"\1=", _PYTHON.sub("", message))
     return _NAMES.sub(_as_options, _ARGUMENT.sub(_as_option, said))

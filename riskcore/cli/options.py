@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT
 from riskcore.cli.settings import add_setting, add_settings, arguments_of
+from riskcore.cli.words import whole
 from riskcore.common.settings import ReportSettings
 from riskcore.data.files.read_settings import ReadSettings
 
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
     from riskcore.data.source import Source
     from riskcore.report.provenance import Provenance
+
+
+# The end of the help of commands that read a file and may write some.
+EXIT_STATUS = """
+The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
+occurred after files were written; or 130 if interrupted.
+"""
 
 
 class _Household(argparse.Action):
@@ -38,6 +46,25 @@ def add_quiet(command: Any) -> None:
     command.add_argument(
         "--quiet", action="store_true", help="show no progress on stderr"
     )
+
+
+def add_overwrite(command: Any) -> None:
+    """Add --overwrite."""
+    said = "replace existing files"
+    command.add_argument("--overwrite", action="store_true", help=said)
+
+
+def add_output(command: Any, what: str) -> None:
+    """Add the table to write, in a format that is for any data."""
+    suffixes = ".csv, .csv.gz, .tsv, .parquet, .feather or .arrow file"
+    said = f"write {what} to a {suffixes}"
+    command.add_argument("--output", type=Path, metavar="FILE", help=said)
+
+
+def add_top(command: Any, option: str, default: int, what: str) -> None:
+    """Add how many rows of a result are listed."""
+    said = f"{what} (default {default or 'none'})"
+    command.add_argument(option, type=whole, default=default, metavar="N", help=said)
 
 
 def add_file(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,12 +12,7 @@ from riskcore.cli.options import reading
 if TYPE_CHECKING:
     from riskcore.data.source import Source
 
-# Options that name files to read, and options that name files to write.
-READ = frozenset((
-    "file", "safe", "released", "holdout", "original", "earlier", "metadata", "data",
-    "household_file", "population", "recode", "secret", "rules", "of_record",
-    "candidate", "reference",
-))  # fmt: skip
+# Options that name files to write.
 WRITTEN = frozenset((
     "output", "report", "report_public", "record", "record_public", "socket",
 ))  # fmt: skip
@@ -65,18 +59,13 @@ def rule_files(options: argparse.Namespace) -> list[Path]:
     return [path for path in rules if path is not None]
 
 
-def refuse_inputs(
-    options: argparse.Namespace,
-    source: Source | None = None,
-    made: Mapping[str, Sequence[Path]] | None = None,
-) -> None:
+def refuse_inputs(options: argparse.Namespace, source: Source | None) -> None:
     """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
     from riskcore.data.files import formats
     from riskcore.data.files.replace import refuse_sources
 
-    outputs = {name: getattr(options, name, None) for name in sorted(WRITTEN)}
-    files = {name: [Path(path)] for name, path in outputs.items() if path is not None}
-    targets = [path for paths in (files | dict(made or {})).values() for path in paths]
+    outputs = (getattr(options, name, None) for name in sorted(WRITTEN))
+    targets = [Path(path) for path in outputs if path is not None]
     if not targets:
         return
     read = inputs(options, source)

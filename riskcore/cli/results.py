@@ -10,10 +10,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from riskcore.cli.options import add_quiet, add_reading, provenance
+from riskcore.cli.options import (
+    add_output,
+    add_overwrite,
+    add_quiet,
+    add_reading,
+    add_top,
+    provenance,
+)
 from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import whole
 from riskcore.common.sheet import Part
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -25,28 +31,14 @@ def add_page(parser: argparse.ArgumentParser, what: str = _PRINTED) -> None:
     """Add the report for internal use, and --overwrite."""
     said = f"{what}; only you can read the file"
     parser.add_argument("--report", type=Path, metavar="HTML", help=said)
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace existing files"
-    )
+    add_overwrite(parser)
 
 
 def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
     """Add the output files, the reading options and --quiet."""
-    parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help=f"write all columns and {what} to a .csv, .csv.gz, .tsv, .parquet, "
-        ".feather or .arrow file",
-    )
+    add_output(parser, f"all columns and {what}")
     add_page(parser)
-    parser.add_argument(
-        "--report-top",
-        type=whole,
-        default=0,
-        metavar="N",
-        help=f"list {top} in --report (default none)",
-    )
+    add_top(parser, "--report-top", 0, f"list {top} in --report")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)

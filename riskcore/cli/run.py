@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.cli import protect
-from riskcore.cli.options import add_quiet
+from riskcore.cli.options import add_overwrite, add_quiet
 from riskcore.cli.results import print_json
 from riskcore.cli.rules import files_of
 from riskcore.cli.settings import option_of
@@ -88,9 +88,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "order, new ids, ties and treatments from it. The rules and the data must be "
         "those of the record",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace existing files"
-    )
+    add_overwrite(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument(
         "--schema",

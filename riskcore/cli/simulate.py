@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from riskcore.cli.options import add_quiet
+from riskcore.cli.options import add_overwrite, add_quiet
 from riskcore.cli.terminal import Progress
 from riskcore.cli.words import number, records, whole
 from riskcore.common.version import __version__
@@ -111,9 +111,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write: .csv, .tsv, .csv.gz, .parquet, .feather, .sav, .dta",
     )
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace existing files"
-    )
+    add_overwrite(parser)
     add_quiet(parser)
     return parser
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from riskcore.cli.options import add_file, add_keys, add_missing, source_of
+from riskcore.cli.options import (
+    EXIT_STATUS,
+    add_file,
+    add_keys,
+    add_missing,
+    add_top,
+    source_of,
+)
 from riskcore.cli.results import (
     add_results,
     check_results,
@@ -38,9 +45,6 @@ dis_suda_score (with --fraction or --weight), minimal_uniques (their number),
 smallest_unique (the number of keys in the smallest). It points at single records that
 are easy to find: keep the file to yourself, and the --report, too. The report lists
 single records only if --report-top asks for it.
-
-The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
-occurred after files were written; or 130 if interrupted.
 """
 _LONGEST = 16
 
@@ -52,7 +56,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         usage="riskcore suda FILE --keys COLUMN [COLUMN ...] [options]",
         help="find special uniques (SUDA) and score them",
         description=_SUDA,
-        epilog=_SUDA_EXAMPLES,
+        epilog=_SUDA_EXAMPLES + EXIT_STATUS,
     )
     add_file(parser)
     add_keys(parser)
@@ -73,18 +77,9 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="column of sampling weights, in place of --fraction",
     )
     add_missing(parser)
-    parser.add_argument(
-        "--top",
-        type=whole,
-        default=0,
-        metavar="N",
-        help="list the N records with the highest scores and their sets (default none)",
-    )
-    add_results(
-        parser,
-        "the scores of each record",
-        "the N records with the highest scores",
-    )
+    highest = "the N records with the highest scores"
+    add_top(parser, "--top", 0, f"list {highest} and their sets")
+    add_results(parser, "the scores of each record", highest)
     return parser
 
 

@@ -107,11 +107,3 @@ def _groups(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]
         for group in parser._action_groups
         if group not in usual and group._group_actions
     }
-
-
-def full_help(parser: argparse.ArgumentParser) -> str:
-    """Return the help of a command with all topics."""
-    for action in parser._actions:
-        if isinstance(action, HelpByTopic):
-            return "\n".join([action.overview(parser), *action.topics(parser).values()])
-    return parser.format_help()

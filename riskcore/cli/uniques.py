@@ -7,6 +7,7 @@ from typing import Any
 
 from riskcore.assessment.assess_settings import CLUSTER, SAMPLING_STRATA
 from riskcore.cli.options import (
+    EXIT_STATUS,
     add_file,
     add_keys,
     add_missing,
@@ -53,9 +54,6 @@ The first interval takes the fitted parameters as known; the second allows for t
 error. Neither allows for the error of the model itself: calibration.md and
 calibration_of_cells.md in bench/results/ show how well the models did on known
 populations.
-
-The exit status is 0; 2 if the input is refused and nothing is written; 74 if an error
-occurred after files were written; or 130 if interrupted.
 """
 
 
@@ -67,7 +65,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "(--weight COLUMN | --population N) [options]",
         help="estimate how many sample uniques are unique in the population",
         description=_UNIQUES,
-        epilog=_UNIQUES_EXAMPLES,
+        epilog=_UNIQUES_EXAMPLES + EXIT_STATUS,
     )
     add_file(parser, needed=False)
     add_keys(parser, needed=False)
@@ -134,7 +132,7 @@ def run(options: argparse.Namespace) -> None:
             estimates,
             title=name or "Population uniques",
             provenance=provenance(options),
-        ),
+        )
     }
     write_files(options, inputs(options), files)
     progress.done()

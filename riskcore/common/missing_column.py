@@ -39,11 +39,7 @@ def no_such_column(
     path: Path | None = None,
     use: str = "",
 ) -> NoSuchNameError:
-    """Make the error for names that are not columns of the data.
-
-    >>> print(no_such_column(["Age"], ["sex", "age"]).args[0])
-    no column 'Age'; did you mean 'age'? The columns are 'sex', 'age'
-    """
+    """Make the error for names that are not columns of the data."""
     names = list(names)
     where = "" if path is None else f"{path}: "
     columns = (

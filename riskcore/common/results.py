@@ -12,12 +12,7 @@ from typing import Any, Protocol
 
 
 class Summary(str):
-    r"""A text whose representation is the text itself, for prompts and notebooks.
-
-    >>> Summary("two\nlines")
-    two
-    lines
-    """
+    """A text whose representation is the text itself, for prompts and notebooks."""
 
     __slots__ = ()
 

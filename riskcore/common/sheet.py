@@ -13,6 +13,7 @@ from riskcore.common.results import WithReport
 from riskcore.common.text_table import aligned
 from riskcore.common.words import printable, shortened
 
+Facts = list[tuple[str, str]]
 Row = Sequence[str]
 
 

@@ -22,11 +22,7 @@ def is_number(text: str) -> bool:
 
 
 def with_point(text: str, decimal: str) -> str:
-    """Return the text of a number with a point, and without marks of thousands.
-
-    >>> with_point("1.050,5", ","), with_point("2.5", ",")
-    ('1050.5', '2.5')
-    """
+    """Return the text of a number with a point, and without marks of thousands."""
     text = text.strip()
     if decimal == "," and _GROUPED.fullmatch(text):
         text = re.sub(_MARKS, "", text)
@@ -34,11 +30,7 @@ def with_point(text: str, decimal: str) -> str:
 
 
 def fraction(text: str) -> float:
-    """Read a fraction such as 0.00125 or 0.125%.
-
-    >>> fraction("0.1%"), fraction("0.001")
-    (0.001, 0.001)
-    """
+    """Read a fraction such as 0.00125 or 0.125%."""
     number = text.strip()
     exact = _decimal(number.removesuffix("%").rstrip(), text)
     percent = number.endswith("%")

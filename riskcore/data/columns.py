@@ -35,6 +35,9 @@ from riskcore.data.text import short_text_codes, text_dictionary
 from riskcore.data.unsigned import Codes, mark_levels, rank_levels
 
 Array = NDArray[Any]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 # Labels in sorted order, and the position of every value among them.
 Coded = tuple[Array, Array]
 # Whole numbers below are doubles.
@@ -132,7 +135,7 @@ class CodedColumn:
         return len(self.labels) + (self.missing > 0)
 
     @property
-    def first(self) -> NDArray[np.int64]:
+    def first(self) -> Integers:
         """The first row of each category, then of missing if it occurs."""
         first = np.zeros(self.levels, np.int64)
         first[self.codes[::-1]] = np.arange(len(self.codes) - 1, -1, -1)
@@ -213,9 +216,7 @@ def code_keys(records: Records, keys: Iterable[Hashable]) -> list[CodedColumn]:
     return in_threads(usual_threads(), code_column, [(records, key) for key in keys])
 
 
-def weights(
-    records: Records, name: Hashable, scale: float | None = None
-) -> NDArray[np.float64]:
+def weights(records: Records, name: Hashable, scale: float | None = None) -> Floats:
     """Return the weights times a scale, which those that look scaled must have."""
     weight = _reals(records, name, "weight")
     at = int(np.argmin((weight >= 0) & (weight < np.inf))) + 1
@@ -224,7 +225,7 @@ def weights(
     return weight if scale is None else weight * scale
 
 
-def _reals(records: Records, name: Hashable, role: str) -> NDArray[np.float64]:
+def _reals(records: Records, name: Hashable, role: str) -> Floats:
     """Return a column of real numbers as doubles, nan for missing."""
     column = records.column(name)
     read = _real_array if isinstance(column, np.ndarray) else _real_series
@@ -236,7 +237,7 @@ def _reals(records: Records, name: Hashable, role: str) -> NDArray[np.float64]:
         raise ValueError(f"{role} {name!r}: an integer beyond 1.8e308") from None
 
 
-def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+def real_numbers(records: Records, name: Hashable) -> Floats:
     """Return a column of finite numbers as doubles, nan for missing."""
     values = _reals(records, name, "column")
     infinite = int(np.isinf(values).sum())
@@ -247,7 +248,7 @@ def real_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
     return values
 
 
-def exact_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
+def exact_numbers(records: Records, name: Hashable) -> Floats:
     """Return a column of numbers as doubles; refuse numbers that may lose digits."""
     values = real_numbers(records, name)
     if np.nanmax(np.abs(values), initial=0.0) >= _EXACT:
@@ -260,7 +261,7 @@ def exact_numbers(records: Records, name: Hashable) -> NDArray[np.float64]:
 
 def household_codes(
     records: Records, name: Hashable, role: str = "household"
-) -> NDArray[np.int64]:
+) -> Integers:
     """Return the number of each record's household, or of another group."""
     column = records.column(name)
     if is_text_column(column):
@@ -298,7 +299,7 @@ def comparable(value: Any) -> Any:
     return kind, int(seconds.astype(np.int64)), int(rest.astype(np.int64))
 
 
-def comparable_beside(labels: NDArray[Any], others: NDArray[Any]) -> list[Any]:
+def comparable_beside(labels: Array, others: Array) -> list[Any]:
     """Return comparable values; text of numbers, as of a CSV file, beside numbers."""
     own, other = (any(isinstance(x, str) for x in y) for y in (labels, others))
     if own and not other:
@@ -502,7 +503,7 @@ def _in_plain_layout(series: Any) -> Any:
     return nw.from_native(plain, series_only=True).alias(series.name)
 
 
-def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
+def _code_array(values: Array) -> tuple[Coded, Mask | None]:
     """Code an array; also return the mask of missing elements, None if all exist."""
     masked: Any = False
     if isinstance(values, np.ma.MaskedArray):
@@ -521,9 +522,7 @@ def _code_array(values: Array) -> tuple[Coded, NDArray[np.bool_] | None]:
     return _CODERS[kind](values[~missing]), missing
 
 
-def _code_series(
-    series: Any, *, ticks: bool = False
-) -> tuple[Coded, NDArray[np.bool_] | None]:
+def _code_series(series: Any, *, ticks: bool = False) -> tuple[Coded, Mask | None]:
     """Code a narwhals series; also return the mask of missing elements."""
     import narwhals.stable.v2 as nw
 
@@ -607,7 +606,7 @@ def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
 
 def _code_dictionary(
     codes: NDArray[np.integer[Any]], labels: list[Any]
-) -> tuple[Coded, NDArray[np.bool_] | None]:
+) -> tuple[Coded, Mask | None]:
     """Code values given as positions in a list, -1 for missing."""
     codes = np.ascontiguousarray(codes)
     # Levels are counted from -1, so the first rank is that of missing.
@@ -706,7 +705,7 @@ _CODERS: dict[str, Callable[[Array], Coded]] = {
 }
 
 
-def _real_array(values: Array) -> NDArray[np.float64]:
+def _real_array(values: Array) -> Floats:
     """Convert an array of real numbers to doubles, NaN for missing."""
     kind = values.dtype.kind
     if kind in "iuf":
@@ -730,7 +729,7 @@ def _real(value: Any) -> float:
     return float(value)
 
 
-def _real_series(series: Any) -> NDArray[np.float64]:
+def _real_series(series: Any) -> Floats:
     """Convert a narwhals series of real numbers to doubles, NaN for missing."""
     import narwhals.stable.v2 as nw
 

@@ -351,10 +351,7 @@ def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _counts(
-    columns: list[_Column],
-    households: Codes,
-    household: Hashable,
-    firsts: Codes,
+    columns: list[_Column], households: Codes, household: Hashable, firsts: Codes
 ) -> list[Derived]:
     """Return the columns that the number of records of the household determines."""
     _, of = np.unique(households, return_inverse=True)

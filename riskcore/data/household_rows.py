@@ -15,6 +15,7 @@ from riskcore.data.columns import Records
 from riskcore.data.files.arrow import import_pyarrow
 
 Positions = NDArray[np.int64]
+Columns = Mapping[Hashable, NDArray[Any]]
 
 _AT_ONCE = 1 << 16  # records of Arrow's text that are taken at once
 
@@ -40,9 +41,7 @@ class HouseholdRows:
         return cls.agreeing(coded.households, columns)
 
     @classmethod
-    def agreeing(
-        cls, households: NDArray[Any], columns: Mapping[Hashable, NDArray[Any]]
-    ) -> Self:
+    def agreeing(cls, households: NDArray[Any], columns: Columns) -> Self:
         """Return the households; refuse columns in which their members differ."""
         _, first, of = np.unique(households, return_index=True, return_inverse=True)
         rows = cls(first.astype(np.int64), of.reshape(-1).astype(np.int64))
@@ -56,9 +55,7 @@ class HouseholdRows:
             )
         return rows
 
-    def differing(
-        self, columns: Mapping[Hashable, NDArray[Any]]
-    ) -> dict[Hashable, int]:
+    def differing(self, columns: Columns) -> dict[Hashable, int]:
         """Return how many households have different values, by column if there are."""
         unlike = {
             name: self.of[column != column[self.first][self.of]]

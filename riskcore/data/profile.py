@@ -280,9 +280,7 @@ def _is_constant(column: CodedColumn, household: NDArray[np.int64]) -> bool:
     return not _differs(household, column.codes, households).any()
 
 
-def _differs(
-    group: NDArray[Any], value: NDArray[Any], groups: int
-) -> NDArray[np.bool_]:
+def _differs(group: Array, value: Array, groups: int) -> NDArray[np.bool_]:
     """Return for each group whether its records differ in a value."""
     last = np.zeros(groups, value.dtype)
     last[group] = value

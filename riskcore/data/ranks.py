@@ -19,10 +19,7 @@ _EXACT = 2.0**53
 
 
 def ranked(values: Floats) -> tuple[Floats, Integers]:
-    """Return the distinct values, sorted, and the code of each, as `np.unique` does.
-
-    The values are without nan.
-    """
+    """Return the distinct values, sorted, and the code of each; no value may be nan."""
     ranking = _by_decimals(values) if len(values) >= _FEW else None
     if ranking is None:
         labels, codes = np.unique(values, return_inverse=True)
@@ -68,10 +65,7 @@ def stable_order(codes: NDArray[Any], levels: int) -> Integers:
 def random_order(
     codes: NDArray[Any], levels: int, numbers: NDArray[np.uint64]
 ) -> Integers:
-    """Return the positions by code, those of a code by their numbers of 64 bits.
-
-    It is the order of ``np.lexsort((numbers, codes))``.
-    """
+    """Return the positions by code, then number: ``np.lexsort((numbers, codes))``."""
     bits = np.uint64((levels - 1).bit_length())
     packed = numbers
     if bits:

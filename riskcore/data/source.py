@@ -35,7 +35,7 @@ from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.files.arrow import import_pyarrow
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted, Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Identity, identity
@@ -323,10 +323,10 @@ class Source:
         return None if self.path is None else self._read[1]
 
     @cached_property
-    def _read(self) -> tuple[Any, Intake]:
+    def _read(self) -> Accounted:
         return self.read_columns(text=True)
 
-    def read_columns(self, *columns: Any, **how: Any) -> tuple[Any, Intake]:
+    def read_columns(self, *columns: Any, **how: Any) -> Accounted:
         """Return columns of the file, all without a name, and what was read."""
         assert self.path is not None
         self.refuse_changed()

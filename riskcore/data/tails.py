@@ -57,10 +57,7 @@ class Tail:
         return f"{self.side}:{self.percent}{label}"
 
     def bound(self, values: Sequence[Any], counts: Sequence[int]) -> Any:
-        """Return the bound: no more than the share of the tail lies beyond it.
-
-        ``values`` are numbers; each record counts once.
-        """
+        """Return the bound beyond which no more than the share of the records lies."""
         tail = 1 - self.share if self.side == "top" else self.share
         most = tail * sum(counts)
         beyond = 0
@@ -78,10 +75,7 @@ def _percent(share: Fraction) -> str:
 
 
 def nearest_multiple(value: Number | Decimal, base: Number) -> Number:
-    """Return the multiple of a number that is nearest to a value, by their digits.
-
-    The even one of two multiples that are equally near is taken.
-    """
+    """Return the nearest multiple of a number by their digits, of two the even one."""
     if isinstance(value, int) and isinstance(base, int):
         below, rest = divmod(value, base)
         return (below + (2 * rest + below % 2 > base)) * base

@@ -101,10 +101,7 @@ class SortedCells:
 
     @classmethod
     def of(
-        cls,
-        codes: Sequence[Codes],
-        levels: Sequence[int],
-        windows: Windows,
+        cls, codes: Sequence[Codes], levels: Sequence[int], windows: Windows
     ) -> SortedCells:
         """Sort cells by the number whose windows have the fewest cells."""
         places = {key: place for place, key in enumerate(windows.key)}

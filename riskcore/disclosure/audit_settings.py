@@ -19,7 +19,7 @@ NUMERIC = Columns(
 )
 RECORD_BY = Column(
     help="column of record ids in both files, if each released record stands for one "
-    "of ORIGINAL, such as after swapping: only its own original makes a claim right",
+    "of ORIGINAL, such as after swapping: only its own original makes a claim right"
 )
 POPULATION = Model(
     default=AUTO,
@@ -31,7 +31,7 @@ POPULATION = Model(
 )
 MEASURES = Flag(
     help="also compute the measures that others report: replicated uniques, DiSCO, "
-    "TCAP, distances to the closest record, singling out and linkability",
+    "TCAP, distances to the closest record, singling out and linkability"
 )
 
 

@@ -6,22 +6,14 @@ import math
 
 
 def number(value: float) -> str:
-    """Return a number of claims or links: whole from 100 on, else three digits.
-
-    >>> number(1234.5), number(12.345), number(float("nan"))
-    ('1,234', '12.3', 'unknown')
-    """
+    """Return a number of claims or links: whole from 100 on, else three digits."""
     if math.isnan(value):
         return "unknown"
     return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.3g}"
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage of three digits.
-
-    >>> percent(0.12345), percent(float("nan"))
-    ('12.3 %', '-')
-    """
+    """Return a share as a percentage of three digits, "-" for nan."""
     return "-" if math.isnan(share) else f"{100.0 * share:.3g} %"
 
 

@@ -420,11 +420,7 @@ def standard_scale(values: Floats) -> float:
 
 
 def extremes(values: Floats) -> Integers:
-    """Return the people with the 20 smallest numbers, without those who share the 21st.
-
-    >>> extremes(np.array([5.0, 1.0, 2.0])).tolist()
-    [0, 1, 2]
-    """
+    """Return the people with the 20 smallest numbers, none of whom shares the 21st."""
     there = np.flatnonzero(~np.isnan(values))
     if len(there) <= EXTREMES:
         return there
@@ -434,11 +430,7 @@ def extremes(values: Floats) -> Integers:
 
 
 def precision(values: Floats) -> float:
-    """Return half the unit that released numbers are multiples of, 0 for no unit.
-
-    >>> precision(np.array([1500.0, 2000.0, np.nan])), precision(np.array([0.1, 7.27]))
-    (250.0, 0.005)
-    """
+    """Return half the unit that released numbers are multiples of, 0 for no unit."""
     distinct = np.unique(values[~np.isnan(values)])
     largest = float(np.abs(distinct).max(initial=0.0))
     if largest == 0.0:

@@ -315,9 +315,7 @@ def equal_bands(n: Ints, bands: int) -> Ints:
     return np.unique(middle, return_inverse=True)[1].astype(np.int64)
 
 
-def _merged(
-    sample: CellTable, key: int, n: Ints, others: Sequence[NDArray[np.int64]]
-) -> Ints:
+def _merged(sample: CellTable, key: int, n: Ints, others: Sequence[Ints]) -> Ints:
     """Return the band of each code of a key, by the tables with the other keys."""
     missing = sample.categories is not None and sample.categories[key][-1] is None
     category_count = len(n) - missing

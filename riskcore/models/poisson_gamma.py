@@ -82,6 +82,7 @@ class PoissonGamma(Superpopulation):
     """
 
     names: ClassVar[tuple[str, ...]] = ("beta",)
+    _first: ClassVar[int] = 0
 
     K: int
     beta: float
@@ -160,10 +161,6 @@ class PoissonGamma(Superpopulation):
     def alpha(self) -> float:
         """The shape 1/(K beta) of the gamma distribution; infinite for beta = 0."""
         return 1.0 / (self.K * self.beta) if self.beta > 0.0 else math.inf
-
-    def _unique_share(self, N: int) -> float:
-        """Return (1 + N beta)^-(1+alpha)."""
-        return self._uniqueness(0, N)
 
     def _uniqueness(self, n: int, N: int) -> float:
         """Return ((1 + n beta)/(1 + N beta))^(1+alpha)."""

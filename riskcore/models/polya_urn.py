@@ -58,9 +58,6 @@ class PolyaUrn(Superpopulation):
         others, own = self._weights()
         return dd_constant(n - 1 + others), dd_constant(own)
 
-    def _unique_share(self, N: int) -> float:
-        return self._uniqueness(1, N)
-
     def _uniqueness(self, n: int, N: int) -> float:
         """Return prod_{m=n}^{N-1} (1 - (1-sigma)/(theta+m)), a ratio of Gammas."""
         return unhit_polya_urn(*self._pairs(n), N - n)

@@ -191,9 +191,7 @@ class Weights(NamedTuple):
         return self.spread * ratio * ratio, self.f * (ratio - 1.0) ** 2
 
 
-def _product(
-    base: float, factors: Sequence[Floats], codes: Sequence[NDArray[np.int64]]
-) -> Floats:
+def _product(base: float, factors: Sequence[Floats], codes: Sequence[Ints]) -> Floats:
     """Return base times the factor of each cell's categories; any value counts as 1."""
     product = np.full(len(codes[0]) if codes else 1, base)
     for factor, column in zip(factors, codes, strict=True):

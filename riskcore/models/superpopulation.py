@@ -54,6 +54,7 @@ class Superpopulation(ABC):
     """
 
     names: ClassVar[tuple[str, ...]]  # of the parameters that are estimated
+    _first: ClassVar[int] = 1  # records after which P(F = 1) is that of a person
 
     method: str = "given"
     converged: bool = True
@@ -123,11 +124,7 @@ class Superpopulation(ABC):
             If N is out of range.
         """
         _, N = check_sizes(1, N)
-        return N * self._unique_share(N) if self.converged else math.nan
-
-    @abstractmethod
-    def _unique_share(self, N: int) -> float:
-        """Return P(F = 1) of a person."""
+        return N * self._uniqueness(self._first, N) if self.converged else math.nan
 
     def unique_fraction(self, N: int) -> float:
         """Return the expected share of population uniques among N people.

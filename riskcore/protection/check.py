@@ -22,11 +22,7 @@ from riskcore.assessment.assess import (
     check_roles,
     held_assessment,
 )
-from riskcore.assessment.assess_settings import (
-    BOTH,
-    WEIGHTS,
-    CheckSettings,
-)
+from riskcore.assessment.assess_settings import BOTH, WEIGHTS, CheckSettings
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.diversity import SensitiveRules, diversity_of
 from riskcore.assessment.goals import Goal, KeyGoals, Names, key_sets, l_parts
@@ -622,11 +618,7 @@ class _Judged:
             or (together and any(engine.count(self.columns, None).weighed.missing_keys))
         ):
             self.coded = CodedRecords.of(
-                self.held,
-                self.columns,
-                self.weight,
-                self.household,
-                scale=source.scale,
+                self.held, self.columns, self.weight, self.household, scale=source.scale
             ).sampled(request.how["sampling_fraction"])
             if against is None:
                 there = [name for name in self.columns if name in keys]

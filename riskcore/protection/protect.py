@@ -195,9 +195,8 @@ def protect(
     SuppressedValueShows
         If a column, or the order of data in memory, reveals suppressed or recoded
         values, see `Protected.shown`; one warning for each key and column, unless it is
-        accepted. For a file
-        the warning comes when it is written, because columns may be dropped and
-        records shuffled then.
+        accepted. For a file the warning comes when it is written, because columns may
+        be dropped and records shuffled then.
     ColumnsNotChecked
         For data on an engine, if values were suppressed or recoded: only the keys and
         their related columns were checked for what they reveal, see

@@ -291,7 +291,8 @@ class Release:
         """
         path = arguments.file_path("path", path)
         moved = path.parent.resolve() != self._folder.resolve()
-        if self.path is not None and moved and self._names_files():
+        named = (at for at, setting in entries().items() if setting.names_files)
+        if self.path is not None and moved and any(map(self._has, named)):
             raise ValueError(
                 f"{path}: the rules name files relative to {self._folder}; write them "
                 "there"
@@ -442,8 +443,7 @@ class Release:
         data : frame, mapping or path, optional
             By default the file of ``[output]``.
         original, holdout, earlier : frame, mapping or path, optional
-            As for `riskcore.check`; read as the survey file is,
-            as far as they can be.
+            As for `riskcore.check`; read as the survey file is, as far as they can be.
         progress : callable, optional
             Called with a line of text at each step.
         **settings
@@ -766,10 +766,6 @@ class Release:
     def _folder(self) -> Path:
         """The folder that paths are relative to."""
         return Path() if self.path is None else self.path.parent
-
-    def _names_files(self) -> bool:
-        """Return whether a rule names a file."""
-        return any(one.names_files and self._has(at) for at, one in entries().items())
 
     def _has(self, place: Place) -> bool:
         """Return whether the rules have a setting."""

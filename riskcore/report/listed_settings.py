@@ -10,6 +10,7 @@ from riskcore.assessment.assess_settings import AUTO, WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.common.settings import NEVER
+from riskcore.common.sheet import Facts
 from riskcore.common.words import printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import cost_in_public
@@ -36,13 +37,13 @@ SUPPRESSION_NAMES = {
 }
 
 
-def role_facts(weight: Any, household: Any) -> list[tuple[str, str]]:
+def role_facts(weight: Any, household: Any) -> Facts:
     """Return the columns of weights and households, for the internal report."""
     roles = {"weight": weight, "household": household}
     return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
 
 
-def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
+def method_facts(of: Assessment | Settings) -> Facts:
     """Return how the risk was computed."""
     counting = of.cells if isinstance(of, Assessment) else of
     facts = [("individual risk", METHOD_NAMES[of.method])]
@@ -63,7 +64,7 @@ def method_facts(of: Assessment | Settings) -> list[tuple[str, str]]:
     return facts
 
 
-def recoding_facts(recodings: Mapping[Any, Recoding]) -> list[tuple[str, str]]:
+def recoding_facts(recodings: Mapping[Any, Recoding]) -> Facts:
     """Return the name and the rules of each recoding, one rule on each line."""
     return [
         (f"recoding of {printable(str(name))}", _with_arrows(str(recoding)))
@@ -75,9 +76,7 @@ def _with_arrows(rules: str) -> str:
     return "\n".join(line.replace(" -> ", " \u2192 ", 1) for line in rules.split("\n"))
 
 
-def suppression_facts(
-    settings: Settings, *, public: bool = False
-) -> list[tuple[str, str]]:
+def suppression_facts(settings: Settings, *, public: bool = False) -> Facts:
     """Return the costs of suppression and how suppressed values are chosen."""
     cost = cost_in_public(settings.cost) if public else settings.cost
     return [
@@ -115,7 +114,7 @@ def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
     return [(f"{label(key)}[{label(code)}]", amount) for code, amount in cost.items()]
 
 
-def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
+def threshold_facts(settings: Settings) -> Facts:
     """Return the goals: k, thresholds and rates."""
     asked = {
         "risk threshold": settings.threshold,
@@ -127,14 +126,14 @@ def threshold_facts(settings: Settings) -> list[tuple[str, str]]:
     return [*k_facts(settings), *facts]
 
 
-def level_facts(settings: Settings) -> list[tuple[str, str]]:
+def level_facts(settings: Settings) -> Facts:
     """Return a note if the records are households, or persons of a panel."""
     if settings.person is not None:
         return [("counted", f"{_PERSONS}{settings.known_in}")]
     return [] if settings.level == "record" else [HOUSEHOLDS_COUNTED]
 
 
-def k_facts(settings: Settings) -> list[tuple[str, str]]:
+def k_facts(settings: Settings) -> Facts:
     """Return k, by set of keys if it differs, and the strata."""
     facts = []
     if len(set(settings.k)) > 1:
@@ -150,7 +149,7 @@ def k_facts(settings: Settings) -> list[tuple[str, str]]:
     return facts
 
 
-def related_facts(settings: Settings) -> list[tuple[str, str]]:
+def related_facts(settings: Settings) -> Facts:
     """Return the columns that are blanked together."""
     facts = []
     if settings.household_keys:

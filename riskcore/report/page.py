@@ -26,7 +26,6 @@ from riskcore.disclosure.verdict import no_role_text
 from riskcore.protection.release.facts import remarks_of as protection_remarks
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import Protected
-from riskcore.protection.settings.settings import Settings
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
 from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
@@ -196,7 +195,7 @@ def protection_page(
     provenance: Provenance | None = None,
 ) -> str:
     """Return the report of a protection by a set of keys as HTML, see `page`."""
-    key_set = protected.sets[keys]
+    key_set, settings = protected.sets[keys], protected.settings
     if examined is None:
         examined = verdict_facts(protected, protected.examination)
     if len(protected.sets) > 1:
@@ -212,7 +211,15 @@ def protection_page(
         household_threshold=finite(key_set.aim.household_threshold),
         suppressed=protected.suppressed,
         records=protected.n,
-        facts=_protection_facts(protected.settings),
+        facts=[
+            *role_facts(settings.weight, settings.household),
+            *method_facts(settings),
+            *recoding_facts(settings.recodings),
+            *suppression_facts(settings),
+            *level_facts(settings),
+            *threshold_facts(settings),
+            *related_facts(settings),
+        ],
         verdict=examined["verdict"],
         unsafe=unsafe,
         k=key_set.aim.k,
@@ -261,19 +268,6 @@ def protection_pages(
     paths = report_paths(Path(path), len(protected.sets))
     positions = sets_with_pages(protected)
     return {x: maker(at) for x, at in zip(paths, positions, strict=True)}
-
-
-def _protection_facts(settings: Settings) -> list[tuple[str, str]]:
-    """Return the settings."""
-    return [
-        *role_facts(settings.weight, settings.household),
-        *method_facts(settings),
-        *recoding_facts(settings.recodings),
-        *suppression_facts(settings),
-        *level_facts(settings),
-        *threshold_facts(settings),
-        *related_facts(settings),
-    ]
 
 
 def _check(

@@ -74,11 +74,7 @@ class ReleaseFiles:
 
 
 def idle(wanted: Wanted) -> str | None:
-    """Return the first name without an effect, because no safe file is wanted.
-
-    >>> idle({"report": "r.html", "allow_unsafe": True})
-    'allow_unsafe'
-    """
+    """Return the first name without an effect, because no safe file is wanted."""
     if wanted.get("file") is not None:
         return None
     usual = {name: settings_of(WriteSettings)[name].default for name in _OF_FILE}

@@ -85,7 +85,7 @@ def _household_goals(
                 "records": groups.distribution.unsafe_count(t),
             }
             for t in thresholds
-        ],
+        ]
     }
     if rate is not None:
         threshold = assessment.household_threshold(rate=rate)

@@ -19,7 +19,7 @@ from riskcore.assessment.reported_figures import (
     target_part,
     target_parts,
 )
-from riskcore.common.sheet import Part, Sheet
+from riskcore.common.sheet import Facts, Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.data.files.labels import Labels, labels_of_plain
 from riskcore.disclosure.verdict import listed_columns
@@ -254,9 +254,7 @@ def _key_set(key_set: dict[str, Any], settings: dict[str, Any]) -> Part:
     return Part(title, _thresholds(key_set, settings), stages, "<>", indents=(2, 4))
 
 
-def _thresholds(
-    key_set: dict[str, Any], settings: dict[str, Any]
-) -> list[tuple[str, str]]:
+def _thresholds(key_set: dict[str, Any], settings: dict[str, Any]) -> Facts:
     """Return the thresholds of one set of keys, given or found for a rate."""
     pairs = [] if key_set["k"] is None else [("k", f"{key_set['k']:,}")]
     if settings["strata"]:

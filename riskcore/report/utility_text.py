@@ -9,7 +9,7 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import label
 from riskcore.common.html import readable
-from riskcore.common.sheet import Part, Sheet
+from riskcore.common.sheet import Facts, Part, Sheet
 from riskcore.common.words import counted, printable
 from riskcore.comparison.analyses import category_of
 
@@ -23,7 +23,6 @@ _SMALL = 1e-4  # smaller figures have an exponent
 Plain = dict[str, Any]
 # How a name is written: cut in a terminal, whole on a page.
 Name = Callable[[Any], str]
-Facts = list[tuple[str, str]]
 
 
 def comparison_text(figures: Plain, title: str) -> str:
@@ -98,7 +97,8 @@ def with_label(name: Any, labels: Mapping[str, str], form: Name = label) -> str:
 
 def model_facts(model: Plain, labels: Mapping[str, str], form: Name = label) -> Facts:
     """Return what a model is of, and the records it rests on."""
-    variables = [with_label(name, labels, form) for name in _variables(model, labels)]
+    names = [name for name in model["variables"] if name in labels]
+    variables = [with_label(name, labels, form) for name in names]
     bases = [category_of(form(x), form(base)) for x, base in model["base"].items()]
     errors = "robust, with weights" if model["weighted"] else "of the model"
     return [
@@ -108,10 +108,6 @@ def model_facts(model: Plain, labels: Mapping[str, str], form: Name = label) -> 
         *records_facts(model),
         ("standard errors", errors),
     ]
-
-
-def _variables(model: Plain, labels: Mapping[str, str]) -> list[str]:
-    return [name for name in model["variables"] if name in labels]
 
 
 def records_facts(study: Plain) -> Facts:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
@@ -37,9 +38,7 @@ _NOT_ASKED, _NO_INDUSTRY = 9, 99
 _FEMALE, _MALE = 0, 1
 
 
-def household_survey(
-    households: int, rng: np.random.Generator
-) -> dict[str, NDArray[Any]]:
+def household_survey(households: int, rng: Generator) -> dict[str, NDArray[Any]]:
     """Return a survey of living conditions: persons in households, large ones too.
 
     With 2,000 households it has the shape of the file of the case studies in
@@ -187,7 +186,7 @@ _LABELS: dict[str, tuple[str, dict[int, str]]] = {
 }  # fmt: skip
 
 
-def _homes(n: int, rng: np.random.Generator) -> dict[str, NDArray[Any]]:
+def _homes(n: int, rng: Generator) -> dict[str, NDArray[Any]]:
     """Draw the columns of households."""
     places = np.array(list(_REGIONS))
     place = np.sort(_shared_out(range(len(places)), _REGIONS.values(), n))
@@ -241,9 +240,7 @@ def _drawn(codes: list[int], chances: list[float], u: Floats) -> Ints:
     return drawn
 
 
-def _relations(
-    couple: Mask, household: Ints, person: Ints, rng: np.random.Generator
-) -> Ints:
+def _relations(couple: Mask, household: Ints, person: Ints, rng: Generator) -> Ints:
     """Draw the relation of each member to the head, the first member."""
     u = rng.random(len(household))
     near = _drawn([_CHILD, _PARENT, _OTHER, _NONE], [0.93, 0.01, 0.05, 0.01], u)
@@ -258,7 +255,7 @@ def _relations(
     return relation
 
 
-def _ages(n: int, relation: Ints, household: Ints, rng: np.random.Generator) -> Ints:
+def _ages(n: int, relation: Ints, household: Ints, rng: Generator) -> Ints:
     """Draw ages: of the head, then of the others from it."""
     head = (19 + 74 * rng.beta(1.7, 2.6, n))[household]
     u = rng.random(len(household))
@@ -279,9 +276,7 @@ def _ages(n: int, relation: Ints, household: Ints, rng: np.random.Generator) -> 
     return limited
 
 
-def _genders(
-    relation: Ints, couple: Mask, household: Ints, rng: np.random.Generator
-) -> Ints:
+def _genders(relation: Ints, couple: Mask, household: Ints, rng: Generator) -> Ints:
     """Draw sexes: heads of couples are mostly men, spouses of the other sex."""
     head = rng.random(len(couple)) < np.where(couple, 0.93, 0.4)
     other = rng.random(len(household)) < 0.49
@@ -293,9 +288,7 @@ def _genders(
     return np.where(male, _MALE, _FEMALE)
 
 
-def _marital_status(
-    relation: Ints, couple: Mask, age: Ints, rng: np.random.Generator
-) -> Ints:
+def _marital_status(relation: Ints, couple: Mask, age: Ints, rng: Generator) -> Ints:
     """Draw marital status by relation and age, the same for a couple."""
     u = rng.random(len(age))
     pair = np.isin(relation, [_HEAD, _SPOUSE]) & couple
@@ -323,9 +316,7 @@ def _marital_status(
     return status
 
 
-def _educations(
-    age: Ints, urban: Mask, household: Ints, rng: np.random.Generator
-) -> Ints:
+def _educations(age: Ints, urban: Mask, household: Ints, rng: Generator) -> Ints:
     """Draw levels, similar in a household, higher in towns, limited by age."""
     home = rng.standard_normal(household[-1] + 1)[household]
     latent = 0.6 * home + 0.8 * rng.standard_normal(len(age)) + 0.6 * urban
@@ -335,13 +326,13 @@ def _educations(
     return attained
 
 
-def _at_school(age: Ints, rng: np.random.Generator) -> Ints:
+def _at_school(age: Ints, rng: Generator) -> Ints:
     """Draw school attendance: most from 6 to 14, some up to 24."""
     chance = np.select([age < 6, age < 15, age < 19, age < 25], [0.2, 0.93, 0.5, 0.05])
     return np.where(age < 5, _NOT_ASKED, rng.random(len(age)) < chance).astype(np.int64)
 
 
-def _industries(age: Ints, school: Mask, urban: Mask, rng: np.random.Generator) -> Ints:
+def _industries(age: Ints, school: Mask, urban: Mask, rng: Generator) -> Ints:
     """Draw industries of workers: mostly agriculture, less in towns."""
     u = rng.random(len(age))
     others = _drawn(

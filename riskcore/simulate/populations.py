@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
@@ -21,7 +22,7 @@ _CELLS = 2**16  # in one tree
 _SEATS = 2**16  # people between two calls of the generator
 
 
-def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -> Ints:
+def zipf_population(N: int, K: int, exponent: float, rng: Generator) -> Ints:
     """Return the cell frequencies of a population under Zipf's law.
 
     N people fall independently into K cells, with p_k proportional to k^-exponent.
@@ -74,7 +75,7 @@ def zipf_population(N: int, K: int, exponent: float, rng: np.random.Generator) -
 
 
 def dirichlet_multinomial_population(
-    N: int, K: int, alpha: float, rng: np.random.Generator
+    N: int, K: int, alpha: float, rng: Generator
 ) -> Ints:
     """Return the cell frequencies of a Dirichlet-multinomial population.
 
@@ -129,9 +130,7 @@ def dirichlet_multinomial_population(
     )
 
 
-def pitman_population(
-    N: int, theta: float, sigma: float, rng: np.random.Generator
-) -> Ints:
+def pitman_population(N: int, theta: float, sigma: float, rng: Generator) -> Ints:
     """Return the cell frequencies of a population from the Pitman sampling formula.
 
     People arrive one by one: after m people, in u cells, the next one opens a new cell
@@ -199,7 +198,7 @@ def _populate(
     K: int,
     mass: Callable[[int, int], Floats],
     share: Callable[[Floats, Floats], Floats],
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Ints:
     """Divide N people among blocks by ``mass``, then within them by ``share``."""
     N = arguments.whole_from("N", N, 1, 2**53)
@@ -220,7 +219,7 @@ def _divide(
     people: int,
     mass: Floats,
     share: Callable[[Floats, Floats], Floats],
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Ints:
     """Divide people among cells, from the root of a binary tree to its leaves."""
     levels, cells = [], len(mass)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from riskcore.common import arguments
@@ -16,7 +17,7 @@ DESIGNS = ("simple", "poisson", "stratified")
 def sample(
     frequencies: ArrayLike,
     n: ArrayLike,
-    rng: np.random.Generator,
+    rng: Generator,
     design: str = "simple",
     strata: ArrayLike | None = None,
 ) -> Ints:
@@ -178,7 +179,7 @@ def uniques(frequencies: ArrayLike, sampled: ArrayLike) -> Uniques:
     )
 
 
-def _simple(population: Ints, n: int, rng: np.random.Generator, name: str) -> Ints:
+def _simple(population: Ints, n: int, rng: Generator, name: str) -> Ints:
     """Draw n records: each with probability n/N, then correct the number at random."""
     N = int(population.sum())
     if not 0 <= n <= N:
@@ -190,7 +191,7 @@ def _simple(population: Ints, n: int, rng: np.random.Generator, name: str) -> In
     return drawn + _few(population - drawn, -surplus, rng)
 
 
-def _few(population: Ints, n: int, rng: np.random.Generator) -> Ints:
+def _few(population: Ints, n: int, rng: Generator) -> Ints:
     """Draw n records; memory grows with n."""
     end = np.cumsum(population)
     if n == 0:
@@ -200,9 +201,7 @@ def _few(population: Ints, n: int, rng: np.random.Generator) -> Ints:
     return np.bincount(cell, minlength=len(population))
 
 
-def _stratified(
-    population: Ints, n: ArrayLike, stratum: Ints, rng: np.random.Generator
-) -> Ints:
+def _stratified(population: Ints, n: ArrayLike, stratum: Ints, rng: Generator) -> Ints:
     count = int(stratum.max(initial=-1)) + 1
     numbers = arguments.numbers("n", n, "whole numbers of records", kinds="iu")
     if numbers.shape not in {(), (count,)}:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
@@ -18,7 +19,7 @@ _HOUSEHOLD_SIZES = [0.33, 0.32, 0.15, 0.13, 0.05, 0.014, 0.004, 0.002]
 
 
 def microdata(
-    n: int, rng: np.random.Generator, fraction: float = 0.01
+    n: int, rng: Generator, fraction: float = 0.01
 ) -> dict[str, NDArray[Any]]:
     """Return a survey file like a census sample: persons in whole households.
 
@@ -100,7 +101,7 @@ def microdata(
     }
 
 
-def _draw(weights: Any, count: int, rng: np.random.Generator) -> Ints:
+def _draw(weights: Any, count: int, rng: Generator) -> Ints:
     """Draw positions with probabilities proportional to the weights."""
     cumulative = np.cumsum(weights)
     uniform = rng.random(count) * cumulative[-1]
@@ -108,15 +109,13 @@ def _draw(weights: Any, count: int, rng: np.random.Generator) -> Ints:
     return drawn
 
 
-def _household_sizes(n: int, rng: np.random.Generator) -> Ints:
+def _household_sizes(n: int, rng: Generator) -> Ints:
     """Draw whole households until they have n members."""
     size: Ints = 1 + _draw(_HOUSEHOLD_SIZES, n, rng)
     return size[: 1 + np.searchsorted(np.cumsum(size), n)]
 
 
-def _regions(
-    size: Ints, fraction: float, rng: np.random.Generator
-) -> tuple[Ints, Floats]:
+def _regions(size: Ints, fraction: float, rng: Generator) -> tuple[Ints, Floats]:
     """Return each household's region, rising, and its weight."""
     province = 1.0 / np.arange(1, _PROVINCES + 1) ** 0.7
     municipality = 1.0 / np.arange(1, _MUNICIPALITIES + 1)
@@ -132,7 +131,7 @@ def _regions(
     return region, np.round(weight, 2)
 
 
-def _couples(size: Ints, rng: np.random.Generator) -> Mask:
+def _couples(size: Ints, rng: Generator) -> Mask:
     """Draw which households a couple heads; in others of two or more, one parent."""
     return (size > 1) & (rng.random(len(size)) < np.where(size == 2, 0.75, 0.85))
 
@@ -143,7 +142,7 @@ def _ages(
     household: Ints,
     person: Ints,
     child: Mask,
-    rng: np.random.Generator,
+    rng: Generator,
 ) -> Ints:
     """Draw ages: of the head by household size, then of the partner and children."""
     count = len(size)
@@ -162,9 +161,7 @@ def _ages(
     return np.floor(age).astype(np.int64)
 
 
-def _sexes(
-    couple: Mask, household: Ints, person: Ints, rng: np.random.Generator
-) -> Ints:
+def _sexes(couple: Mask, household: Ints, person: Ints, rng: Generator) -> Ints:
     """Draw sexes: nearly all partners differ; single parents are mostly women."""
     count = len(couple)
     member = np.bincount(household, minlength=count)
@@ -180,7 +177,7 @@ def _sexes(
 
 
 def _marital_status(
-    age: Ints, partnered: Mask, child: Mask, household: Ints, rng: np.random.Generator
+    age: Ints, partnered: Mask, child: Mask, household: Ints, rng: Generator
 ) -> Ints:
     """Draw marital status by age; partners are married to each other or not at all."""
     chance = rng.random(len(age))
@@ -199,7 +196,7 @@ def _marital_status(
     return status
 
 
-def _educations(age: Ints, household: Ints, rng: np.random.Generator) -> Ints:
+def _educations(age: Ints, household: Ints, rng: Generator) -> Ints:
     """Draw levels, similar in a household, higher for the young, limited by age."""
     home = rng.standard_normal(household[-1] + 1)[household]
     own = rng.standard_normal(len(age))
@@ -210,7 +207,7 @@ def _educations(age: Ints, household: Ints, rng: np.random.Generator) -> Ints:
     return attained
 
 
-def _citizenships(household: Ints, rng: np.random.Generator) -> Ints:
+def _citizenships(household: Ints, rng: Generator) -> Ints:
     """Draw a citizenship for each household; one person in 25 has another."""
     foreign = 1.0 / np.arange(1, _COUNTRIES)
     own_country = foreign.sum() * (1.0 - _FOREIGN) / _FOREIGN
@@ -220,7 +217,7 @@ def _citizenships(household: Ints, rng: np.random.Generator) -> Ints:
     return np.where(rng.random(len(household)) < 0.04, own, shared)
 
 
-def _incomes(age: Ints, education: Ints, rng: np.random.Generator) -> Ints:
+def _incomes(age: Ints, education: Ints, rng: Generator) -> Ints:
     """Draw log-normal incomes that rise with education, in tens, with zeros."""
     typical = 9.3 + 0.25 * education - ((age - 48) / 45) ** 2
     income = 10 * np.round(np.exp(typical + 0.6 * rng.standard_normal(len(age))) / 10)

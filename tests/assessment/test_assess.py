@@ -17,10 +17,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from riskcore import Reading, assess, individual_risk_from_frequencies, simulate
-from riskcore.accuracy import reference
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, PopulationBelowSample
 from riskcore.core import published_forms as forms
 from riskcore.data.files import formats
+from tests import reference
 
 SURVEY = {
     "region": ["b", "a", "b", "a", "b", "c"],

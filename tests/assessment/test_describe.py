@@ -10,12 +10,7 @@ import pytest
 
 import riskcore
 from riskcore import describe, simulate
-from riskcore.assessment.roles import (
-    GIVEN_ROLES,
-    UNIQUE_SHARE,
-    propose,
-    singles_out,
-)
+from riskcore.assessment.roles import GIVEN_ROLES, UNIQUE_SHARE, propose, singles_out
 from riskcore.data.files import formats
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading

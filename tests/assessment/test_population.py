@@ -15,12 +15,7 @@ import riskcore
 from riskcore.assessment import population
 from riskcore.assessment.cell_risk import UNIQUE_COLUMN
 from riskcore.assessment.reported_figures import text_of
-from riskcore.models import (
-    CellTable,
-    KnownPopulation,
-    LatentClass,
-    LogLinear,
-)
+from riskcore.models import CellTable, KnownPopulation, LatentClass, LogLinear
 from riskcore.report.page import page
 from riskcore.report.public_page import public_page
 from riskcore.report.summary import summary

@@ -208,10 +208,7 @@ def test_the_model_is_shown_where_the_weights_tell_little():
     survey, keys = survey_of_400(), ["REGION", "SEX", "AGE", "MARSTAT"]
     result = assess(survey, keys, "WEIGHT")
     model = assess(survey, keys, "WEIGHT", population="latent-class")
-    told, shown = (
-        dict(rows(result.figures, "text")),
-        page({"a": result}, title="T"),
-    )
+    told, shown = (dict(rows(result.figures, "text")), page({"a": result}, title="T"))
     low, high = model.expected_reidentifications_interval()
     said = f"{model.expected_reidentifications:,.0f} (95 %: {low:,.0f} to {high:,.0f})"
     assert told["  by the latent-class model"] == said

@@ -31,10 +31,7 @@ class Table(TypedDict, total=False):
     """A table for the tests."""
 
     mode: Annotated[str, Choice(default="a", choices=("a", "b"), help="the mode")]
-    share: Annotated[
-        float | None,
-        Share(within="(0, 1]", unit="a risk", help="100%"),
-    ]
+    share: Annotated[float | None, Share(within="(0, 1]", unit="a risk", help="100%")]
 
 
 @takes(Table)

@@ -4,12 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from riskcore.comparison.analyses import (
-    Coefficient,
-    ModelComparison,
-    Z,
-    overlap,
-)
+from riskcore.comparison.analyses import Coefficient, ModelComparison, Z, overlap
 
 
 def test_overlap_of_intervals():

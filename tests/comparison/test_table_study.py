@@ -6,11 +6,7 @@ from dataclasses import replace
 import pytest
 
 from riskcore import compare
-from riskcore.comparison.analyses import (
-    TableCell,
-    TableComparison,
-    Z,
-)
+from riskcore.comparison.analyses import TableCell, TableComparison, Z
 from tests.comparison.survey import blanked, survey
 
 

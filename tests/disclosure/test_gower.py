@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from riskcore.disclosure import gower
-from riskcore.disclosure.gower import (
-    affordable,
-    linked_by_halves,
-    nearest_of_all,
-)
+from riskcore.disclosure.gower import affordable, linked_by_halves, nearest_of_all
 from tests.thin import examples
 
 LEVELS = [3, 300, 4]

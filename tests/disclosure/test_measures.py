@@ -26,11 +26,7 @@ def files():
     """Return an original, a release and a holdout of 300 persons each."""
     everybody = bench.population(600, 4)
     original, holdout = (bench.rows(everybody, slice(at, at + 300)) for at in (0, 300))
-    return [
-        original,
-        bench.perturbed(original, 0.2, np.random.default_rng(5)),
-        holdout,
-    ]
+    return [original, bench.perturbed(original, 0.2, np.random.default_rng(5)), holdout]
 
 
 def test_every_measure_has_a_figure(files):

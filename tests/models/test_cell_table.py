@@ -82,8 +82,7 @@ def test_missing_values():
     with pytest.raises(ValueError, match="missing='wildcard'"):
         CellTable.of(data, ["sex"], missing="wildcard")
     with pytest.raises(
-        ValueError,
-        match=r"each record in one cell; give missing=.category., or",
+        ValueError, match=r"each record in one cell; give missing=.category., or"
     ):
         CellTable.of(tabulate(data, ["sex"], missing="argus"))
 

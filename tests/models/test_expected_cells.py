@@ -5,12 +5,7 @@ import math
 import mpmath
 import pytest
 
-from riskcore.models import (
-    DirichletMultinomial,
-    Ewens,
-    Pitman,
-    PoissonGamma,
-)
+from riskcore.models import DirichletMultinomial, Ewens, Pitman, PoissonGamma
 
 URNS = [
     (Ewens(0.3), 0.3, 0.0),

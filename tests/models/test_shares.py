@@ -9,13 +9,7 @@ from scipy import stats
 from riskcore.assessment.population import risk_by
 from riskcore.models import CellTable, LatentClass, LogLinear
 from riskcore.models.cell_table import ANY
-from riskcore.models.shares import (
-    Shares,
-    moments_of,
-    over_keys,
-    telling_keys,
-    units_of,
-)
+from riskcore.models.shares import Shares, moments_of, over_keys, telling_keys, units_of
 
 
 def by_definition(sizes, fraction):

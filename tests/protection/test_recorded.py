@@ -66,11 +66,7 @@ def test_a_safe_file_keeps_the_goals_of_its_record():
     assert rules(found) == {
         (name, keys): (limit, True)
         for keys in (("a",), ("a", "b"))
-        for name, limit in (
-            ("k", 3),
-            ("threshold", 0.05),
-            ("max_household_rate", 0.01),
-        )
+        for name, limit in (("k", 3), ("threshold", 0.05), ("max_household_rate", 0.01))
     }
     assert "The file is the one that the record names." in found.verdict
     assert found.to_dict()["same_file"] is True
@@ -266,12 +262,7 @@ def test_a_key_treated_by_a_secret_needs_the_record():
 def test_a_given_population_is_named_by_the_record():
     people = {"a": [str(v) for v in range(1, 7)], "population_frequency": [900.0] * 6}
     result = protect(
-        "survey.csv",
-        ["a"],
-        threshold=0.5,
-        k=3,
-        population=people,
-        **ANY_LEAK,
+        "survey.csv", ["a"], threshold=0.5, k=3, population=people, **ANY_LEAK
     )
     result.write("safe.csv")
     assert check("safe.csv", record=RECORD).passed

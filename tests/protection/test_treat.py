@@ -180,10 +180,7 @@ def test_numbers_decide_as_well():
         ({"treat": {"income": "circle:1"}}, "circle"),
         ({"treat": {"sex": "round:10"}}, "sex"),
         ({"treat": {"hh": "round:10"}, "household": "hh"}, "is the household"),
-        (
-            {"treat": {"area": "pram:0.8"}, "recodings": {"area": "x.grc"}},
-            "x.grc",
-        ),
+        ({"treat": {"area": "pram:0.8"}, "recodings": {"area": "x.grc"}}, "x.grc"),
         (
             {"treat": {"income": "round:1"}, "roles": {"income": "identifier"}},
             "left out",

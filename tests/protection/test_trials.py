@@ -17,7 +17,7 @@ from riskcore.data.source import Source
 from riskcore.protection.trials import Trial
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.result.SuppressedValueShows",
+    "ignore::riskcore.protection.result.SuppressedValueShows"
 )
 
 KEYS = ["sex", "age", "region"]

@@ -7,12 +7,7 @@ import numpy as np
 import pytest
 
 from riskcore import protect
-from riskcore.report.key_sets import (
-    MOST_PAGES,
-    set_rows,
-    sets_with_pages,
-    worst_first,
-)
+from riskcore.report.key_sets import MOST_PAGES, set_rows, sets_with_pages, worst_first
 from riskcore.report.page import protection_page
 from riskcore.report.public_page import public_protection_page
 from tests.accepted import ANY_LEAK

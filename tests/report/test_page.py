@@ -342,8 +342,7 @@ def test_on_paper_all_rows_of_what_is_printed_are_shown(
 def test_boxes_show_six_digits_and_all_where_one_writes(stages, browse):
     text = page(stages, title="Test", threshold=0.02)
     seen = browse(
-        text,
-        [("threshold", "0.012345678"), ("focus", "threshold"), ("focus", "count")],
+        text, [("threshold", "0.012345678"), ("focus", "threshold"), ("focus", "count")]
     )
     exact = seen[0]["threshold"]
     assert len(exact) > 8

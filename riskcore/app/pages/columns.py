@@ -77,8 +77,7 @@ def choose(bench: Workbench, form: Form) -> str:
             if shown != (role or "",) and role != bench.role_of(name):
                 roles[name] = role
     words = " ".join(_words(name, role) for name, role in roles.items())
-    bench.set_roles(roles, words)
-    return words
+    return bench.set_roles(roles, words)
 
 
 def _words(name: str, role: str | None) -> str:
@@ -108,8 +107,7 @@ def accept(bench: Workbench, _: Form) -> str:
     words = said("columns", "accepted", n=len(roles))
     for role in rival:
         words += " " + said("columns", "rivals", role=said("roles", role))
-    bench.set_roles(roles, words)
-    return words
+    return bench.set_roles(roles, words)
 
 
 def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
@@ -133,8 +131,7 @@ def rest(bench: Workbench, form: Form) -> str:
         if str(column.name) in undecided and column.proposed.role not in ROLES
     }
     words = said("columns", "rest_given", n=len(roles), role=said("roles", role))
-    bench.set_roles(roles, words)
-    return words
+    return bench.set_roles(roles, words)
 
 
 PAGE = Page("columns", view, {"roles": choose, "accept": accept, "rest": rest})

@@ -182,9 +182,7 @@ def _column(bench: Workbench, form: Form) -> str:
 
 def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
     """Change how the file is written, and return it in words."""
-    words = said("leaks", word, column=column)
-    bench.change(words, output=changes)
-    return words
+    return bench.change(said("leaks", word, column=column), output=changes)
 
 
 def drop(bench: Workbench, form: Form) -> str:
@@ -223,8 +221,7 @@ def identifier(bench: Workbench, form: Form) -> str:
     """Give a column the role of an identifier."""
     name = _column(bench, form)
     words = said("leaks", "did_identifier", column=name)
-    bench.set_roles({name: "identifier"}, words)
-    return words
+    return bench.set_roles({name: "identifier"}, words)
 
 
 def related(bench: Workbench, form: Form) -> str:
@@ -233,8 +230,7 @@ def related(bench: Workbench, form: Form) -> str:
     relations = {str(k): [*map(str, v)] for k, v in bench.settings().related.items()}
     relations[key] = [*relations.get(key, []), name]
     words = said("leaks", "did_related", column=name, key=key)
-    bench.change(words, suppress={"related": relations})
-    return words
+    return bench.change(words, suppress={"related": relations})
 
 
 def household_key(bench: Workbench, form: Form) -> str:
@@ -242,22 +238,18 @@ def household_key(bench: Workbench, form: Form) -> str:
     key = bench.column(form.text("key"))
     keys = [*map(str, bench.settings().household_keys)]
     words = said("leaks", "did_household_key", key=key)
-    bench.change(words, suppress={"household_keys": [*keys, key]})
-    return words
+    return bench.change(words, suppress={"household_keys": [*keys, key]})
 
 
 def against_insiders(bench: Workbench, _: Form) -> str:
     """Blank more, until elimination tells no blanked key."""
     words = said("leaks", "did_against_insiders")
-    bench.change(words, suppress={"against_insiders": True})
-    return words
+    return bench.change(words, suppress={"against_insiders": True})
 
 
 def diverse(bench: Workbench, _: Form) -> str:
     """Ask that the people who fit a record differ in sensitive columns."""
-    words = said("leaks", "did_diverse")
-    bench.change(words, safe={"l": 2})
-    return words
+    return bench.change(said("leaks", "did_diverse"), safe={"l": 2})
 
 
 def switch(bench: Workbench, form: Form) -> str:
@@ -266,8 +258,7 @@ def switch(bench: Workbench, form: Form) -> str:
     if name not in SWITCHES:
         raise RefusedError(f"{name!r} is not a switch")
     words = said("leaks", f"{name}_{'on' if on else 'off'}")
-    bench.change(words, output={name: on or None})
-    return words
+    return bench.change(words, output={name: on or None})
 
 
 def accept(bench: Workbench, form: Form) -> str:
@@ -277,8 +268,7 @@ def accept(bench: Workbench, form: Form) -> str:
         raise RefusedError(said("leaks", "reason_needed"))
     names = _accepted(bench, form)
     words = said("leaks", "did_accept", names=_listed(names))
-    bench.change(words, accept=dict.fromkeys(names, reason))
-    return words
+    return bench.change(words, accept=dict.fromkeys(names, reason))
 
 
 def take_back(bench: Workbench, form: Form) -> str:
@@ -288,8 +278,7 @@ def take_back(bench: Workbench, form: Form) -> str:
     if ANY in acceptances:
         names.append(ANY)
     words = said("leaks", "did_take_back", names=_listed(names))
-    bench.change(words, accept=dict.fromkeys(names))
-    return words
+    return bench.change(words, accept=dict.fromkeys(names))
 
 
 def _accepted(bench: Workbench, form: Form) -> list[str]:

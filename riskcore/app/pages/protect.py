@@ -288,8 +288,7 @@ def goal(bench: Workbench, form: Form) -> str:
     typed = form.text("value") != form.text("was")
     if not (form.has("on") or typed):
         words = said("protect", "off", goal=_name_of(name))
-        bench.change(words, safe={name: None})
-        return words
+        return bench.change(words, safe={name: None})
     value = _value(bench.settings(), name)
     if typed or value is None:
         value = _read(name, form)
@@ -314,14 +313,11 @@ def slide(bench: Workbench, form: Form) -> str:
 def _set(bench: Workbench, name: str, value: Any, form: Form) -> str:
     """Set a goal, and return it in words."""
     words = said("protect", "set", goal=_name_of(name), value=_text(value, form))
-    rule = (
-        [1 if limit is None else limit for limit in value]
-        if isinstance(value, tuple)
-        else value
-    )
+    rule = value
+    if isinstance(value, tuple):
+        rule = [1 if limit is None else limit for limit in value]
     changes = {name: rule, **({_INSTEAD[name]: None} if name in _INSTEAD else {})}
-    bench.change(words, safe=changes)
-    return words
+    return bench.change(words, safe=changes)
 
 
 def _name_of(name: str) -> str:
@@ -344,9 +340,8 @@ def ways(bench: Workbench, form: Form) -> str:
         value = form.fraction("fraction") if form.has("fraction") else None
         tables["safe"]["sampling_fraction"] = value
         words.append(said("protect", "fraction_set", value=form.text("fraction")))
-    told = ". ".join(words)
-    bench.change(told, **{name: changes for name, changes in tables.items() if changes})
-    return told
+    changes = {name: change for name, change in tables.items() if change}
+    return bench.change(". ".join(words), **changes)
 
 
 def costs(bench: Workbench, form: Form) -> str:
@@ -397,8 +392,7 @@ def strata(bench: Workbench, form: Form) -> str:
     if not names:
         words = said("protect", "strata_gone")
     roles = dict.fromkeys(names)
-    bench.change(words, safe={"strata": names or None}, roles=roles)
-    return words
+    return bench.change(words, safe={"strata": names or None}, roles=roles)
 
 
 def household_keys(bench: Workbench, form: Form) -> str:
@@ -408,19 +402,15 @@ def household_keys(bench: Workbench, form: Form) -> str:
     if not names:
         words = said("protect", "household_keys_gone")
     # Metadata may name some: an empty list says that there are none.
-    if not names and not bench.source.variables:
-        bench.change(words, suppress={"household_keys": None})
-    else:
-        bench.change(words, suppress={"household_keys": names})
-    return words
+    own = names or ([] if bench.source.variables else None)
+    return bench.change(words, suppress={"household_keys": own})
 
 
 def subsets(bench: Workbench, form: Form) -> str:
     """Choose whether combinations of some keys are counted."""
     m = form.whole("subsets") if form.has("subsets") else None
     words = said("protect", "subsets_gone" if m is None else "subsets_set", m=m)
-    bench.change(words, safe={"subsets": m})
-    return words
+    return bench.change(words, safe={"subsets": m})
 
 
 PAGE = Page(

@@ -331,8 +331,7 @@ def _change(bench: Workbench, name: str, rule: str | None) -> str:
     if rule is None:
         words = said("recode", "cleared", column=name)
     _ = _state(bench, recodings={name: rule})
-    bench.change(words, recodings={name: rule})
-    return words
+    return bench.change(words, recodings={name: rule})
 
 
 PAGE = Page(

@@ -30,11 +30,7 @@ _EMPTY: dict[str, Any] = {"breaks": [], **dict.fromkeys(_TEXTS, "")}
 
 
 def way_of(rule: str) -> str:
-    """Return the form in which a rule is shown.
-
-    >>> way_of("from:15,30"), way_of("Age.grc")
-    ('cut', 'file')
-    """
+    """Return the form in which a rule is shown: "cut" for "from:15,30"."""
     kind, _, words = rule.partition(":")
     both_ends = kind in ("top", "bottom") and ":" in words
     if both_ends or re.search(r":\d{4}-\d\d-\d\d", rule):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from riskcore.app.contributions import Contribution, contributions
 from riskcore.app.forms import Form, axes_in_format, in_format
 from riskcore.app.jobs import FAILURES, Job, words_of
 from riskcore.app.pages.page import Page
+from riskcore.app.pages.values import label_of
 from riskcore.app.texts import said
 from riskcore.app.workbench import RefusedError, Workbench
 from riskcore.assessment.assessment import Assessment
@@ -30,7 +31,6 @@ from riskcore.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from riskcore.data.files.labels import Labels
     from riskcore.protection.settings.settings import Settings
     from riskcore.protection.suppression.suppress import Aim
 
@@ -135,7 +135,16 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
         "households": bench.settings().unit == "household",
         "unsafe": cells.count_of(np.logical_or.reduce(masks)),
         "n": cells.n,
-        "sets": _set_rows(sets, unsafe) if len(sets) > 1 else [],
+        "sets": [
+            {
+                "at": key_set.at,
+                "keys": key_set.recoded.cells.keys,
+                "k": key_set.aim.k,
+                "unsafe": count,
+            }
+            for key_set, count in zip(sets, unsafe, strict=True)
+            if len(sets) > 1
+        ],
         "keys": cells.keys,
         "k": shown.aim.k,
         "threshold": finite(shown.aim.threshold),
@@ -148,19 +157,6 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
         "beside": shown.recoded.beside is not None and shown.recoded.beside.needed,
         "counts": COUNTS,
     }
-
-
-def _set_rows(sets: Sequence[_Set], unsafe: Sequence[int]) -> list[dict[str, Any]]:
-    """Return a row for each set of keys."""
-    return [
-        {
-            "at": key_set.at,
-            "keys": key_set.recoded.cells.keys,
-            "k": key_set.aim.k,
-            "unsafe": count,
-        }
-        for key_set, count in zip(sets, unsafe, strict=True)
-    ]
 
 
 def _figure_rows(shown: _Set, unsafe: int, form: Form) -> list[dict[str, Any]]:
@@ -268,7 +264,7 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
         key_contributions = bench.keep("contributions", (text, shown.at), make)
     except FAILURES as error:
         raise RefusedError(words_of(error)) from None
-    cells, labels = shown.recoded.cells, _labels(bench, shown.settings)
+    cells = shown.recoded.cells
     uniques = cells.totals.uniques
     by_model = shown.recoded.model is not None
     alone = by_model and shown.aim.has_threshold
@@ -277,7 +273,7 @@ def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     rows: list[dict[str, Any]] = [
         {
             "key": contribution.key,
-            "label": _label(labels, contribution.key),
+            "label": label_of(bench, str(contribution.key)),
             "without": contribution.without,
             "alone": contribution.alone,
             "share": _share(whole, getattr(contribution.without, left)),
@@ -299,19 +295,6 @@ def _share(whole: int, left: int | None) -> float:
     """Return the share of the unsafe records that are safe without a key."""
     assert left is not None
     return max(0.0, 1 - left / whole) if whole else 0.0
-
-
-def _labels(bench: Workbench, settings: Settings) -> Labels | None:
-    """Return the labels of the file; recoded columns have other codes."""
-    labels = bench.source.labels
-    if labels is None:
-        return None
-    return labels.without_codes_of([str(name) for name in settings.recodings])
-
-
-def _label(labels: Labels | None, name: Any) -> str | None:
-    """Return the label of a column."""
-    return None if labels is None else labels.variables.get(str(name))
 
 
 def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
@@ -405,7 +388,10 @@ def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
     text = form.text("count")
     count = int(text) if text in map(str, COUNTS) else COUNTS[0]
     combinations = shown.recoded.riskiest(count)
-    told = riskiest_view(combinations, _labels(bench, shown.settings))
+    labels = bench.source.labels
+    if labels is not None:  # recoded columns have other codes
+        labels = labels.without_codes_of([*map(str, shown.settings.recodings)])
+    told = riskiest_view(combinations, labels)
     return {"told": told, "count": len(combinations)}
 
 
@@ -431,8 +417,7 @@ def switch(bench: Workbench, form: Form) -> str:
     off = [name for name in bench.names if name in now - keys]
     others = {name for i, entry in enumerate(sets) if i != at for name in entry}
     words += [said("risk", "off_here" if x in others else "off", column=x) for x in off]
-    bench.set_keys(at, keys, " ".join(words))
-    return " ".join(words)
+    return bench.set_keys(at, keys, " ".join(words))
 
 
 def add_set(bench: Workbench, form: Form) -> str:
@@ -441,9 +426,7 @@ def add_set(bench: Workbench, form: Form) -> str:
     if not keys:
         raise RefusedError(said("risk", "empty_set"))
     at = len(bench.release.key_sets)
-    words = said("risk", "added_set", n=at + 1)
-    bench.set_keys(at, keys, words)
-    return words
+    return bench.set_keys(at, keys, said("risk", "added_set", n=at + 1))
 
 
 PAGE = Page(

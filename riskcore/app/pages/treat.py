@@ -182,8 +182,7 @@ def _change(bench: Workbench, key: str, rules: list[str]) -> str:
     if value is None:
         words = said("treat", "cleared", column=key)
     _ = bench.tried(treat={key: value})
-    bench.change(words, treat={key: value})
-    return words
+    return bench.change(words, treat={key: value})
 
 
 # --- the effect ---

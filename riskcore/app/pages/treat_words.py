@@ -45,11 +45,7 @@ for _kind in OF_NUMBERS:
 
 
 def kinds_of(role: str | None, numeric: bool) -> tuple[str, ...]:
-    """Return the kinds of treatments that fit a column.
-
-    >>> kinds_of("weight", True)[0], kinds_of("sensitive", False)
-    ('share-weights', ('pram', 'swap-areas', 'shift'))
-    """
+    """Return the kinds of treatments that fit a column."""
     if role == "weight":
         return OF_WEIGHTS
     if role == "numeric":

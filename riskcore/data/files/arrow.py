@@ -24,7 +24,7 @@ from riskcore.common.progress import Parts
 from riskcore.common.text_numbers import NUMBER, is_number, with_point
 from riskcore.common.words import counted
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted
 from riskcore.data.files.reading import declared, numbers_among, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
@@ -48,7 +48,7 @@ class ArrowFormat(FileFormat):
         *,
         text: bool,
         progress: Parts | None,
-    ) -> tuple[Any, Intake]:
+    ) -> Accounted:
         """Read columns that the file has; see `FileFormat.read`."""
         table, intake = self.read_table(columns, progress)
         if columns and table.num_rows == 0:
@@ -65,9 +65,7 @@ class ArrowFormat(FileFormat):
         return table, intake
 
     @abstractmethod
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns as they are stored in the file, and their account."""
 
     def common_codes(self) -> tuple[str, ...]:

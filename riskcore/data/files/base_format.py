@@ -19,7 +19,7 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.data.files.argus.metadata import Metadata
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted, Intake
 from riskcore.data.files.labels import Labels
 from riskcore.data.files.reading import Reading
 from riskcore.data.files.replace import Create
@@ -225,7 +225,7 @@ class FileFormat(ABC):
         numeric: Iterable[str] = (),
         text: bool = False,
         progress: Parts | None = None,
-    ) -> tuple[Any, Intake]:
+    ) -> Accounted:
         """Return columns as `riskcore.data.files.formats.read`, and the account."""
         names = self.header.names
         columns = list(names if columns is None else dict.fromkeys(columns))
@@ -248,7 +248,7 @@ class FileFormat(ABC):
         *,
         text: bool,
         progress: Parts | None,
-    ) -> tuple[Any, Intake]:
+    ) -> Accounted:
         """Read columns that the file has; `read` has checked them."""
 
     def numbers(self, name: str, data: Any) -> Any:

@@ -24,7 +24,7 @@ from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
 from riskcore.data.files.csv_scan import Scan
 from riskcore.data.files.csv_writer import write_csv
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted
 from riskcore.data.files.reading import (
     DELIMITERS,
     Reading,
@@ -174,9 +174,7 @@ class CsvFile(ArrowFormat):
             self.refuse_encoding()
         return Header(distinct(self.path, names))
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns as an Arrow table of text, and the account of the lines."""
         names = self.header.names
         some = columns or list(names[:1])  # to Arrow, no columns means all of them

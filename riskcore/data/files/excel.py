@@ -23,7 +23,7 @@ from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Header, Writing, distinct
 from riskcore.data.files.excel_writer import letters_of, write_workbook
-from riskcore.data.files.intake import DoubtfulDates, Intake
+from riskcore.data.files.intake import Accounted, DoubtfulDates, Intake
 
 # Sizes that no workbook of Excel has: 2^20 rows of some 200 columns, and its texts.
 _LARGEST, _LARGEST_PART, _MOST_PARTS = 1 << 32, 1 << 29, 10_000
@@ -88,9 +88,7 @@ class ExcelFile(ArrowFormat):
         first = next(_rows(self.path, self.sheet), [])
         return Header(distinct(self.path, _names(self.path, first)))
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns as a table, and the account of the records."""
         names = self.header.names
         kept = [names.index(name) for name in columns]

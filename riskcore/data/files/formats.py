@@ -19,7 +19,7 @@ from riskcore.data.files.argus.argus_file import ArgusFile
 from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded, Writing
 from riskcore.data.files.csv import CsvFile, LineBreaksInFields, LinesWithoutValues
 from riskcore.data.files.excel import ExcelFile
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted
 from riskcore.data.files.ipc import ArrowFile
 from riskcore.data.files.joined import JoinedFile
 from riskcore.data.files.parquet import ParquetFile
@@ -95,7 +95,7 @@ def read_counted(
     text: bool = False,
     reading: Reading | None = None,
     progress: Parts | None = None,
-) -> tuple[Any, Intake]:
+) -> Accounted:
     """Return the columns as `read` does, and the account of the file's lines."""
     file = opened(path, reading)
     return file.read(columns, numeric=numeric, text=text, progress=progress)

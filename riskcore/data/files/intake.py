@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from riskcore.common.words import counted
 from riskcore.data.files.labels import Labels
@@ -105,6 +105,10 @@ class Intake:
 
     def __str__(self) -> str:
         return intake_text(self.to_dict())
+
+
+# The columns of a file, as a table or a dict, and the account of its lines.
+Accounted: TypeAlias = tuple[Any, Intake]
 
 
 def intake_text(counts: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from riskcore.data.files.arrow import (
     with_sorted_dictionaries,
 )
 from riskcore.data.files.base_format import Header, Writing, distinct
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted, Intake
 
 _FIRST_FEATHER = b"FEA1"
 # Records written as one batch.
@@ -56,9 +56,7 @@ class ArrowFile(ArrowFormat):
         with self.open() as file:
             return Header(distinct(self.path, file.schema.names))
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns as a table, and the account of the batches."""
         pyarrow = import_pyarrow()
         names = self.header.names

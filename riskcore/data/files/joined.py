@@ -16,7 +16,7 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted, listed
 from riskcore.data.files.arrow import ArrowFormat, decoded, import_pyarrow, table_of
 from riskcore.data.files.base_format import FileFormat, Format, Header
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted
 from riskcore.data.files.labels import Labels, code_text, look_alike
 from riskcore.data.files.reading import Reading, beside_persons, file_and_ids
 
@@ -78,9 +78,7 @@ class JoinedFile(ArrowFormat):
             labels = (labels or Labels()).beside(households.labels)
         return replace(persons, files=files, labels=labels, joined=self)
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns of both files, with an element for each person."""
         own, other = self.ids
         of_persons = {*columns, own} & {*self.persons.header.names}

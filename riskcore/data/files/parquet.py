@@ -15,7 +15,7 @@ from riskcore.data.files.arrow import (
     with_sorted_dictionaries,
 )
 from riskcore.data.files.base_format import Header, StoredRecords, Writing, distinct
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted, Intake
 
 # Records read at a time, if row groups are smaller.
 _ROWS = 1 << 18
@@ -47,9 +47,7 @@ class ParquetFile(ArrowFormat):
                 ) from None
             return Header(distinct(self.path, names))
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns as a table, and the account of the row groups."""
         with self.open() as file:
             with refused_as_value_error(self.path):

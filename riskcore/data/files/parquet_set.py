@@ -21,7 +21,7 @@ from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.files.arrow import ArrowFormat, import_pyarrow
 from riskcore.data.files.base_format import Format, Header, StoredRecords, distinct
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted, Intake
 from riskcore.data.files.parquet import ParquetFile
 from riskcore.data.files.reading import Reading
 
@@ -145,9 +145,7 @@ class ParquetSet(ArrowFormat):
         file_types = _types(first.file)
         return tuple(name for name in first.partitions if name not in file_types)
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns of all files as a table, and the account of the files."""
         pyarrow = import_pyarrow()
         own = [name for name in columns if name not in self.partitions]

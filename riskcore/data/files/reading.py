@@ -296,11 +296,7 @@ def _is_text_encoding(name: Any) -> bool:
 
 
 def encoding_hint(raw: bytes) -> str:
-    r"""Return for a message the likely encodings of text, with a word as each reads it.
-
-    >>> encoding_hint("Łódź;1\nŁódź;2\n".encode("cp1250"))
-    "; encoding='cp1250' reads 'Łódź'"
-    """
+    """Return likely encodings of text for a message, with a word as each reads it."""
     lines = [line for line in raw.splitlines(keepends=True) if not line.isascii()]
     shares: dict[str, tuple[float, str]] = {}  # by the text that is read
     for name in _ENCODINGS:

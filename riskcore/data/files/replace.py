@@ -98,15 +98,6 @@ def refuse_sources(targets: Iterable[Path], sources: Iterable[Path]) -> None:
 
 
 @contextmanager
-def replacing(
-    path: Path, overwrite: bool, sources: Iterable[str | Path] = ()
-) -> Iterator[IO[bytes]]:
-    """Open a temporary file that replaces one as by `replacing_all`."""
-    with replacing_all(overwrite, sources) as create:
-        yield create(path)
-
-
-@contextmanager
 def replacing_all(
     overwrite: bool, sources: Iterable[str | Path] = ()
 ) -> Iterator[Creating]:

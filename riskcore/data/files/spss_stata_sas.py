@@ -36,7 +36,7 @@ from riskcore.data.files.arrow import (
     table_of,
 )
 from riskcore.data.files.base_format import Format, Header, Writing, distinct, suffix_of
-from riskcore.data.files.intake import DoubtfulDates, Intake
+from riskcore.data.files.intake import Accounted, DoubtfulDates, Intake
 from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.record_count import (
     RecordCount,
@@ -181,9 +181,7 @@ class LabelledFile(ArrowFormat):
 
     # --- reading ---
 
-    def read_table(
-        self, columns: list[str], progress: Parts | None
-    ) -> tuple[Any, Intake]:
+    def read_table(self, columns: list[str], progress: Parts | None) -> Accounted:
         """Return columns as a table, and the account of the records."""
         pyarrow = import_pyarrow()
         some = columns or list(self.header.names[:1])
@@ -349,8 +347,11 @@ class LabelledFile(ArrowFormat):
             write(pandas.DataFrame(arrays, copy=False), file.name, **options)
         except parser_errors() as error:
             raise ValueError(f"{path}: {error}") from None
-        cls.reset_time(file)
+        place, time = cls.time_of(file)
+        file.seek(place)
+        file.write(time)
         file.flush()
+        file.seek(0, 2)
 
     @classmethod
     def _form(cls, old_form: str | None, form: str | None, column: Any) -> str | None:
@@ -480,8 +481,9 @@ class LabelledFile(ArrowFormat):
         raise NotImplementedError
 
     @classmethod
-    def reset_time(cls, file: IO[bytes]) -> None:
-        """Put the same time into every file: the same data give the same bytes."""
+    def time_of(cls, file: IO[bytes]) -> tuple[int, bytes]:
+        """Return the place of the time, and a time for all: equal data, equal bytes."""
+        return 0, b""
 
 
 def _column(values: Any, text: bool) -> tuple[Any, Any]:
@@ -652,13 +654,9 @@ class SpssFile(LabelledFile):
         }
 
     @classmethod
-    def reset_time(cls, file: IO[bytes]) -> None:
-        """Put the same time into every file."""
-        place, time = _SPSS_TIME
-        file.seek(place)
-        file.write(time)
-        file.flush()
-        file.seek(0, 2)
+    def time_of(cls, file: IO[bytes]) -> tuple[int, bytes]:
+        """Return the place of the time in the header, and the time of all files."""
+        return _SPSS_TIME
 
 
 def _cut(labels: Mapping[Any, str], longest: int) -> dict[Any, str]:
@@ -728,18 +726,15 @@ class StataFile(LabelledFile):
         }
 
     @classmethod
-    def reset_time(cls, file: IO[bytes]) -> None:
-        """Put the same time into every file."""
+    def time_of(cls, file: IO[bytes]) -> tuple[int, bytes]:
+        """Return the place of the time in the header, and the time of all files."""
         with open(file.name, "rb") as written:
             begin = written.read(1024)
         mark = b"<timestamp>"
         place = begin.index(mark) + len(mark)
         if begin[place] != len(_STATA_TIME):
             raise ValueError("the header of the Stata file has an odd time")
-        file.seek(place + 1)
-        file.write(_STATA_TIME)
-        file.flush()
-        file.seek(0, 2)
+        return place + 1, _STATA_TIME
 
 
 _SAS_CATALOG = ".sas7bcat"

@@ -11,12 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.columns import (
-    Records,
-    code_column,
-    holds_numbers,
-    without_columns,
-)
+from riskcore.data.columns import Records, code_column, holds_numbers, without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files import formats
 from riskcore.data.files.formulas import refuse_names

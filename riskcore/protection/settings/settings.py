@@ -52,10 +52,7 @@ _USUAL = (AUTO, *BY_WEIGHTS)  # populations in which the weights may decide
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The arguments of `protect`, with what a file's metadata say filled in.
-
-    A file of rules and the help say what each means.
-    """
+    """The arguments of `protect`, with what a file's metadata say filled in."""
 
     keys: tuple[Names, ...]  # one or several sets of key variables, with the strata
     k: tuple[int | None, ...]  # by set of keys

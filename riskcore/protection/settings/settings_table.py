@@ -218,7 +218,7 @@ class SuppressionSettings(TypedDict, total=False):
         Iterable[Hashable] | None,
         Columns(
             help="keys that are equal within a household; they are blanked for all "
-            "members or for none",
+            "members or for none"
         ),
     ]
     related: Annotated[
@@ -234,7 +234,7 @@ class SuppressionSettings(TypedDict, total=False):
         Flag(
             help="blank more values, until no blanked key can be told by someone who "
             "knows all people of the file, from who is left over once complete records "
-            "account for the others",
+            "account for the others"
         ),
     ]
     suppression: Annotated[
@@ -294,10 +294,7 @@ class WriteSettings(ReportSettings, total=False):
 
     overwrite: Annotated[bool, Flag(help="replace existing files")]
     allow_unsafe: Annotated[
-        bool,
-        Flag(
-            help="write the file even if records remain unsafe",
-        ),
+        bool, Flag(help="write the file even if records remain unsafe")
     ]
     drop: Annotated[
         Iterable[str],
@@ -311,7 +308,7 @@ class WriteSettings(ReportSettings, total=False):
         Flag(
             help="write the records in a random order, with households together (apart "
             "if their ids are dropped); only the private record holds the order. In a "
-            "sorted file, neighbors reveal what was suppressed",
+            "sorted file, neighbors reveal what was suppressed"
         ),
     ]
     renumber: Annotated[
@@ -319,14 +316,14 @@ class WriteSettings(ReportSettings, total=False):
         Ids(
             help="columns that get new ids in random order (default: the --household "
             "or --person column or the one declared by mu-Argus metadata); without a "
-            "COLUMN all ids stay as they are",
+            "COLUMN all ids stay as they are"
         ),
     ]
     guard_formulas: Annotated[
         bool,
         Flag(
             help="in CSV, write an apostrophe before text that a spreadsheet would run "
-            "as a formula: text that begins with = + - or @ and is not a number",
+            "as a formula: text that begins with = + - or @ and is not a number"
         ),
     ]
     secret: Annotated[

@@ -10,11 +10,7 @@ _MOST = 6
 
 
 def decimals_of(values: Floats) -> int | None:
-    """Return the decimals that all values need, at most 6; None if they need more.
-
-    >>> decimals_of(np.array([1.0, 2.5, np.nan])), decimals_of(np.array([1 / 3]))
-    (1, None)
-    """
+    """Return the decimals that all values need, at most 6; None if they need more."""
     present = values[~np.isnan(values)]
     for decimals in range(_MOST + 1):
         if np.array_equal(np.round(present, decimals), present):
@@ -23,11 +19,7 @@ def decimals_of(values: Floats) -> int | None:
 
 
 def rounded_as(values: Floats, original: Floats) -> Floats:
-    """Return values rounded to the decimals of the original ones.
-
-    >>> rounded_as(np.array([1.26, 2.5]), np.array([1.0, 2.0]))
-    array([1., 2.])
-    """
+    """Return values rounded to the decimals of the original ones."""
     decimals = decimals_of(original)
     # Adding 0 turns -0 into 0.
     return values if decimals is None else np.round(values, decimals) + 0.0

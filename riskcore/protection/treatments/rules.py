@@ -202,12 +202,7 @@ class Treatment(ABC):
 
     @classmethod
     def of(cls, column: str, rule: str | Treatment) -> Treatment:
-        """Return the treatment of a rule in words; errors name the column.
-
-        >>> rule = Treatment.of("income", "round:100")
-        >>> rule.base, str(rule)
-        (100.0, 'round:100')
-        """
+        """Return the treatment of a rule in words; errors name the column."""
         if isinstance(rule, Treatment):
             return rule
         if not isinstance(rule, str):

@@ -35,8 +35,7 @@ class Shift(Treatment):
     """All dates of a person move by one number of days, so that intervals stay.
 
     The number is drawn from -``days`` to ``days``, with equal chances and without 0; it
-    is the same in all columns. Codes such as 9999-12-31 stay
-    without ``numbers``.
+    is the same in all columns. Codes such as 9999-12-31 stay without ``numbers``.
     """
 
     days: int

@@ -12,9 +12,9 @@ from mpmath import mpf, workprec
 
 import riskcore
 from riskcore import intruder
-from riskcore.accuracy import reference
 from riskcore.core.risk import bounds, household, individual, posterior, prior
 from riskcore.core.special.gamma import functions
+from tests import reference
 
 references = import_module("bench.references")
 search = import_module("bench.search")

@@ -8,10 +8,10 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore.accuracy import reference
 from riskcore.core import published_forms as forms
 from riskcore.core.risk import individual
 from riskcore.core.special.floats import BLOCK
+from tests import reference
 
 NAMES = [
     "individual_risk",

@@ -11,9 +11,9 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore.accuracy import reference
 from riskcore.core.risk import prior
 from riskcore.core.special.floats import BLOCK
+from tests import reference
 
 domains = import_module("bench.domains")
 references = import_module("bench.references")
@@ -107,7 +107,12 @@ def test_references_agree(f, s, p):
 @pytest.mark.parametrize(("f", "s", "p"), POINTS)
 def test_sum_over_population_frequencies(f, s, p):
     last = 60 + int(40 * s / p)
-    total = reference.individual_risk_by_probabilities(f, s, p, last)
+    with mpmath.workprec(200):
+        q, term = 1 - mpmath.mpf(p), mpmath.mpf(p) ** s
+        total = term / f
+        for j in range(last):
+            term *= (s + j) * q / (j + 1)
+            total += term / (f + j + 1)
     assert risk(f, s, p) == pytest.approx(float(total), rel=1e-14)
 
 

@@ -217,8 +217,8 @@ def test_a_group_that_cannot_be_kept_has_no_rights(tmp_path, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "fchown", refuse)
-    with replace.replacing(path, True) as file:
-        file.write(b"new")
+    with replace.replacing_all(True) as create:
+        create(path).write(b"new")
     assert (path.stat().st_gid, mode(path)) == (os.getegid(), 0o604)
 
 
@@ -228,8 +228,8 @@ def test_the_group_of_a_source_is_not_any_group(tmp_path, umask, source, expecte
     """What its group may read a file of another group does not show to that one."""
     path = made(tmp_path / "source", mode=source)
     os.chown(path, 0, OTHER)
-    with replace.replacing(tmp_path / "new", False, [path]) as file:
-        file.write(b"new")
+    with replace.replacing_all(False, [path]) as create:
+        create(tmp_path / "new").write(b"new")
     assert mode(tmp_path / "new") == expected
 
 
@@ -261,8 +261,8 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     (tmp_path / "there").mkdir()
     made(tmp_path / "there" / "a")
     (tmp_path / "link").symlink_to("there/a")
-    with replace.replacing(tmp_path / "link", True) as file:
-        file.write(b"new")
+    with replace.replacing_all(True) as create:
+        create(tmp_path / "link").write(b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "there" / "a").read_text() == "new"
     assert sorted(os.listdir(tmp_path)) == ["link", "there"]
@@ -301,9 +301,9 @@ def test_odd_targets_are_refused(tmp_path, kind):
         replace.refuse_existing(path, overwrite=False)
     with (
         pytest.raises((OSError, ValueError), match=said),
-        replace.replacing(path, overwrite=False),
+        replace.replacing_all(overwrite=False) as create,
     ):
-        pass
+        create(path)
     assert sorted(os.listdir(tmp_path)) == before
 
 
@@ -386,12 +386,12 @@ def test_leftovers_of_others_stay(tmp_path):
 
 @needs.posix
 def test_parts_in_use_stay(tmp_path, python):
-    with replace.replacing(tmp_path / "a", False) as file:
-        file.write(b"1")
+    with replace.replacing_all(False) as create:
+        file = create(tmp_path / "a")
         formats.write(tmp_path / "b.csv", {"x": [1]})
         python(
             "from pathlib import Path; from riskcore.data.files import replace\n"
-            "with replace.replacing(Path('c'), False) as file: file.write(b'1')"
+            "with replace.replacing_all(False) as create: create(Path('c')).write(b'1')"
         )
         assert Path(file.name).exists()
     assert sorted(os.listdir(tmp_path)) == ["a", "b.csv", "c"]
@@ -412,8 +412,8 @@ def test_a_part_swept_before_it_is_locked_is_made_again(tmp_path, monkeypatch, s
         really(file, how)
 
     monkeypatch.setattr(replace.fcntl, "flock", swept)
-    with replace.replacing(tmp_path / "a", False) as file:
-        file.write(b"1")
+    with replace.replacing_all(False) as create:
+        create(tmp_path / "a").write(b"1")
         assert len(calls) == 2
     assert (tmp_path / "a").read_text() == "1"
     assert os.listdir(tmp_path) == ["a"]

@@ -295,11 +295,7 @@ def test_numbers_that_are_not_codes_are_unchanged(tmp_path):
             "far": [1e15, 2e15],
         }
     )
-    pyreadstat.write_sav(
-        frame,
-        tmp_path / "a.sav",
-        variable_format={"far": "DATE11"},
-    )
+    pyreadstat.write_sav(frame, tmp_path / "a.sav", variable_format={"far": "DATE11"})
     with pytest.warns(DoubtfulDates, match="'far', of the format DATE11, has no date"):
         read = formats.read(tmp_path / "a.sav")
     assert read.schema.types[:3] == [pa.float64()] * 3

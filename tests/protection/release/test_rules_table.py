@@ -12,12 +12,7 @@ from bench.release_rules import PAGE, SCHEMA, schema_text, tables_text
 from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.common.settings import ReportSettings, settings_of
 from riskcore.data.files.read_settings import ReadSettings
-from riskcore.protection.settings.rules_table import (
-    LEFT_OUT,
-    entries,
-    fault_of,
-    schema,
-)
+from riskcore.protection.settings.rules_table import LEFT_OUT, entries, fault_of, schema
 from riskcore.protection.settings.settings_table import ProtectSettings, WriteSettings
 
 RULES = {

@@ -9,12 +9,7 @@ from scipy import optimize
 
 import riskcore
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.treatments.raking import (
-    MOST_ROUNDS,
-    Margin,
-    margins_of,
-    rake,
-)
+from riskcore.protection.treatments.raking import MOST_ROUNDS, Margin, margins_of, rake
 from riskcore.protection.treatments.rules import Treatment
 
 

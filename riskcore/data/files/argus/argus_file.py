@@ -20,7 +20,7 @@ from riskcore.data.files.base_format import (
     Writing,
     suffix_of,
 )
-from riskcore.data.files.intake import Intake
+from riskcore.data.files.intake import Accounted
 from riskcore.data.files.reading import Reading, numbers_among, warn_of_idle_codes
 from riskcore.data.files.replace import Create
 
@@ -80,7 +80,7 @@ class ArgusFile(FileFormat):
         *,
         text: bool,
         progress: Parts | None,
-    ) -> tuple[Any, Intake]:
+    ) -> Accounted:
         """Read columns that the metadata declare; see `FileFormat.read`."""
         data, intake = reader.read_counted(
             self.path,

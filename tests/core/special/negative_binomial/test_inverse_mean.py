@@ -6,13 +6,13 @@ import mpmath
 import numpy as np
 import pytest
 
-from riskcore.accuracy import reference
 from riskcore.core.special.negative_binomial import inverse_mean as regions
 from riskcore.core.special.negative_binomial import (
     inverse_mean_fractions as fractions,
 )
 from riskcore.core.special.negative_binomial import inverse_mean_pairs as pairs
 from riskcore.core.special.negative_binomial import inverse_mean_parts as parts
+from tests import reference
 from tests.core.special.pairs import relative
 
 BITS = 400
