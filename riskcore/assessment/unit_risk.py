@@ -151,7 +151,8 @@ class UnitRisk:
         >>> round(low, 3), round(high, 3)
         (0.0, 0.805)
         """
-        return self._risk_interval(level)
+        low, high = self._risk_interval(level)
+        return low, min(high, float(self.distribution.n))
 
     def expected_population_uniques_interval(
         self, level: float = 0.95

@@ -72,6 +72,12 @@ class Drawn(NamedTuple):
         chance = scattered(np.arange(2 * len(records), dtype=np.uint64)) / 2.0**64
         thin = np.floor(stands_for / large + chance[::2]).astype(np.int64)
         even = chance[1::2] * small * records < stands_for
+        # The file has n records, so what the cells stand for is made to add to n.
+        drawn = stands_for > records
+        ends = np.append(0, np.cumsum(stands_for[drawn]))
+        share = (n - records[~drawn].sum()) / max(ends[-1], 1)
+        scaled = np.diff(np.rint(ends * share)).astype(np.int64)
+        stands_for[drawn] = np.maximum(scaled, records[drawn])
         return cls(n, stands_for, thin, even)
 
 

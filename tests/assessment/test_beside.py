@@ -155,6 +155,19 @@ def test_data_on_an_engine(survey, monkeypatch):
     assert usual.sample.drawn is None  # each record is decided by all cells
 
 
+@pytest.mark.parametrize("n", [1900, 2100])
+def test_no_more_are_expected_than_there_are(n, monkeypatch):
+    frame = polars.DataFrame({"id": range(n), "w": np.linspace(2.0, 50.0, n)})
+    for cells in (10_000, 10):
+        monkeypatch.setattr("riskcore.data.engine_cells.MANY_CELLS", cells)
+        monkeypatch.setattr("riskcore.data.engine_cells.DRAWN_RECORDS", 300)
+        found = riskcore.assess(frame.lazy(), ["id"], "w").figures["by_model"]
+        assert ("drawn" in found["model_fit"]) == (cells == 10)
+        assert 0.9 * n < found["expected_reidentifications"] <= n
+        assert found["expected_reidentifications_interval"][1] <= n
+        assert found["population_uniques"] <= n
+
+
 def test_a_model_without_an_estimate(survey, monkeypatch):
     model = replace(both(survey).by_model.model, converged=False, reason="no luck")
     monkeypatch.setattr("riskcore.models.LatentClass.fit", lambda *_, **__: model)

@@ -165,20 +165,22 @@ def weigh(
     columns = _keys_of(frame, keys)
     if question.weight is not None:
         columns.append(_double(question).alias("w"))
-        w = nw.col("w")
+        w, nan = nw.col("w"), _is_nan(nw.col("w"))
+        finite = w.is_finite() & ~nan
+        above = finite & (w > 0)
         # Larger doubles are whole, and too large for SQL to round down.
-        small = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(1.0)
-        hundreds = nw.when((w > 0) & (w < 2.0**53)).then(w).otherwise(100.0)
-        positive = nw.when((w > 0) & w.is_finite()).then(w)
+        small = nw.when(above & (w < 2.0**53)).then(w).otherwise(1.0)
+        hundreds = nw.when(above & (w < 2.0**53)).then(w).otherwise(100.0)
+        positive = nw.when(above).then(w)
         wanted |= {
-            "missing": number(w.is_null() | w.is_nan()),
-            "infinite": number(~w.is_finite() & ~w.is_nan()),
-            "negative": number((w < 0) & w.is_finite()),
+            "missing": number(w.is_null() | nan),
+            "infinite": number(~finite & ~nan),
+            "negative": number((w < 0) & finite),
             "zero": number(w == 0),
             "broken": number(small.floor() != small),
             "uneven": number((hundreds / 100).floor() * 100 != hundreds),
             "below_one": number((w > 0) & (w < 1)),
-            "least": nw.when((w < 0) & w.is_finite()).then(w).min(),
+            "least": nw.when((w < 0) & finite).then(w).min(),
             "low": positive.min(),
             "high": positive.max(),
             "total": positive.sum(),
@@ -251,9 +253,18 @@ def _keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
     for i, name in enumerate(keys):
         column = nw.col(name)
         if schema[name].is_float():
-            column = (column.fill_nan(None) + 0.0).cast(schema[name])
+            column = nw.when(~_is_nan(column)).then(column + 0.0).cast(schema[name])
         expressions.append(column.alias(key_column(i)))
     return expressions
+
+
+def _is_nan(column: Any) -> Any:
+    """Return whether floats are NaN.
+
+    duckdb's isnan believes the statistics of a Parquet file, which leave out NaN. What
+    exp returns has no statistics.
+    """
+    return column.exp().is_nan()
 
 
 def _numbers(cells: Any, name: str, kind: type[np.generic]) -> NDArray[Any]:

@@ -207,13 +207,17 @@ _PREVIEW = Path("preview.csv")
 
 def _refuse_write(result: ProtectedRecords, path: Any, options: WriteSettings) -> None:
     if result.on_engine is not None:
-        name, others = result.on_engine.engine.name, ("renumber", "guard_formulas")
-        asked = [x for x in (*others, "secret") if options.get(x)]
-        if asked or not str(path).endswith(".parquet"):
-            what = asked[0] if asked else repr(str(path))
+        holder = f"{result.on_engine.engine.name} holds the records"
+        for name in ("renumber", "guard_formulas", "secret"):
+            if options.get(name):
+                raise TypeError(
+                    f"{name}: {holder}, which are written without new ids, as they "
+                    f"are; leave out {name} (and drop ids), or collect the data"
+                )
+        if not str(path).lower().endswith(".parquet"):
             raise TypeError(
-                f"write: {what}: {name} holds the records, which are written to one "
-                "file named .parquet, without new ids; drop ids, or collect the data"
+                f"{path}: {holder}, which are written to one file of Parquet; name it "
+                ".parquet, or collect the data"
             )
     if not (result.goals_met or options["allow_unsafe"]):
         _refuse_unsafe(result, Examination())

@@ -82,7 +82,8 @@ class DuckDB(base.Engine):
         for key, name in zip(lookup.keys, lookup.key_columns, strict=True):
             column = self.column(key, "riskcore_data.")
             if self.is_float(key):
-                column = f"CASE WHEN NOT isnan({column}) THEN {column} END"
+                # By exp, as `counting` does.
+                column = f"CASE WHEN NOT isnan(exp({column})) THEN {column} END"
             on.append(f"{column} IS NOT DISTINCT FROM riskcore_cells.{_quoted(name)}")
         table, template = lookup.table, "riskcore_cells.{0}"
         if lookup.whole:

@@ -140,7 +140,8 @@ class Ibis(base.Engine):
         for key, name in zip(lookup.keys, ours, strict=True):
             column = data[key]
             if self.is_float(key):
-                column = ibis.ifelse(column.isnan(), ibis.null(), column)
+                # By exp, as `counting` does.
+                column = ibis.ifelse(column.exp().isnan(), ibis.null(), column)
             on.append(column.identical_to(table[name]))
         return data.left_join(table, on).select(
             *(data[name] for name in data.columns),
