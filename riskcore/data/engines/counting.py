@@ -165,7 +165,7 @@ def weigh(
     columns = _keys_of(frame, keys)
     if question.weight is not None:
         columns.append(_double(question).alias("w"))
-        w, nan = nw.col("w"), _is_nan(nw.col("w"))
+        w, nan = nw.col("w"), _is_nan(frame, nw.col("w"))
         finite = w.is_finite() & ~nan
         above = finite & (w > 0)
         # Larger doubles are whole, and too large for SQL to round down.
@@ -253,18 +253,20 @@ def _keys_of(frame: Any, keys: Sequence[Hashable]) -> list[Any]:
     for i, name in enumerate(keys):
         column = nw.col(name)
         if schema[name].is_float():
-            column = nw.when(~_is_nan(column)).then(column + 0.0).cast(schema[name])
+            nan = _is_nan(frame, column)
+            column = nw.when(~nan).then(column + 0.0).cast(schema[name])
         expressions.append(column.alias(key_column(i)))
     return expressions
 
 
-def _is_nan(column: Any) -> Any:
+def _is_nan(frame: Any, column: Any) -> Any:
     """Return whether floats are NaN.
 
     duckdb's isnan believes the statistics of a Parquet file, which leave out NaN. What
     exp returns has no statistics.
     """
-    return column.exp().is_nan()
+    of = frame.implementation
+    return (column.exp() if of.is_duckdb() or of.is_ibis() else column).is_nan()
 
 
 def _numbers(cells: Any, name: str, kind: type[np.generic]) -> NDArray[Any]:

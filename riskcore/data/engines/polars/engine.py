@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from importlib import import_module
+from operator import add
 from typing import Any
 
 from riskcore.data.engines import base
@@ -29,11 +30,9 @@ class Polars(base.Engine):
         """Return rows with a number of their keys added."""
         import polars
 
-        hashes = [
-            polars.col(key).hash(seed) % base.PRIME for seed, key in enumerate(keys)
-        ]
-        number = (polars.sum_horizontal(hashes) % base.PRIME).cast(polars.Int64)
-        return data.with_columns(number.alias(base.HASH))
+        hashes = (polars.col(key).hash(seed) for seed, key in enumerate(keys))
+        number = reduce(add, hashes) % base.PRIME  # sums of 64 bits wrap around
+        return data.with_columns(number.cast(polars.Int64).alias(base.HASH))
 
     def collect(self, asked: Any, *, in_order: bool = False) -> Iterator[Any]:
         """Yield the rows as the streaming engine computes them: few cells wait here."""
