@@ -414,12 +414,14 @@ class Assessment(UnitRisk, OfData[DataT_co]):
             refuse_taken(counted.engine.schema, added)
             # By the other rules a cell's results are not of its own records alone, and
             # the engine does not know of weights by a sampling fraction.
-            asked = isinstance(counted, Counted) and counted.question.weight is not None
             own = not self.cells.shared and self.model is None
-            alone = own and asked == self.cells.weighted
+            if isinstance(counted, Counted):  # of all keys, where the cells have some
+                asked = counted.question
+                own &= tuple(asked.keys) == self.cells.keys
+                own &= (asked.weight is not None) == self.cells.weighted
             return counted.records_with(
                 partial(results_of, self.method),
-                None if alone else lambda: self._columns_at(self.cells.rows),
+                None if own else lambda: self._columns_at(self.cells.rows),
             )
         results = self._columns_at(self.cells.inverse)
         if self.households is not None:
@@ -827,7 +829,8 @@ class HeldAssessment(Assessment[DataT_co]):
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells with the largest risks, see `Assessment.riskiest`."""
-        if count <= 0 or self.cells.collected or not self.cells.many:
+        number = arguments.whole("count", count)
+        if number <= 0 or self.cells.collected or not self.cells.many:
             return super().riskiest(count)
         if count <= len(self.highest):
             return self.highest[:count]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -303,19 +303,20 @@ class Cells:
         counts = count(codes, levels, self.weight_sum).of_groups(self.records)
         missing = tuple(self.missing_values[i] for i in at)
         f, F = matched(counts, levels, missing, self.missing, self.alpha)
-        return replace(
-            self,
-            keys=tuple(self.keys[i] for i in at),
-            categories=tuple(self.categories[i] for i in at),
-            codes=counts.codes,
-            sample_frequency=f,
-            population_frequency=F,
-            records=counts.frequency,
-            weight_sum=counts.weight_sum,
-            rows=counts.inverse[self.rows],
-            missing_values=missing,
-            windows=None,
-        )
+        new = {
+            "keys": tuple(self.keys[i] for i in at),
+            "categories": tuple(self.categories[i] for i in at),
+            "codes": counts.codes,
+            "sample_frequency": f,
+            "population_frequency": F,
+            "records": counts.frequency,
+            "weight_sum": counts.weight_sum,
+            "rows": counts.inverse[self.rows],
+            "missing_values": missing,
+            "windows": None,
+        }
+        # Not by `replace`: cells on an engine are of another class.
+        return Cells(**{x.name: getattr(self, x.name) for x in fields(Cells)} | new)
 
     def to_dict(self) -> dict[Hashable, NDArray[Any]]:
         """Return one array per column: the keys' values, then the result columns.

@@ -309,7 +309,8 @@ class Protected(ProtectedRecords[DataT_co]):
         them: see `riskcore.data.files.replace`, also for what remains if the process is
         killed. Before the files appear, the safe file is read back, compared cell by
         cell with the protected data and assessed again: the verdict is about the file
-        as written.
+        as written. Of data on an engine, who may read them is not known, and cells and
+        columns are counted again instead of compared.
 
         Parameters
         ----------

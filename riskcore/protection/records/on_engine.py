@@ -181,7 +181,13 @@ class OnEngine:
         """Return a column by rows: its values, their rows and how many records."""
         keys = list(self.settings.suppressible)
         question = Question((*keys, name))
-        coded, values = coded_cells(self.engine, question)
+        try:
+            coded, values = coded_cells(self.engine, question)
+        except TypeError as error:
+            raise TypeError(
+                f"column {name!r}: {self.engine.name} cannot group by it, to see what "
+                f"it reveals ({error}); drop it, or cast it to text"
+            ) from None
         codes = []
         for key in keys:
             both = [self.coded.columns[key], coded.columns[key]]

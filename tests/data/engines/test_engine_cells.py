@@ -132,7 +132,21 @@ def test_riskiest_cells_of_equal_risk_are_in_order(engine, monkeypatch):
             {**row, "age": None if row["age"] is None else int(row["age"])}
             for row in rows
         ] == expected
+    with pytest.raises(TypeError, match=r"count=2\.5: need a whole number"):
+        got.riskiest(2.5)
     assert not got.cells.collected
+
+
+def test_the_risk_by_some_of_the_keys(engine):
+    table, how = survey(400), {"weight": "w", "missing": "category"}
+    (want, _), (got, _) = (
+        told(lambda data=data: riskcore.assess(data, KEYS, **how).by(["region"]))
+        for data in (table, engine.hold(table))
+    )
+    assert repr(got) == repr(want)
+    risks = [x.sort_by("id")["individual_risk"].to_pylist()
+             for x in (engine.collect(got.records), want.records)]  # fmt: skip
+    assert risks[0] == risks[1]
 
 
 def test_what_is_for_publication_is_refused(engine):

@@ -93,11 +93,13 @@ def test_objects_on_polars_are_refused():
 def test_backends_of_ibis_that_lack_operations(tmp_path):
     ibis, polars = import_module("ibis"), import_module("polars")
     with sqlite3.connect(tmp_path / "s.db") as connection:
-        connection.execute("CREATE TABLE s (k INTEGER, w REAL)")
-        connection.execute("INSERT INTO s VALUES (1, 1.5), (2, 2.5)")
+        connection.execute("CREATE TABLE s (k INTEGER, w INTEGER)")
+        connection.execute("INSERT INTO s VALUES (1, 5), (2, 7)")
     connection.close()
     backend = ibis.sqlite.connect(tmp_path / "s.db")
-    with pytest.raises(TypeError, match=r"ibis on sqlite: .*'IsInf'.* another backend"):
+    with pytest.raises(
+        TypeError, match=r"ibis on sqlite: .* with weights too, .* backend"
+    ):
         riskcore.assess(backend.table("s"), ["k"], "w")
     assert riskcore.assess(backend.table("s"), ["k"]).max_risk == 1
     backend = ibis.polars.connect()

@@ -7,6 +7,7 @@ import sys
 import time
 
 import narwhals.stable.v2 as nw
+import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -62,6 +63,14 @@ def test_a_file_with_an_open_leak_is_refused(engine, tmp_path):
     record = result.write(path, drop=[*REST, "age"])
     assert record["state"] == "safe except for 2 accepted leaks"
     assert pq.read_table(path).column_names == ["sex", "region", "w"]
+
+
+def test_a_column_of_lists_is_to_be_dropped(tmp_path):
+    table = survey().append_column("l", pa.array([[1]] * len(survey())))
+    result = riskcore.protect(polars.LazyFrame(table), KEYS, **HOW)
+    with pytest.raises(TypeError, match=r"column 'l': polars cannot .*; drop it"):
+        result.write(tmp_path / "safe.parquet", allow_unsafe=True)
+    assert result.write(tmp_path / "safe.parquet", allow_unsafe=True, drop=["l"])
 
 
 def test_a_column_that_shows_what_was_blanked_is_a_leak(engine, tmp_path):

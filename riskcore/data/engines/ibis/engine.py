@@ -83,8 +83,8 @@ class Ibis(base.Engine):
         except missing as error:
             raise TypeError(
                 f"ibis on {self._backend}: {error}, but weights and floating-point "
-                "keys need this; give them as whole numbers or text, or read the data "
-                "with another backend, such as duckdb"
+                "keys need this; give keys as whole numbers or text, or read the data, "
+                "those with weights too, by another backend, such as duckdb"
             ) from None
 
     @property
