@@ -321,8 +321,8 @@ class Protected(ProtectedRecords[DataT_co]):
             `riskcore.data.files.argus.writer`. CSV, Parquet and Arrow can be converted
             into each other.
         overwrite : bool, optional
-            Replace existing files; the input is never replaced, unless it is a file
-            that an engine reads: riskcore does not know these.
+            Replace existing files; the input is never replaced, nor any file by data
+            on an engine, which may be reading it.
         allow_unsafe : bool, optional
             Write the file even if it is not safe.
         drop : iterable of str, optional

@@ -41,6 +41,8 @@ from riskcore.protection.suppression.suppress import Masks
 Integers = NDArray[np.int64]
 
 
+# Types whose values are the same in a file of Parquet, beside those of numbers.
+_PLAIN = {"Boolean", "String", "Date"}
 # What a cell takes where it is planned, about, at the peak.
 BYTES = 430
 
@@ -173,6 +175,23 @@ class OnEngine:
         coded, _ = coded_cells(engine, question, ticks)
         coded = coded.sampled(self.settings.sampling_fraction)
         if not _same_cells(verified, coded, weighed=weight == self.question.weight):
+            raise not_verified(self.engine)
+
+    def refuse_others(self, data: Any, name: Any, dropped: Collection[str]) -> None:
+        """Refuse data whose values of a column are not those of the records now."""
+        keys = [key for key in self.question.keys if str(key) not in dropped]
+        engines = [engine_of(x) for x in (self.given, data)]
+        question = Question((*keys, name))
+        first, second = (coded_cells(x, question)[0] for x in engines if x is not None)
+        # Of rarer types the file may hold other values that mean the same.
+        kind = self.engine.schema[name]
+        plain = str(kind) in _PLAIN or (kind.is_numeric() and not kind.is_decimal())
+        if plain:
+            same = _same_cells(first, second, weighed=True)
+        else:
+            sizes, others = (np.sort(_groups(x).records) for x in (first, second))
+            same = np.array_equal(sizes, others)
+        if not same:
             raise not_verified(self.engine)
 
     # --- what other columns tell ---

@@ -194,7 +194,9 @@ class EngineLayout:
                 writer.close()
         return [target]
 
-    def read_back(self, target: Path, profiles: Iterable[ColumnProfile]) -> None:
+    def read_back(
+        self, target: Path, profiles: Iterable[ColumnProfile], checked: Iterable[Any]
+    ) -> None:
         """Refuse a file whose cells, or other columns, are not those examined."""
         data = import_module("pyarrow.dataset").dataset(target, format="parquet")
         self.held.verify(data, self.dropped)
@@ -207,6 +209,9 @@ class EngineLayout:
             facts = ("records", "missing", "distinct", "single")
             if any(getattr(found, x) != getattr(expected, x) for x in facts):
                 raise not_verified(self.held.engine)
+        for name in checked:
+            if str(name) not in self.dropped and name not in self.held.question.keys:
+                self.held.refuse_others(data, name, self.dropped)
 
 
 def _of_codes(

@@ -88,19 +88,18 @@ def write(
     layout, secret = _layout(result, path, options)
     shuffled = layout.order is not None
     say = steps or silent
-    examined = _examined(result, layout, say)
-    shown = [leak.shown for leak in examined.leaks if leak.shown is not None]
-    warn_of_what_shows(result, shown, layout.renumbered)
-    if not options["allow_unsafe"]:
-        _refuse_unsafe(result, examined, layout.dropped)
-    figures = facts_of(result, examined)
+    examined = None
+    if isinstance(layout, Layout):
+        examined = _judged(result, layout, options, say)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
+        if examined is None:  # data on an engine may have changed until now
+            examined = _judged(result, layout, options, say)
         _read_back(result, layout, parts, say)
         source.refuse_changed()
         verdict = verdict_facts(result, examined, layout.dropped)
-        figures |= verdict
+        figures = facts_of(result, examined) | verdict
         sha256, *beside = map(digest, parts if source.of_households else parts[:1])
         if record_before is not None:
             _refuse_other_file(path, [sha256, *beside], record_before)
@@ -167,6 +166,21 @@ def _layout(
     return layout, secret
 
 
+def _judged(
+    result: ProtectedRecords,
+    layout: Layout | EngineLayout,
+    options: WriteSettings,
+    say: Lines,
+) -> Examination:
+    """Return what is found about a layout; warn of it, and refuse what is unsafe."""
+    examined = _examined(result, layout, say)
+    shown = [leak.shown for leak in examined.leaks if leak.shown is not None]
+    warn_of_what_shows(result, shown, layout.renumbered)
+    if not options["allow_unsafe"]:
+        _refuse_unsafe(result, examined, layout.dropped)
+    return examined
+
+
 def _examined(
     result: ProtectedRecords, layout: Layout | EngineLayout, say: Lines
 ) -> Examination:
@@ -218,6 +232,11 @@ def _refuse_write(result: ProtectedRecords, path: Any, options: WriteSettings) -
             raise TypeError(
                 f"{path}: {holder}, which are written to one file of Parquet; name it "
                 ".parquet, or collect the data"
+            )
+        if Path(path).exists():
+            raise FileExistsError(
+                f"{path}: exists, and the engine may be reading it; name another file, "
+                "or remove it first"
             )
     if not (result.goals_met or options["allow_unsafe"]):
         _refuse_unsafe(result, Examination())
@@ -358,7 +377,7 @@ def _read_back(
     """Refuse a file that differs from the protected one in a value or a blank."""
     say("reading back what was written")
     if isinstance(layout, EngineLayout):
-        layout.read_back(parts[0], result.profiles)
+        layout.read_back(parts[0], result.profiles, result.not_checked)
         return
     settings, order = result.settings, layout.order
     # Columns that were not changed are as in the source.

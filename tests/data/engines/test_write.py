@@ -65,6 +65,16 @@ def test_a_file_with_an_open_leak_is_refused(engine, tmp_path):
     assert pq.read_table(path).column_names == ["sex", "region", "w"]
 
 
+def test_a_file_that_may_be_read_is_not_replaced(tmp_path):
+    path = tmp_path / "in.parquet"
+    pq.write_table(survey(), path)
+    before = path.read_bytes()
+    result = riskcore.protect(polars.scan_parquet(path), KEYS, **HOW)
+    with pytest.raises(FileExistsError, match="the engine may be reading it"):
+        result.write(path, overwrite=True, allow_unsafe=True)
+    assert path.read_bytes() == before
+
+
 def test_a_column_of_lists_is_to_be_dropped(tmp_path):
     table = survey().append_column("l", pa.array([[1]] * len(survey())))
     result = riskcore.protect(polars.LazyFrame(table), KEYS, **HOW)
@@ -84,11 +94,12 @@ def test_a_column_that_shows_what_was_blanked_is_a_leak(engine, tmp_path):
         result.write(tmp_path / "safe.parquet", drop=REST)
 
 
-@pytest.mark.parametrize("column", ["sex", "income"])
+@pytest.mark.parametrize("column", ["sex", "income", "born"])
 def test_another_file_than_the_verified_one_gets_no_name(
     engine, column, tmp_path, monkeypatch
 ):
-    result = riskcore.protect(engine.hold(survey()), KEYS, **HOW)
+    roles = {"born": "harmless"}
+    result = riskcore.protect(engine.hold(survey()), KEYS, roles=roles, **HOW)
     assert result.examination.leaks  # counted before
     records = Engine.records
 
