@@ -482,34 +482,14 @@ __getattr__ = on_demand(__name__, UFUNCS)
 
 # From bench/accuracy.md; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract(
-        "individual_risk",
-        ulps=0.5,
-        worst=0.50,
-        witness=("0x1.0000000000000p+0", "0x1.fffffffffffffp-1"),
-        region="the whole domain",
-        shown="proved",
-    ),
-    Contract(
-        "log_individual_risk",
-        ulps=1,
-        worst=0.73,
-        witness=("0x1.73db070d65e1ep-2", "0x1.302977e0f1854p-5"),
-        shown="proved",
-    ),
-    Contract(
-        "individual_risk_gradient",
-        ulps=1,
-        worst=0.65,
-        witness=("0x1.0f5b2da57f4ecp+4", "0x1.fbe2f1bd4168fp-1"),
-        shown="proved",
-    ),
-    Contract(
-        "individual_risk_from_frequencies",
-        ulps=0.5,
-        worst=0.50,
-        witness=("0x1.fffffffffffffp-401", "0x1.1b6acecde4df3p-391"),
-        region="the whole domain",
-        shown="proved",
-    ),
-)
+    Contract("individual_risk", ulps=0.5, worst=0.50,
+             witness=("0x1.0000000000000p+0", "0x1.fffffffffffffp-1"),
+             region="the whole domain", shown="proved"),
+    Contract("log_individual_risk", ulps=1, worst=0.73,
+             witness=("0x1.73db070d65e1ep-2", "0x1.302977e0f1854p-5"), shown="proved"),
+    Contract("individual_risk_gradient", ulps=1, worst=0.65,
+             witness=("0x1.0f5b2da57f4ecp+4", "0x1.fbe2f1bd4168fp-1"), shown="proved"),
+    Contract("individual_risk_from_frequencies", ulps=0.5, worst=0.50,
+             witness=("0x1.fffffffffffffp-401", "0x1.1b6acecde4df3p-391"),
+             region="the whole domain", shown="proved"),
+)  # fmt: skip
