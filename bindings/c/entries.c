@@ -40,8 +40,39 @@ static void clear_flags(void)
         clear_flags(); \
     }
 
-/* The loop of float32, written by hand; bindings/write_entries.py copies it. The module
-   riskcore/core/risk/single.py says what a plan holds, and why this is right. */
+/* Two loops for all ufuncs, written by hand; bindings/write_entries.py copies them. What a
+   plan holds, and why this is right, is in riskcore/core/compiled/signals.py for the loop
+   that hears Ctrl-C, in riskcore/core/risk/single.py for that of float32. */
+static int64_t call(int64_t function, int64_t argument)
+{
+    return ((int64_t(*)(int64_t))(intptr_t)function)(argument);
+}
+
+static bool ends(int64_t *plan)
+{
+    const int64_t word = 0xFFFFFFFF, stopped = (int64_t)1 << 33;
+    const int64_t now = call(plan[3], 0) & word, last = plan[10];
+    if (now == last || (call(plan[4], 0) & word) != plan[9])
+        return false;
+    const int64_t lock = call(plan[5], 0);
+    const bool raised = last == stopped ? call(plan[8], 0) != 0 : (call(plan[7], 0) & word) != 0;
+    call(plan[6], lock);
+    plan[10] = raised ? stopped : now;
+    return raised;
+}
+
+ENTRY void riskcore_core_compiled_signals_loop_in_stretches(int64_t *args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    typedef void Loop(int64_t *, int64_t *, int64_t *, int64_t);
+    int64_t places[8], size;
+    for (int64_t first = 0; first < sizes[0] && !ends(plan); first += size) {
+        size = lesser_integer(4096, sizes[0] - first);
+        for (int64_t k = 0; k < plan[2]; k++)
+            places[k] = args[k] + first * steps[k];
+        ((Loop *)(intptr_t)plan[0])(places, &size, steps, plan[1]);
+    }
+}
+
 static bool is_middle(double x)
 {
     const double halves = x * 0x1p150, whole = 0x1.8p52;
@@ -301,48 +332,49 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 
 ENTRY const char riskcore_index[] =
     "riskcore machine code 2, " PROCESSOR "\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_down 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_down.arrays 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_down.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.bounds.individual_risk_down.scalar 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_up 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_up.arrays 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.bounds.individual_risk_up.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.bounds.individual_risk_up.scalar 5c955990ba5157fdf70393445aee9f9f9f9e05721ef0f288ee699ce916794a0e\n"
-    "riskcore.core.risk.individual.individual_risk 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk.arrays 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.individual.individual_risk.scalar 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.arrays 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.scalar 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.log_individual_risk 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.log_individual_risk.arrays 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.individual.log_individual_risk.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.individual.log_individual_risk.scalar 173a6abcbecd9584492994624e0aed7af54bfb2c5a9219931beaf5b16ad5561d\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation 18be003ff9f0fec66154839f5802fbb3da49778924c8b3f0d5523ace6ab480ac\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.arrays 18be003ff9f0fec66154839f5802fbb3da49778924c8b3f0d5523ace6ab480ac\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.scalar 18be003ff9f0fec66154839f5802fbb3da49778924c8b3f0d5523ace6ab480ac\n"
-    "riskcore.core.risk.prior.individual_risk_poisson 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.arrays 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.scalar 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 912a499ee7ea4f5b4fac9bd94540b95899b81a940cee6e2fbe4890423b1229f0\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 1db97695589c9670b6848c24f115ef369c571dbab3a15f88490da0ec78058336\n"
-    "riskcore.core.risk.single.loop_of_singles 8966c497f60e1e5fe289c6269af837653d40849fea56548a920c184b93bad3b1\n";
+    "riskcore.core.compiled.signals.loop_in_stretches 47368f675cfe746a3eb60248429112ffab7c47adc2242dd308cb91245c3ea565\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_down 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_down.arrays 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_down.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.bounds.individual_risk_down.scalar 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_up 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_up.arrays 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.bounds.individual_risk_up.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.bounds.individual_risk_up.scalar 4b08d752d9d09c67f5649f1446515b9e9a2e17b9026b0993220233dc2fb9d36e\n"
+    "riskcore.core.risk.individual.individual_risk 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk.arrays 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.individual.individual_risk.scalar 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk_gradient 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.arrays 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.scalar 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.log_individual_risk 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.log_individual_risk.arrays 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.individual.log_individual_risk.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.individual.log_individual_risk.scalar 648b9c08611869e0730219a5a2ca2fb4950b854dbf47bee506a157d863d4c83f\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation bba937da8da92d7e4f5028f6043473fb2e22713166b6288de2d73b4461f4e954\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.arrays bba937da8da92d7e4f5028f6043473fb2e22713166b6288de2d73b4461f4e954\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.scalar bba937da8da92d7e4f5028f6043473fb2e22713166b6288de2d73b4461f4e954\n"
+    "riskcore.core.risk.prior.individual_risk_poisson 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.arrays 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.scalar 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 384c535b6233a256d3bba58ff1e43ec12dc5fed5ad866c7f355e261a5a01aa62\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 693ced0f0dcc89b385229645a351abebf642d4703d63cbec4f0a92401e30408c\n"
+    "riskcore.core.risk.single.loop_of_singles 0fb02415c528e9be7f3434be532fae2026c0782af63f07c50919a25891613881\n";
