@@ -379,8 +379,9 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 log_r : ndarray or scalar
-    log r; nan outside the domain. Error below 1 ulp, with proof
-    (``notes/correct_rounding.md``, section 6); the largest found is 0.73 ulp
+    log r, -log f at p = 1, finite in the whole domain; outside it, also at p = 0 and
+    f = inf, nan as ``individual_risk``, without a warning. Error below 1 ulp, with
+    proof (``notes/correct_rounding.md``, section 6); the largest found is 0.73 ulp
     (``bench/accuracy.md``), for f < 1 next to r = 1, where the value passes through 0.
 
 See Also
@@ -420,9 +421,11 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 gradient : ndarray or scalar
-    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 1 ulp, with proof
-    where dr/dp is a normal number (``notes/correct_rounding.md``, section 6); the
-    largest found is 0.65 ulp (``bench/accuracy.md``).
+    dr/dp > 0, 1/(f+1) at p = 1, inf where it is above the largest double; outside the
+    domain, also at p = 0 and f = inf, nan as ``individual_risk``, without a warning.
+    Error below 1 ulp, with proof where dr/dp is a normal number
+    (``notes/correct_rounding.md``, section 6); the largest found is 0.65 ulp
+    (``bench/accuracy.md``).
 
 See Also
 --------
@@ -456,8 +459,10 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
-    double nearest the exact value at the exact quotient f/F, or nan, with the proof of
+    Individual risk, 1/F <= r <= 1/f: 1/f at F = f. Outside the domain, also at f = 0
+    and F = inf, nan, and where r is above the largest double, inf, as
+    ``individual_risk``, without a warning. Correctly rounded: the double nearest the
+    exact value at the exact quotient f/F, or nan, with the proof of
     ``individual_risk``. The largest error found is 0.50 ulp.
 
 See Also
