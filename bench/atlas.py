@@ -186,15 +186,10 @@ def rule_row(epsilon):
     ]
     relative = FREQUENCIES[np.array([1 / limit for limit in limits]) > epsilon]
     return [
-        short(epsilon),
-        spelled(fails),
-        short(error.max() / epsilon, 2),
-        f"{f:.0f}",
-        f"{p:.2g}",
-        f"{asked[i]:.0f}",
-        f"{needed(f, p, epsilon):.0f}",
+        short(epsilon), spelled(fails), short(error.max() / epsilon, 2), f"{f:.0f}",
+        f"{p:.2g}", f"{asked[i]:.0f}", f"{needed(f, p, epsilon):.0f}",
         f"f = {relative.max():.0f}",
-    ]
+    ]  # fmt: skip
 
 
 def spelled(f):
@@ -292,14 +287,10 @@ def scipy_printed(f, p):
 
 PRINTED = "scipy, as printed"
 MAPPED = {
-    "series7": "series7",
-    "franconi": "franconi",
-    "closed_form": "closed_form",
-    "binomial_sum": "binomial_sum",
-    "log_form": "log_form",
-    "scipy": "scipy",
+    "series7": "series7", "franconi": "franconi", "closed_form": "closed_form",
+    "binomial_sum": "binomial_sum", "log_form": "log_form", "scipy": "scipy",
     PRINTED: scipy_printed,
-}
+}  # fmt: skip
 COMPARED = {
     **MAPPED,
     "gauss_series": "gauss_series",
@@ -468,14 +459,10 @@ def read_printed(errors):
 
 
 READINGS = {
-    "series7": read_series7,
-    "franconi": read_franconi,
-    "closed_form": read_closed_form,
-    "binomial_sum": read_binomial_sum,
-    "log_form": read_log_form,
-    "scipy": read_scipy,
+    "series7": read_series7, "franconi": read_franconi, "closed_form": read_closed_form,
+    "binomial_sum": read_binomial_sum, "log_form": read_log_form, "scipy": read_scipy,
     PRINTED: read_printed,
-}
+}  # fmt: skip
 
 
 def maps():

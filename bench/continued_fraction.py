@@ -83,14 +83,10 @@ def main():
             fewer, *_ = largest(region, region.levels - 2)
             rows.append(
                 [
-                    region.name,
-                    f"{region.levels}",
-                    power_of_two(error),
-                    f"{float(f):g}",
-                    f"{float(p):.3g}",
-                    power_of_two(fewer),
+                    region.name, f"{region.levels}", power_of_two(error),
+                    f"{float(f):g}", f"{float(p):.3g}", power_of_two(fewer),
                 ]
-            )
+            )  # fmt: skip
     header = ["region", "levels", "largest error of D", "at f", "at p", "2 levels less"]
     publish("fraction", f"`{command()}`\n\n{table(header, rows)}")
 
