@@ -77,6 +77,7 @@ GROUPS = (
 )  # fmt: skip
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
+    Section("bench_kernel", PAGE, "in_cache", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
     Section("bench_assess", PAGE, "assess", measured=True),
     Section("engines", PAGE, "engines", measured=True),

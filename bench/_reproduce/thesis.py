@@ -86,12 +86,9 @@ def compare(
             progress(done, len(exponents) + 1)
         runs[s] = _runs(s, replicates, np.random.default_rng([seed, done]))
     rows = [
-        *_table_3_6(runs[0.9]),
-        *_table_4_1(),
-        *_table_4_2(runs),
-        *_table_4_3(runs),
+        *_table_3_6(runs[0.9]), *_table_4_1(), *_table_4_2(runs), *_table_4_3(runs),
         *_table_4_4(runs[None]),
-    ]
+    ]  # fmt: skip
     spread = {s: (runs[s].truth, runs[s].tau, runs[s].tau_1) for s in exponents}
     printed = {s: (float(row[2]), float(row[1])) for s, row in ZIPF_TAU.items()}
     figures = thesis_figures.figures(population, SHARE, seed)
