@@ -212,21 +212,14 @@ def profiles(rng):
 
 
 POPULATIONS = {
-    "census": provinces,
-    "census, six keys": many_keys,
-    "census, unequal rates": unequal,
-    "census, households": households,
-    "living conditions": living,
-    "survey as population": survey,
-    "persons of 1994": adult,
-    "small diverse minority": minority,
-    "long tail": long_tail,
-    "ties between keys": ties,
-    "structural zeros": zeros,
-    "independent keys": independent,
-    "nearly empty table": empty,
+    "census": provinces, "census, six keys": many_keys,
+    "census, unequal rates": unequal, "census, households": households,
+    "living conditions": living, "survey as population": survey,
+    "persons of 1994": adult, "small diverse minority": minority,
+    "long tail": long_tail, "ties between keys": ties, "structural zeros": zeros,
+    "independent keys": independent, "nearly empty table": empty,
     "forty profiles": profiles,
-}
+}  # fmt: skip
 
 
 # --- samples, plans and the truth -------------------------------------------------

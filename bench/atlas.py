@@ -186,15 +186,10 @@ def rule_row(epsilon):
     ]
     relative = FREQUENCIES[np.array([1 / limit for limit in limits]) > epsilon]
     return [
-        short(epsilon),
-        spelled(fails),
-        short(error.max() / epsilon, 2),
-        f"{f:.0f}",
-        f"{p:.2g}",
-        f"{asked[i]:.0f}",
-        f"{needed(f, p, epsilon):.0f}",
+        short(epsilon), spelled(fails), short(error.max() / epsilon, 2), f"{f:.0f}",
+        f"{p:.2g}", f"{asked[i]:.0f}", f"{needed(f, p, epsilon):.0f}",
         f"f = {relative.max():.0f}",
-    ]
+    ]  # fmt: skip
 
 
 def spelled(f):
@@ -292,14 +287,10 @@ def scipy_printed(f, p):
 
 PRINTED = "scipy, as printed"
 MAPPED = {
-    "series7": "series7",
-    "franconi": "franconi",
-    "closed_form": "closed_form",
-    "binomial_sum": "binomial_sum",
-    "log_form": "log_form",
-    "scipy": "scipy",
+    "series7": "series7", "franconi": "franconi", "closed_form": "closed_form",
+    "binomial_sum": "binomial_sum", "log_form": "log_form", "scipy": "scipy",
     PRINTED: scipy_printed,
-}
+}  # fmt: skip
 COMPARED = {
     **MAPPED,
     "gauss_series": "gauss_series",
@@ -307,12 +298,9 @@ COMPARED = {
     "individual_risk": "individual_risk",
 }
 F_GROUPS = {
-    "1": (1, 1),
-    "2, 3": (2, 3),
-    "4 to 10": (4, 10),
-    "11 to 100": (11, 100),
+    "1": (1, 1), "2, 3": (2, 3), "4 to 10": (4, 10), "11 to 100": (11, 100),
     "101 to 1000": (101, 1000),
-}
+}  # fmt: skip
 P_GROUPS = {
     "p < 0.01": (0, 0.01),
     "0.01 to 0.5": (0.01, 0.5),
@@ -468,14 +456,10 @@ def read_printed(errors):
 
 
 READINGS = {
-    "series7": read_series7,
-    "franconi": read_franconi,
-    "closed_form": read_closed_form,
-    "binomial_sum": read_binomial_sum,
-    "log_form": read_log_form,
-    "scipy": read_scipy,
+    "series7": read_series7, "franconi": read_franconi, "closed_form": read_closed_form,
+    "binomial_sum": read_binomial_sum, "log_form": read_log_form, "scipy": read_scipy,
     PRINTED: read_printed,
-}
+}  # fmt: skip
 
 
 def maps():

@@ -468,15 +468,11 @@ def best_of(found):
 def attacks(known, population=None, place=None):
     """Return what each attack finds in a released file."""
     return [
-        *nearest(known),
-        *exact(known),
-        *extremes(known),
-        *elimination(known),
-        *homogeneous(known),
-        *households(known),
+        *nearest(known), *exact(known), *extremes(known), *elimination(known),
+        *homogeneous(known), *households(known),
         *(register(known, population) if population is not None else []),
         *(order(known, place) if place is not None else []),
-    ]
+    ]  # fmt: skip
 
 
 # --- files and plans --------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Compare the kernels' speed with numpy.log, numpy.power and scipy.special.hyp2f1.
 
     python -m bench.bench_kernel --rounds 15 --against REVISION
+    python -m bench.bench_kernel --rounds 150 --in-cache
     python -m pytest bench -n 0 --benchmark-enable --benchmark-only
 
 Rounds interleave all of them; the figures are medians. SciPy computes p/f 2F1(1, 1;
@@ -18,6 +19,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from time import process_time
+from timeit import repeat
 
 import numpy as np
 import pytest
@@ -33,6 +36,7 @@ from riskcore.core.special.gamma import functions
 
 CELLS = 1_000_000
 MANY = 10_000_000
+IN_CACHE = 10_000  # with their results
 GOAL_LOG = 6.0  # times numpy.log, on mixed cells, where it has AVX-512
 GOAL_POWER = 0.7  # times numpy.power, on mixed cells, elsewhere
 GOAL_THREADS = 1.8  # times one thread
@@ -319,6 +323,25 @@ def bounds_row(case, n, rounds):
     return ns_rows({case: work}, rounds, n)[0]
 
 
+def cache_row(case, rounds):
+    """Return the least ns of processor time per cell, of few cells and of many."""
+    f, p = cells(case)
+    out, row = np.empty(CELLS), [case]
+    for n in (IN_CACHE, CELLS):
+        work = partial(riskcore.individual_risk, f[:n], p[:n], out=out[:n])
+        taken = repeat(work, number=CELLS // n, repeat=rounds, timer=process_time)
+        row.append(f"{1e9 * min(taken) / CELLS:.2f}")
+    return row
+
+
+def times_in_cache(rounds):
+    """Write the table of cells in cache beside those in memory."""
+    header = ["individual_risk, ns per cell", f"{IN_CACHE:,} cells", f"{CELLS:,} cells"]
+    rows = [cache_row(case, rounds) for case in CASES]
+    about = f"{origin('numpy', 'numba')}; processor time, the least of {rounds} rounds."
+    publish("in_cache", f"{about}\n\n{table(header, rows)}")
+
+
 def has_avx512():
     with open("/proc/cpuinfo") as lines:
         return "avx512f" in lines.read()
@@ -404,9 +427,10 @@ def main():
     parser.add_argument(
         "--functions", action="store_true", help="only those other than the risk's"
     )
+    parser.add_argument("--in-cache", action="store_true", help="few cells, and many")
     options = parser.parse_args()
-    if options.functions:
-        speed_of_functions()
+    if options.in_cache or options.functions:
+        times_in_cache(options.rounds) if options.in_cache else speed_of_functions()
         return
     rounds, revision = options.rounds, options.against
     with ThreadPoolExecutor(2) as pool, earlier(revision) as before:

@@ -28,13 +28,10 @@ class Region(NamedTuple):
 
 
 REGIONS = [
-    Region("f >= 5, p >= 0.5", 23, 5, 0.5),
-    Region("f >= 4, p >= 0.75", 23, 4, 0.75),
-    Region("f >= 4, p >= 0.3", 35, 4, 0.3),
-    Region("f >= 2, p >= 0.5", 35, 2, 0.5),
-    Region("f >= 16, any p", 35, 16, 0),
-    Region("f >= 32, any p", 17, 32, 0),
-]
+    Region("f >= 5, p >= 0.5", 23, 5, 0.5), Region("f >= 4, p >= 0.75", 23, 4, 0.75),
+    Region("f >= 4, p >= 0.3", 35, 4, 0.3), Region("f >= 2, p >= 0.5", 35, 2, 0.5),
+    Region("f >= 16, any p", 35, 16, 0), Region("f >= 32, any p", 17, 32, 0),
+]  # fmt: skip
 
 
 def resolvent(f, p, levels):
@@ -83,14 +80,10 @@ def main():
             fewer, *_ = largest(region, region.levels - 2)
             rows.append(
                 [
-                    region.name,
-                    f"{region.levels}",
-                    power_of_two(error),
-                    f"{float(f):g}",
-                    f"{float(p):.3g}",
-                    power_of_two(fewer),
+                    region.name, f"{region.levels}", power_of_two(error),
+                    f"{float(f):g}", f"{float(p):.3g}", power_of_two(fewer),
                 ]
-            )
+            )  # fmt: skip
     header = ["region", "levels", "largest error of D", "at f", "at p", "2 levels less"]
     publish("fraction", f"`{command()}`\n\n{table(header, rows)}")
 

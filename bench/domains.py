@@ -189,14 +189,11 @@ RISK = {
     "real f in [2, 16), p < 0.5": together(real(2, 16), fractions(0, P_HALF)),
     "f in (1, 2)": together(real(1, 2), ANY_P),
     "f in (0.5, 1)": together(real(0.5, 1), ANY_P),
-    "f <= 0.5": together(real(1e-6, 0.5), ANY_P),
-    "f < 1, r near 1": near_zero_of_log,
-    "f near integers": together(near_integers, ANY_P),
-    "p near the cuts": strips,
-    "borders and their neighbors": borders,
-    "extreme f and p": extremes,
+    "f <= 0.5": together(real(1e-6, 0.5), ANY_P), "f < 1, r near 1": near_zero_of_log,
+    "f near integers": together(near_integers, ANY_P), "p near the cuts": strips,
+    "borders and their neighbors": borders, "extreme f and p": extremes,
     "subnormal p": together(half_integers(1e-3, 50), any_double(SMALLEST, 2.0**-1022)),
-}
+}  # fmt: skip
 
 
 def frequencies_of(sampler):

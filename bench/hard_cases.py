@@ -34,15 +34,11 @@ PAGE = RESULTS / "hard_cases.md"
 LARGEST_F = 64
 # Ranges of p; the regions of the kernel have their borders at 0.3, 0.5 and 0.75.
 RANGES = {
-    "p = 2^-60": (2.0**-60, 2.0**-59),
-    "p = 2^-20": (2.0**-20, 2.0**-19),
-    "0.001 to 0.1": (0.001, 0.1),
-    "0.1 to 0.3": (0.1, 0.3),
-    "0.3 to 0.5": (0.3, 0.5),
-    "0.5 to 0.75": (0.5, 0.75),
-    "0.75 to 0.99": (0.75, 0.99),
+    "p = 2^-60": (2.0**-60, 2.0**-59), "p = 2^-20": (2.0**-20, 2.0**-19),
+    "0.001 to 0.1": (0.001, 0.1), "0.1 to 0.3": (0.1, 0.3), "0.3 to 0.5": (0.3, 0.5),
+    "0.5 to 0.75": (0.5, 0.75), "0.75 to 0.99": (0.75, 0.99),
     "1 - p = 2^-20": (1 - 2.0**-19, 1 - 2.0**-20),
-}
+}  # fmt: skip
 STRETCH = 2**25  # doubles with one polynomial
 WINDOW = 2.0**-20  # ulp: what counts as a hit
 M = 2**44  # parts of an ulp in Euclid's algorithm

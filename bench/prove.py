@@ -48,13 +48,10 @@ from bench.proof import (
 
 PAGE = RESULTS / "proof_of_rounding.md"
 SLOW_STEPS = {
-    theorem.BALLS: balls,
-    theorem.ENCLOSURE: enclosure,
-    theorem.FIXED_POINT: fixed_point,
-    theorem.LAST_STEPS: last_steps,
-    theorem.DIRECTED: directed,
-    theorem.QUOTIENTS: quotients,
-}
+    theorem.BALLS: balls, theorem.ENCLOSURE: enclosure,
+    theorem.FIXED_POINT: fixed_point, theorem.LAST_STEPS: last_steps,
+    theorem.DIRECTED: directed, theorem.QUOTIENTS: quotients,
+}  # fmt: skip
 
 
 def power_of_two(x):
@@ -68,14 +65,11 @@ def rows_of(results):
         claim = one.claim
         rows.append(
             [
-                claim.region,
-                claim.where,
-                power_of_two(one.relative),
-                f"{one.share:.2f}",
-                f"{one.boxes}",
+                claim.region, claim.where, power_of_two(one.relative),
+                f"{one.share:.2f}", f"{one.boxes}",
                 f"{one.points}" if one.points else "",
             ]
-        )
+        )  # fmt: skip
         seconds[claim.region] = seconds.get(claim.region, 0.0) + one.seconds
     return rows, seconds
 

@@ -269,19 +269,15 @@ def exactly(formula):
 GAMMA = {
     "log_gamma_ratio": lambda x, s, t: rising(x, s) - rising(x + t, s),
     "gamma_ratio": lambda x, s, t: (rising(x, s) - rising(x + t, s)).exp(),
-    "log_gamma_ratio_curvature": curvature,
-    "log_rising_factorial": rising,
+    "log_gamma_ratio_curvature": curvature, "log_rising_factorial": rising,
     "log_rising_excess": lambda x, m: rising(x, m) - m * x.log(),
     "digamma_difference": digamma_gap,
     "digamma_deficit": lambda x, m: m / x - digamma_gap(x, m),
     "trigamma_difference": trigamma_gap,
-    "trigamma_deficit": lambda x, m: m / x**2 - trigamma_gap(x, m),
-    "log": arb.log,
-    "log1p": arb.log1p,
-    "log1pmx": lambda x: x.log1p() - x,
-    "exp": arb.exp,
+    "trigamma_deficit": lambda x, m: m / x**2 - trigamma_gap(x, m), "log": arb.log,
+    "log1p": arb.log1p, "log1pmx": lambda x: x.log1p() - x, "exp": arb.exp,
     "expm1": arb.expm1,
-}
+}  # fmt: skip
 
 
 # --- sample uniques that are population uniques ---------------------------------------

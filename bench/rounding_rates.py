@@ -1,14 +1,18 @@
 """Measure the fast paths of `individual_risk` before rounding, and who rounds at last.
 
-    python -m bench.rounding_rates [cells]
+    python -m bench.rounding_rates [cells [slow cells]]
 
 For random cells of each region the table gives the largest error of the pair before
 rounding, relative to r and to the bound of the rounding test, after a climb from the
 worst cells. It counts the cells that fail this test, and those that the proven balls
 leave undecided. Errors are differences from the balls' midpoints, which are good to
 2^-99. A picture shows over f and p how many cells fail the test.
+
+Another table sends cells to the slow steps of each function: how many need fixed point,
+with how many words, and how long the slowest takes.
 """
 
+import csv
 import math
 from typing import Any
 
@@ -16,10 +20,15 @@ import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from bench._common import RESULTS, command, given, replace, table
+import riskcore
+from bench._common import RESULTS, command, given, origin, replace, table, timed
 from bench.atlas import save
+from bench.domains import RISK, near_zero_of_log
+from bench.hard_cases import DATA, structured
 from riskcore.core.compiled.jit import native
+from riskcore.core.risk import individual
 from riskcore.core.risk.bounds import risk_enclosure
+from riskcore.core.special.gauss import ball_step, fixed_point_step
 from riskcore.core.special.gauss import fast_integer as risk_pairs
 from riskcore.core.special.gauss.fast_integer import (
     OTHER,
@@ -54,6 +63,17 @@ LARGE = {"[16, 32)": (16.0, 32.0), "[32, 128)": (32.0, 128.0),
 ROWS = {**REAL, **{f"{f}": (f, f) for f in range(1, 16)}, **LARGE}
 COLUMNS = np.linspace(-16, 16, 97)  # edges, in log(p/q)
 IN_A_FIELD = 200
+
+# The slow steps of each function of f and a second argument.
+SLOW_STEPS = {
+    "individual_risk": ball_step.nearest_slow,
+    "individual_risk_bounds": ball_step.sides_slow,
+    "individual_risk_from_frequencies": ball_step.nearest_slow_of,
+    "log_individual_risk": individual._log_risk_slow,
+    "individual_risk_gradient": individual._gradient_slow,
+}
+SLOW_CELLS = 3000  # of a kind
+LONGEST, AGAIN = 50, 20
 
 
 @native("float64*, float64*, float64*, float64*, float64*, float64*, int64")
@@ -136,14 +156,11 @@ def row(which, n):
     failed = np.flatnonzero(high + (low - error) != high + (low + error))
     at_last = without_balls(f[failed], p[failed])
     return [
-        NAMES[which],
-        f"{len(f):,}",
-        f"2^{np.log2(missed.max()):.1f}",
+        NAMES[which], f"{len(f):,}", f"2^{np.log2(missed.max()):.1f}",
         f"{max(share.max(), best[worst]):.2f}",
         f"{float(x[worst]):.6g}, {float(y[worst]):.6g}",
-        f"{100 * len(failed) / len(f):.3f} %",
-        f"{at_last}",
-    ]
+        f"{100 * len(failed) / len(f):.3f} %", f"{at_last}",
+    ]  # fmt: skip
 
 
 def without_balls(f, p):
@@ -191,8 +208,75 @@ def draw_map(shares):
     return save(figure, "slower-steps")
 
 
+def hard(name):
+    """Return the points of a file as f and p."""
+    with DATA.with_name(f"{name}.csv").open() as lines:
+        rows = [*csv.DictReader(line for line in lines if line[0] != "#")]
+    return [[float.fromhex(row[name]) for row in rows] for name in ("f", "p")]
+
+
+def slow_cells(n):
+    """Return n cells of each kind, as rows of f and p."""
+    rng = np.random.default_rng(1)
+    forms = [np.stack(family) for family in structured().values()]
+    return {
+        "of all regions": np.concatenate(
+            [np.stack(draw(rng, n // len(RISK))) for draw in RISK.values()], axis=1
+        ),
+        "few bits, or next to powers of two": np.concatenate(
+            [rng.choice(family, n // len(forms), axis=1) for family in forms], axis=1
+        ),
+        "f < 1, r next to 1": np.stack(near_zero_of_log(rng, n)),
+        "next to midpoints and doubles": np.concatenate(
+            [hard("hard_cases"), hard("near_doubles")], axis=1
+        ),
+    }
+
+
+def words_of(slow, f, x):
+    """Return how many words in fixed point each cell takes, 0 if balls decide it."""
+    tried, found, risk_in_words = [], [], fixed_point_step.risk_in_words
+
+    def counted(z, f, a, b, n):
+        tried.append(n)
+        return risk_in_words(z, f, a, b, n)
+
+    fixed_point_step.risk_in_words = counted
+    for cell in zip(f.tolist(), x.tolist(), strict=True):
+        tried[:] = [0]
+        slow(*cell)
+        found.append(max(tried))
+    fixed_point_step.risk_in_words = risk_in_words
+    return np.array(found)
+
+
+def slowest(function, f, x):
+    """Return the seconds that the slowest cell takes, and the cell."""
+
+    def seconds(i, rounds):
+        return min(timed(lambda: function(f[i], x[i]))[1] for _ in range(rounds))
+
+    first = np.argsort([seconds(i, 2) for i in range(len(f))])[-LONGEST:]
+    return max((seconds(i, AGAIN), f[i], x[i]) for i in first)
+
+
+def slow_rows(n):
+    """Yield a row of the table for each function and kind of cells."""
+    for name, slow in SLOW_STEPS.items():
+        for kind, (f, p) in slow_cells(n).items():
+            with np.errstate(over="ignore"):
+                F = np.maximum(f, f / p)
+            x = F if slow is ball_step.nearest_slow_of else p
+            words = words_of(slow, f, x)
+            counts = [(words > 0).sum(), (words == 12).sum(), (words == 37).sum()]
+            taken, *at = slowest(getattr(riskcore, name), f, x)
+            cell = f"`{at[0].hex()}`, `{at[1].hex()}`"
+            numbers = [f"{len(f):,}", *map(str, counts), f"{1e6 * taken:.1f}"]
+            yield [name, kind, *numbers, cell]
+
+
 def main():
-    (n,) = given(CELLS)
+    n, few = given(CELLS, SLOW_CELLS)
     header = ["region", "cells", "largest error", "of its bound", "at f, p"]
     header += ["fail the test", "and the balls'"]
     rows = [row(which, n) for which in NAMES]
@@ -209,7 +293,11 @@ tells it: a midpoint of two doubles lies within. At most {100 * shares.max():.2f
 in a field. Dotted are the cuts between the methods at p = {P_FORWARD}, {P_HALF} and
 {P_NEAR_ONE}."""
     print(text)
-    replace(RESULTS / "correct_rounding.md", "rounding_rates", text)
+    page = RESULTS / "correct_rounding.md"
+    replace(page, "rounding_rates", text)
+    header = ["function", "cells", "number", "in fixed point", "12 words", "37 words"]
+    slow = table([*header, "slowest, microseconds", "at"], [*slow_rows(few)], texts=2)
+    replace(page, "slow_cells", f"{origin('numpy')}\n\n{slow}")
 
 
 if __name__ == "__main__":

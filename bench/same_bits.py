@@ -204,24 +204,17 @@ def by_c_array(function, arguments):
 
 
 WAYS = {
-    "one array": whole,
-    "chunks of 1": lambda *given: in_chunks(*given, 1),
+    "one array": whole, "chunks of 1": lambda *given: in_chunks(*given, 1),
     "chunks of 7": lambda *given: in_chunks(*given, 7),
     "chunks of 512": lambda *given: in_chunks(*given, 512),
     "chunks of 1000": lambda *given: in_chunks(*given, 1000),
     "1 thread": lambda *given: in_threads(*given, 1),
     "2 threads": lambda *given: in_threads(*given, 2),
-    "4 threads": lambda *given: in_threads(*given, 4),
-    "strided": strided,
-    "unaligned": unaligned,
-    "reversed": backwards,
-    "in another order": shuffled,
-    "in place": in_place,
-    "Python numbers": one_by_one,
-    "in @njit code": by_numba,
-    "C function": by_c_function,
-    "C function of arrays": by_c_array,
-}
+    "4 threads": lambda *given: in_threads(*given, 4), "strided": strided,
+    "unaligned": unaligned, "reversed": backwards, "in another order": shuffled,
+    "in place": in_place, "Python numbers": one_by_one, "in @njit code": by_numba,
+    "C function": by_c_function, "C function of arrays": by_c_array,
+}  # fmt: skip
 
 
 def interpreted(function, arguments):
@@ -273,12 +266,9 @@ def by_python(n=INTERPRETED):
 
 # LLVM's names, with a feature that this machine must have to run such code.
 PROCESSORS = {
-    "x86-64": "sse2",
-    "x86-64-v2": "sse4.2",
-    "x86-64-v3": "avx2",
-    "x86-64-v4": "avx512vl",
-    "znver4": "avx512vbmi2",
-}
+    "x86-64": "sse2", "x86-64-v2": "sse4.2", "x86-64-v3": "avx2",
+    "x86-64-v4": "avx512vl", "znver4": "avx512vbmi2",
+}  # fmt: skip
 ELSEWHERE = {"generic": None}  # not an x86 machine
 
 

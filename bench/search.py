@@ -567,15 +567,12 @@ def region_tables(names, found):
     for name in names:
         rows = [
             [
-                one.region,
-                f"{one.points}",
-                rounded_up(one.error),
-                share(one.rounded, one.points),
-                places(one.at),
+                one.region, f"{one.points}", rounded_up(one.error),
+                share(one.rounded, one.points), places(one.at),
             ]
             for one in found
             if one.function == name
-        ]
+        ]  # fmt: skip
         sections.append(f"### {name}\n\n{table(header, rows)}")
     return "\n\n".join(sections)
 

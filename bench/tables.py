@@ -77,6 +77,7 @@ GROUPS = (
 )  # fmt: skip
 SECTIONS = (
     Section("bench_kernel", PAGE, "kernel", measured=True),
+    Section("bench_kernel", PAGE, "in_cache", measured=True),
     Section("bench_tabulate", PAGE, "tabulate", measured=True),
     Section("bench_assess", PAGE, "assess", measured=True),
     Section("engines", PAGE, "engines", measured=True),
@@ -116,6 +117,7 @@ SECTIONS = (
     Section("bench_kernel", PAGE, "function_speed", measured=True),
     Section("continued_fraction", PAGE, "fraction"),
     Section("rounding_rates", ROUNDING, "rounding_rates"),
+    Section("rounding_rates", ROUNDING, "slow_cells", measured=True),
     # Each machine runs the code for its own processors.
     Section("same_bits", PAGE, "bits", but=r"\| code for "),
     Section("same_bits_c", PAGE, "c_bits", measured=True),

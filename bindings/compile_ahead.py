@@ -28,7 +28,7 @@ import llvmlite.binding as llvm
 
 import riskcore
 from riskcore.core import embed
-from riskcore.core.compiled import jit, shipped, ufunc_maker
+from riskcore.core.compiled import jit, shipped, signals, ufunc_maker
 from riskcore.core.compiled.jit import Native
 from riskcore.core.risk import single
 
@@ -77,7 +77,7 @@ def _of_modules() -> Iterator[Native]:
 
 def _of_ufuncs() -> Iterator[Native]:
     """Yield the loops of the ufuncs, their C functions and their integrands."""
-    yield single.code()
+    yield from (signals.code(), single.code())
     for identity, source in ufunc_maker.offered().items():
         yield ufunc_maker.code_of_loop(identity, source)
         if source.outputs == 1:

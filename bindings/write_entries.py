@@ -19,11 +19,11 @@ from pathlib import Path
 
 from bindings.compile_ahead import ENTRY, entries, index_in_c
 from bindings.write_c import NAMES
-from riskcore.core.compiled import jit, shipped, ufunc_maker
+from riskcore.core.compiled import jit, shipped, signals, ufunc_maker
 from riskcore.core.risk import single
 
 PATH = Path(__file__).parent / "c" / "entries.c"
-SINGLE = Path(__file__).with_name("single.c")
+LOOPS = Path(__file__).with_name("loops.c")
 HEAD = """\
 /* Entry points of riskcore.c, for the Python package. BSD-3-Clause, see LICENSE.
 
@@ -101,10 +101,11 @@ def functions(identity: str) -> Iterator[tuple[str, str]]:
 
 def text() -> str:
     """Return the file."""
-    known, identity = entries(), single.code().identity
-    loop = SINGLE.read_text().replace("<SINGLE>", shipped.symbol_of(identity))
-    parts = [HEAD.replace("<ENTRY>\n", ENTRY + "\n"), loop]
-    sources = {identity: jit.sources_digest(known[identity].modules)}
+    known, loops, sources = entries(), LOOPS.read_text(), {}
+    for mark, entry in ("<STRETCHES>", signals.code()), ("<SINGLE>", single.code()):
+        loops = loops.replace(mark, shipped.symbol_of(entry.identity))
+        sources[entry.identity] = jit.sources_digest(entry.modules)
+    parts = [HEAD.replace("<ENTRY>\n", ENTRY + "\n"), loops]
     for identity in names():
         for name, definition in functions(identity):
             entry = known[identity if name.endswith(".arrays") else name]

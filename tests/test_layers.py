@@ -213,13 +213,12 @@ def test_a_late_import_of_the_app_is_seen():
 LATE = {
     "core/compiled/compiler",
     "core/compiled/float_mode",
-    "core/compiled/on_arrays",
     "app/serve",
     "app/server",
 }
 
 
-def test_compilers_are_known_to_four_modules():
+def test_compilers_are_known_to_three_modules():
     # But for the emitters of single instructions, which are LLVM code by nature.
     found = {
         module

@@ -28,13 +28,8 @@ from bench._reproduce.comparison import Comparison, Row, markdown, plain
 SOURCES = ("thesis", "takemura", "mokken")
 
 __all__ = [
-    "SOURCES",
-    "Comparison",
-    "Row",
-    "compare",
-    "markdown",
-    "plain",
-]
+    "SOURCES", "Comparison", "Row", "compare", "markdown", "plain",
+]  # fmt: skip
 
 
 def compare(

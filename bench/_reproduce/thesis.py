@@ -50,14 +50,10 @@ _NO_DATA = "the extract is not published"
 # Table 4.2: population and sample uniques by the exponent s.
 ZIPF_N, ZIPF_K = 100_000, 10_000
 _ZIPF_UNIQUES = {
-    0.2: ("14", "1529"),
-    0.5: ("82", "2230"),
-    0.7: ("456", "2642"),
-    0.9: ("1456", "2885"),
-    1.2: ("2647", "1930"),
-    1.5: ("1235", "664"),
+    0.2: ("14", "1529"), 0.5: ("82", "2230"), 0.7: ("456", "2642"),
+    0.9: ("1456", "2885"), 1.2: ("2647", "1930"), 1.5: ("1235", "664"),
     2.0: ("185", "126"),
-}
+}  # fmt: skip
 # Table 4.3: alpha, tau_1, tau, difference by the exponent s.
 ZIPF_TAU = {
     0.5: ("1.97", "59.65", "24", "35.65"),
@@ -90,12 +86,9 @@ def compare(
             progress(done, len(exponents) + 1)
         runs[s] = _runs(s, replicates, np.random.default_rng([seed, done]))
     rows = [
-        *_table_3_6(runs[0.9]),
-        *_table_4_1(),
-        *_table_4_2(runs),
-        *_table_4_3(runs),
+        *_table_3_6(runs[0.9]), *_table_4_1(), *_table_4_2(runs), *_table_4_3(runs),
         *_table_4_4(runs[None]),
-    ]
+    ]  # fmt: skip
     spread = {s: (runs[s].truth, runs[s].tau, runs[s].tau_1) for s in exponents}
     printed = {s: (float(row[2]), float(row[1])) for s, row in ZIPF_TAU.items()}
     figures = thesis_figures.figures(population, SHARE, seed)
@@ -147,15 +140,10 @@ def _run(frequencies: Ints, rng: np.random.Generator) -> tuple[float, ...]:
     truth = samples.uniques(frequencies, sampled)
     low, high = model.tau_interval(sizes, N)
     return (
-        model.alpha,
-        model.tau(sizes, N),
-        model.asymptotic_tau(sizes, N),
-        truth.both,
-        truth.population,
-        truth.sample,
-        low <= truth.both <= high,
+        model.alpha, model.tau(sizes, N), model.asymptotic_tau(sizes, N), truth.both,
+        truth.population, truth.sample, low <= truth.both <= high,
         *np.bincount(frequencies, minlength=4)[1:4],
-    )
+    )  # fmt: skip
 
 
 # --- tables ------------------------------------------------------------------------

@@ -316,16 +316,12 @@ class Radius:
 
 # Exact results of operations on balls: numerator and divisor, if there is one.
 OPERATIONS = {
-    "add": lambda x, y: (x + y, None),
-    "add_double": lambda x, y: (x + y, None),
-    "negate": lambda x: (-x, None),
-    "subtract": lambda x, y: (x - y, None),
+    "add": lambda x, y: (x + y, None), "add_double": lambda x, y: (x + y, None),
+    "negate": lambda x: (-x, None), "subtract": lambda x, y: (x - y, None),
     "multiply": lambda x, y: (x * y, None),
-    "multiply_double": lambda x, y: (x * y, None),
-    "shift": lambda x, y: (x * y, None),
-    "divide": lambda x, y: (x, y),
-    "reciprocal": lambda y: (ZERO + 1, y),
-}
+    "multiply_double": lambda x, y: (x * y, None), "shift": lambda x, y: (x * y, None),
+    "divide": lambda x, y: (x, y), "reciprocal": lambda y: (ZERO + 1, y),
+}  # fmt: skip
 NAMES = {"two_sum": two_sum, "two_product": two_product, "fma": fma}
 
 

@@ -8,18 +8,11 @@ from bench.proof.rebind import Copies
 from bench.proof.tape import SCALE, Tape, UndecidedError
 
 NAMES = {
-    "fma": recorded.fma,
-    "two_sum": recorded.two_sum,
-    "fast_two_sum": recorded.fast_two_sum,
-    "two_product": recorded.two_product,
-    "bits": recorded.Pattern,
-    "from_bits": recorded.from_bits,
-    "float": recorded.real,
-    "int": recorded.whole,
-    "min": recorded.least,
-    "max": recorded.greatest,
-    "abs": abs,
-}
+    "fma": recorded.fma, "two_sum": recorded.two_sum,
+    "fast_two_sum": recorded.fast_two_sum, "two_product": recorded.two_product,
+    "bits": recorded.Pattern, "from_bits": recorded.from_bits, "float": recorded.real,
+    "int": recorded.whole, "min": recorded.least, "max": recorded.greatest, "abs": abs,
+}  # fmt: skip
 BATCH = 512  # boxes in one run
 
 

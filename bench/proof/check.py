@@ -1349,6 +1349,10 @@ TEXTS = {
         risk_ball:858cbfd8 side:29cdf92e _inside:ec703d8f nearest_slow:31a0cc89
         nearest_slow_of:4f2c6bf7
     """,
+    "core/compiled/signals": """
+        STRETCH:c1c3827c _LOOP:ace63259 _ends:54dd0893 loop_in_stretches:654bf2d4
+        heard:d7649e4b
+    """,
     "core/special/loops": """
         cells_ahead:1f3ca4a3
     """,

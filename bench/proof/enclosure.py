@@ -332,23 +332,16 @@ class Run:
 
     def instead(self):
         meanings = {
-            balls.add: self.sum,
-            balls.add_double: self.sum,
+            balls.add: self.sum, balls.add_double: self.sum,
             balls.subtract: lambda a, b: self.sum(a, -Real.of(b)),
-            balls.negate: lambda a: -Real.of(a),
-            balls.multiply: self.product,
-            balls.multiply_double: self.product,
-            balls.divide: self.quotient,
-            balls.reciprocal: lambda b: self.quotient(1.0, b),
-            balls.shift: self.shift,
-            balls.log: self.log,
-            balls.scaled_exp: self.scaled_exp,
-            balls.exp: self.exp,
+            balls.negate: lambda a: -Real.of(a), balls.multiply: self.product,
+            balls.multiply_double: self.product, balls.divide: self.quotient,
+            balls.reciprocal: lambda b: self.quotient(1.0, b), balls.shift: self.shift,
+            balls.log: self.log, balls.scaled_exp: self.scaled_exp, balls.exp: self.exp,
             balls.expm1: lambda power, m: self.exp(power, m) - ONE_REAL,
-            balls.sine_excess: self.sine_excess,
-            enclosure.e_by_p: self.by_p,
+            balls.sine_excess: self.sine_excess, enclosure.e_by_p: self.by_p,
             enclosure.e_by_f: self.by_f,
-        }
+        }  # fmt: skip
         return {
             name: lambda copy, *args, meaning=meaning: meaning(*args)
             for name, meaning in meanings.items()

@@ -266,14 +266,11 @@ def smaller(a, b):
 
 
 NAMES = {
-    "fma": lambda a, b, c: a * b + c,
-    "two_sum": _zero,
-    "fast_two_sum": _zero,
+    "fma": lambda a, b, c: a * b + c, "two_sum": _zero, "fast_two_sum": _zero,
     "two_product": lambda a, b: (a * b, a * 0.0),
     "float": lambda x: x if isinstance(x, Exact | Degrees) else Exact(x),
-    "min": smaller,
-    "abs": abs,
-}
+    "min": smaller, "abs": abs,
+}  # fmt: skip
 
 
 def copies(instead=None):

@@ -74,12 +74,9 @@ def real_with_sign(number):
 
 
 NAMES = {
-    "fma": graph.fma,
-    "bits": Whole,
-    "from_bits": lambda pattern: pattern.node,
-    "float": real,
-    "int": whole,
-}
+    "fma": graph.fma, "bits": Whole, "from_bits": lambda pattern: pattern.node,
+    "float": real, "int": whole,
+}  # fmt: skip
 SOURCE = Copies(NAMES).of(FILL)
 WITH_SIGN = Copies({**NAMES, "float": real_with_sign}).of(FILL)
 

@@ -25,19 +25,14 @@ OF_DOUBLES = {
     "np": 15 ^ UNORDERED,
 }  # fmt: skip
 OF_INTEGERS = {
-    "e": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
+    "e": lambda a, b: a == b, "ne": lambda a, b: a != b,
     "b": lambda a, b: a % (1 << 64) < b % (1 << 64),
     "ae": lambda a, b: a % (1 << 64) >= b % (1 << 64),
     "be": lambda a, b: a % (1 << 64) <= b % (1 << 64),
-    "a": lambda a, b: a % (1 << 64) > b % (1 << 64),
-    "l": lambda a, b: a < b,
-    "ge": lambda a, b: a >= b,
-    "le": lambda a, b: a <= b,
-    "g": lambda a, b: a > b,
-    "s": lambda a, b: a - b < 0,
-    "ns": lambda a, b: a - b >= 0,
-}
+    "a": lambda a, b: a % (1 << 64) > b % (1 << 64), "l": lambda a, b: a < b,
+    "ge": lambda a, b: a >= b, "le": lambda a, b: a <= b, "g": lambda a, b: a > b,
+    "s": lambda a, b: a - b < 0, "ns": lambda a, b: a - b >= 0,
+}  # fmt: skip
 NAMES = [
     "rax", "rcx", "rdx", "rbx", "rsp", "rbp", "rsi", "rdi",
     *(f"r{i}" for i in range(8, 16)),

@@ -111,14 +111,11 @@ def _names(k):
         return a + b, 0.0
 
     return {
-        "fma": lambda a, b, c: a * b + c,
-        "two_sum": zero,
-        "fast_two_sum": zero,
-        "two_product": lambda a, b: (a * b, 0.0),
-        "bits": lambda z: Bits(z, k),
+        "fma": lambda a, b, c: a * b + c, "two_sum": zero, "fast_two_sum": zero,
+        "two_product": lambda a, b: (a * b, 0.0), "bits": lambda z: Bits(z, k),
         "from_bits": lambda pattern: pattern.z,
         "float": lambda x: x.k if isinstance(x, Power) else float(x),
-    }
+    }  # fmt: skip
 
 
 def left_out(kernel, truth, lower, upper, k=0):

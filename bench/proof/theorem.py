@@ -20,6 +20,7 @@ from typing import NamedTuple
 from bench._common import table
 from bench.proof import check as checker
 from bench.proof import mutants
+from riskcore.core.compiled import signals
 from riskcore.core.risk import bounds, individual
 
 BOXES, WAYS, CHECKER = "boxes", "ways", "checker"
@@ -53,7 +54,7 @@ LEMMAS = (
         "an array's values are those of its cells, a block at a time",
         "individual: loop _column _store _in_place, loops: cells_ahead, "
         "floats: offset, ufunc_maker: address clear_flags, "
-        "bounds: _bounds_loop",
+        "bounds: _bounds_loop, signals: loop_in_stretches _ends words run _call",
         (TEXT, "tests of arrays that overlap"),
     ),
     Lemma(
@@ -173,7 +174,8 @@ def about(lemma):
 def reached():
     """Return the functions that the kernels of a cell and of a block reach."""
     found = {}
-    for one in mutants.below([kernel for x in UFUNCS for kernel in (x.loop, x.scalar)]):
+    kernels = [kernel for x in UFUNCS for kernel in (x.loop, x.scalar)]
+    for one in mutants.below([*kernels, signals.loop_in_stretches]):
         key = one.__module__.rpartition(".")[2], one.__name__
         found.setdefault(key, []).append(one)
     return found

@@ -40,8 +40,39 @@ static void clear_flags(void)
         clear_flags(); \
     }
 
-/* The loop of float32, written by hand; bindings/write_entries.py copies it. The module
-   riskcore/core/risk/single.py says what a plan holds, and why this is right. */
+/* Two loops for all ufuncs, written by hand; bindings/write_entries.py copies them. What a
+   plan holds, and why this is right, is in riskcore/core/compiled/signals.py for the loop
+   that hears Ctrl-C, in riskcore/core/risk/single.py for that of float32. */
+static int64_t call(int64_t function, int64_t argument)
+{
+    return ((int64_t(*)(int64_t))(intptr_t)function)(argument);
+}
+
+static bool ends(int64_t *plan)
+{
+    const int64_t word = 0xFFFFFFFF, stopped = (int64_t)1 << 33;
+    const int64_t now = call(plan[3], 0) & word, last = plan[10];
+    if (now == last || (call(plan[4], 0) & word) != plan[9])
+        return false;
+    const int64_t lock = call(plan[5], 0);
+    const bool raised = last == stopped ? call(plan[8], 0) != 0 : (call(plan[7], 0) & word) != 0;
+    call(plan[6], lock);
+    plan[10] = raised ? stopped : now;
+    return raised;
+}
+
+ENTRY void riskcore_core_compiled_signals_loop_in_stretches(int64_t *args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    typedef void Loop(int64_t *, int64_t *, int64_t *, int64_t);
+    int64_t places[8], size;
+    for (int64_t first = 0; first < sizes[0] && !ends(plan); first += size) {
+        size = lesser_integer(4096, sizes[0] - first);
+        for (int64_t k = 0; k < plan[2]; k++)
+            places[k] = args[k] + first * steps[k];
+        ((Loop *)(intptr_t)plan[0])(places, &size, steps, plan[1]);
+    }
+}
+
 static bool is_middle(double x)
 {
     const double halves = x * 0x1p150, whole = 0x1.8p52;
@@ -301,48 +332,49 @@ ENTRY double riskcore_core_risk_posterior_individual_risk_deviation_integrand(in
 
 ENTRY const char riskcore_index[] =
     "riskcore machine code 2, " PROCESSOR "\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_bounds.arrays 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_down 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_down.arrays 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_down.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.bounds.individual_risk_down.scalar 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_up 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_up.arrays 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.bounds.individual_risk_up.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.bounds.individual_risk_up.scalar 2033943eac6f9c6e9a577fd3602a871f40127ff8434f98f98963599d486bd571\n"
-    "riskcore.core.risk.individual.individual_risk 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk.arrays 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.individual.individual_risk.scalar 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk_gradient 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.arrays 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.individual.individual_risk_gradient.scalar 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.log_individual_risk 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.log_individual_risk.arrays 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.individual.log_individual_risk.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.individual.log_individual_risk.scalar 8b039051cf6f4f8bb013e96abe2d1e6ec7f891acc6b1d730232bfc517ffdcf78\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation 4b16e4e4b7620af3341cf8d49bc6648883df79b07a120226a2881b3a4eeeba76\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.arrays 4b16e4e4b7620af3341cf8d49bc6648883df79b07a120226a2881b3a4eeeba76\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.posterior.individual_risk_deviation.scalar 4b16e4e4b7620af3341cf8d49bc6648883df79b07a120226a2881b3a4eeeba76\n"
-    "riskcore.core.risk.prior.individual_risk_poisson 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.arrays 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.prior.individual_risk_poisson.scalar 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 441bc19ecdb880417a81435e5cfb875efcc5f203e757b55ecfa9cd75a94ad67d\n"
-    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 06f1b2f8a4e1eb91fc96a6d63c6b08aaf2783265fa6025a1dd75158429a3cce5\n"
-    "riskcore.core.risk.single.loop_of_singles 8966c497f60e1e5fe289c6269af837653d40849fea56548a920c184b93bad3b1\n";
+    "riskcore.core.compiled.signals.loop_in_stretches 47368f675cfe746a3eb60248429112ffab7c47adc2242dd308cb91245c3ea565\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_bounds.arrays fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_down fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_down.arrays fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_down.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.bounds.individual_risk_down.scalar fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_up fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_up.arrays fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.bounds.individual_risk_up.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.bounds.individual_risk_up.scalar fe73af85dd4feb4499d9e3ed4719155a4e83da6fd891ffeb237172fe8555f049\n"
+    "riskcore.core.risk.individual.individual_risk 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk.arrays 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.individual.individual_risk.scalar 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.arrays 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.individual.individual_risk_from_frequencies.scalar 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk_gradient 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.arrays 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.individual.individual_risk_gradient.scalar 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.log_individual_risk 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.log_individual_risk.arrays 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.individual.log_individual_risk.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.individual.log_individual_risk.scalar 06a573dd330a5cfbcd887e2dcaa1d6fe85bd9fbe51e90d5ffc64f61937ba0dba\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation bba937da8da92d7e4f5028f6043473fb2e22713166b6288de2d73b4461f4e954\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.arrays bba937da8da92d7e4f5028f6043473fb2e22713166b6288de2d73b4461f4e954\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.posterior.individual_risk_deviation.scalar bba937da8da92d7e4f5028f6043473fb2e22713166b6288de2d73b4461f4e954\n"
+    "riskcore.core.risk.prior.individual_risk_poisson 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.arrays 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.prior.individual_risk_poisson.scalar 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.arrays 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.individual_risk_with_prior.scalar 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.arrays 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.integrand 488ed710825a0bf89ec3152fb59c1664dab314bade0fbad7df6ad5c76593f6c9\n"
+    "riskcore.core.risk.prior.log_individual_risk_poisson.scalar 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.arrays 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.prior.log_individual_risk_with_prior.scalar 165f0ccd1a9b4b191725b7bd248f9f91bc7171e2dfb6bef1cbf949bfe275594e\n"
+    "riskcore.core.risk.single.loop_of_singles 0fb02415c528e9be7f3434be532fae2026c0782af63f07c50919a25891613881\n";

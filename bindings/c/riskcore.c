@@ -3388,7 +3388,6 @@ RISKCORE_SHARED int64_t side(double f, double a, double b, double x, bool middle
 /* --- riskcore/core/special/gauss/ball_step.py ----------------------------------- */
 
 static const double WIDEST = 0x1p-60;
-static const double ball_step_LARGEST = 0x1.fffffffffffffp1023;
 
 /* Return the double nearest r(f, a/b), a < b, where a ball contains r 2^(600 n). */
 RISKCORE_PLAIN double ball_step_nearest(double f, double a, double b, Triple ball, int64_t n)
@@ -3401,9 +3400,10 @@ RISKCORE_PLAIN double ball_step_nearest(double f, double a, double b, Triple bal
     if (is_nearest(ball, n, result)) {
         return result;
     }
-    /* r is nearest to x or the double above: a ball holds one midpoint at most. */
+    /* r is nearest to x, which is finite, or the double above: a ball holds one midpoint at
+       most. */
     double x = towards_zero(low < 0.0 ? double_below(high) : high, n);
-    int64_t where = x <= ball_step_LARGEST ? side(f, a, b, x, true) : -1;
+    int64_t where = side(f, a, b, x, true);
     return where < 0 ? x : (where > 0 ? double_above(x) : NAN);
 }
 

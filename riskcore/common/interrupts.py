@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Delay Ctrl-C and SIGTERM to the end of compiled code that ignores exceptions."""
+def uninterrupted(*, in_callback: bool = False) -> Iterator[None]:
+    """Delay Ctrl-C and SIGTERM to the end of compiled code, or of a callback from C."""
     pressed: list[int] = []
     before = {}
     if threading.current_thread() is threading.main_thread():
@@ -25,4 +27,13 @@ def uninterrupted() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
     for signal_number in pressed:
-        signal.raise_signal(signal_number)
+        if in_callback:
+            _thread.start_new_thread(_raise_later, (signal_number,))
+        else:
+            signal.raise_signal(signal_number)
+
+
+def _raise_later(number: int) -> None:
+    """Raise a signal when the main thread has left its callback."""
+    time.sleep(0.05)
+    signal.raise_signal(number)

@@ -305,7 +305,6 @@ def _leave_out(
 
 # From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract("expected_acquaintances", ulps=3, worst=2.44, witness=(
-        "0x1.fp+4", "0x1.281cc9cfa5341p-20", "0x1.aeep+11",
-    )),
+    Contract("expected_acquaintances", ulps=3, worst=2.44,
+             witness=("0x1.fp+4", "0x1.281cc9cfa5341p-20", "0x1.aeep+11")),
 )  # fmt: skip

@@ -87,19 +87,16 @@ def total_risk(
 
 # From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract("total_risk, disjoint", ulps=4, worst=3.54, witness=(
-        "0x1.ep+3", "0x1.6831c60bd83fp-13", "0x1.00d79756a35a4p-13",
-        "0x1.b4795c6b1908p-14", "0x1.2c503f08d8161p-25", "0x1.8c1f885f8585bp-22",
-        "0x1.369e2a57e1973p-2",
-    )),
-    Contract("total_risk, independent", ulps=4, worst=3.43, witness=(
-        "0x1.8p+1", "0x1.05dfa06d099f4p-3", "0x1.bc72ff52542bp-13",
-        "0x1.2797c97d64dc8p-17", "0x1.798297b630413p-29", "0x1.87aa17d91ce48p-19",
-        "0x1.0a9064c3a6ceep-1",
-    )),
-    Contract("total_risk, exponential", ulps=4, worst=3.06, witness=(
-        "0x1.cp+3", "0x1.ad5106410488dp-17", "0x1.1511d6c548da8p-17",
-        "0x1.e7fd3dc34af18p-20", "0x1.3ffcd554da2d9p-27", "0x1.702f5eb70de0ap-20",
-        "0x1.17d2a17f91689p-3",
-    )),
+    Contract("total_risk, disjoint", ulps=4, worst=3.54,
+             witness=("0x1.ep+3", "0x1.6831c60bd83fp-13", "0x1.00d79756a35a4p-13",
+                      "0x1.b4795c6b1908p-14", "0x1.2c503f08d8161p-25",
+                      "0x1.8c1f885f8585bp-22", "0x1.369e2a57e1973p-2")),
+    Contract("total_risk, independent", ulps=4, worst=3.43,
+             witness=("0x1.8p+1", "0x1.05dfa06d099f4p-3", "0x1.bc72ff52542bp-13",
+                      "0x1.2797c97d64dc8p-17", "0x1.798297b630413p-29",
+                      "0x1.87aa17d91ce48p-19", "0x1.0a9064c3a6ceep-1")),
+    Contract("total_risk, exponential", ulps=4, worst=3.06,
+             witness=("0x1.cp+3", "0x1.ad5106410488dp-17", "0x1.1511d6c548da8p-17",
+                      "0x1.e7fd3dc34af18p-20", "0x1.3ffcd554da2d9p-27",
+                      "0x1.702f5eb70de0ap-20", "0x1.17d2a17f91689p-3")),
 )  # fmt: skip

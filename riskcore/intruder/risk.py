@@ -181,25 +181,22 @@ def maximal_sampling_fraction(
 
 # From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract("disclosure_risk, hypergeometric", ulps=4, worst=3.09, witness=(
-        "0x1.08a882ec57b2p+26", "0x1.d155e6p+26", "0x1.2p+4", "0x1.35d459ffb691cp-52",
-    )),
-    Contract("disclosure_risk, binomial", ulps=3, worst=2.09, witness=(
-        "0x1.6e361c98304d8p+26", "0x1.cd80f78p+28", "0x1.9p+5", "0x1.6ba3fe48c2146p-54",
-    )),
-    Contract("disclosure_risk, exponential", ulps=3, worst=2.60, witness=(
-        "0x1.0180ccece1d74p+12", "0x1.2b9ce44p+26", "0x1.0e49ep+21",
-        "0x1.eb2c8d884e588p-15",
-    )),
-    Contract("maximal_sampling_fraction, binomial", ulps=3, worst=2.41, witness=(
-        "0x1.1ee322a960939p-5", "0x1.1cbb4f1p+29", "0x1.05f86f14aeap+27",
-        "0x1.2042ff1b565afp-10",
-    )),
-    Contract("maximal_sampling_fraction, exponential", ulps=3, worst=2.27, witness=(
-        "0x1.07bdb73288613p-28", "0x1.641bcp+18", "0x1.0bp+9", "0x1.fb587987c19e8p-43",
-    )),
-    Contract("maximal_sampling_fraction, linear", ulps=3, worst=1.43, witness=(
-        "0x1.f9bef25a12bebp-13", "0x1.45b7343p+28", "0x1.0572b28d72418p+25",
-        "0x1.fd3130e7dea3cp-1",
-    )),
+    Contract("disclosure_risk, hypergeometric", ulps=4, worst=3.09,
+             witness=("0x1.08a882ec57b2p+26", "0x1.d155e6p+26", "0x1.2p+4",
+                      "0x1.35d459ffb691cp-52")),
+    Contract("disclosure_risk, binomial", ulps=3, worst=2.09,
+             witness=("0x1.6e361c98304d8p+26", "0x1.cd80f78p+28", "0x1.9p+5",
+                      "0x1.6ba3fe48c2146p-54")),
+    Contract("disclosure_risk, exponential", ulps=3, worst=2.60,
+             witness=("0x1.0180ccece1d74p+12", "0x1.2b9ce44p+26", "0x1.0e49ep+21",
+                      "0x1.eb2c8d884e588p-15")),
+    Contract("maximal_sampling_fraction, binomial", ulps=3, worst=2.41,
+             witness=("0x1.1ee322a960939p-5", "0x1.1cbb4f1p+29",
+                      "0x1.05f86f14aeap+27", "0x1.2042ff1b565afp-10")),
+    Contract("maximal_sampling_fraction, exponential", ulps=3, worst=2.27,
+             witness=("0x1.07bdb73288613p-28", "0x1.641bcp+18", "0x1.0bp+9",
+                      "0x1.fb587987c19e8p-43")),
+    Contract("maximal_sampling_fraction, linear", ulps=3, worst=1.43,
+             witness=("0x1.f9bef25a12bebp-13", "0x1.45b7343p+28",
+                      "0x1.0572b28d72418p+25", "0x1.fd3130e7dea3cp-1")),
 )  # fmt: skip

@@ -226,10 +226,8 @@ def _minimal_subpopulation(limit: float, beta: float, K: float) -> float:
 
 # From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract("maximal_unique_fraction", ulps=3, worst=2.28, witness=(
-        "0x1.014f4da47bd77p-7", "0x1.f3cp+11", "0x1.0c53967c64c28p-16",
-    )),
-    Contract("maximal_subpopulation_risk", ulps=3, worst=1.81, witness=(
-        "0x1.94b5761c8a5a9p-9", "0x1.f6cp+10", "0x1.4575c8a2efab2p-17",
-    )),
+    Contract("maximal_unique_fraction", ulps=3, worst=2.28,
+             witness=("0x1.014f4da47bd77p-7", "0x1.f3cp+11", "0x1.0c53967c64c28p-16")),
+    Contract("maximal_subpopulation_risk", ulps=3, worst=1.81,
+             witness=("0x1.94b5761c8a5a9p-9", "0x1.f6cp+10", "0x1.4575c8a2efab2p-17")),
 )  # fmt: skip

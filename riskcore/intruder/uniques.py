@@ -161,7 +161,6 @@ def _beta_falling(fraction: float, N: float, K: float) -> float:
 
 # From bench/search.py; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract("unique_fraction", ulps=1, worst=0.62, witness=(
-        "0x1.18p+5", "0x1p+0", "0x1.86c43f0410c83p-61",
-    )),
+    Contract("unique_fraction", ulps=1, worst=0.62,
+             witness=("0x1.18p+5", "0x1p+0", "0x1.86c43f0410c83p-61")),
 )  # fmt: skip

@@ -57,15 +57,8 @@ def test_numbers_of_a_csv_file(tmp_path, capsys):
     path = tmp_path / "survey.csv"
     path.write_text("sex;income;w\nf;1,50;9\nf;1,5;8\nm;;7\n")
     ask = [
-        "assess",
-        str(path),
-        "--keys",
-        "sex",
-        "--decimal",
-        ",",
-        "--numeric",
-        "income",
-    ]
+        "assess", str(path), "--keys", "sex", "--decimal", ",", "--numeric", "income",
+    ]  # fmt: skip
     main([*ask, "--weight", "w", "--json"])
     (alone, both) = json.loads(capsys.readouterr().out)["numeric"]["matches"]
     assert alone["sample_uniques"] == 1

@@ -15,36 +15,22 @@ from riskcore.core.risk.threshold import RiskDistribution
 NAN, INF = math.nan, math.inf
 RNG = np.random.default_rng(1)
 UFUNCS = {
-    "individual_risk": 2,
-    "individual_risk_from_frequencies": 2,
-    "log_individual_risk": 2,
-    "individual_risk_gradient": 2,
-    "individual_risk_bounds": 2,
-    "individual_risk_down": 2,
-    "individual_risk_up": 2,
-    "individual_risk_deviation": 2,
-    "individual_risk_second_moment": 2,
-    "population_frequency_quantile": 3,
-    "individual_risk_with_prior": 3,
-    "log_individual_risk_with_prior": 3,
-    "individual_risk_poisson": 2,
+    "individual_risk": 2, "individual_risk_from_frequencies": 2,
+    "log_individual_risk": 2, "individual_risk_gradient": 2,
+    "individual_risk_bounds": 2, "individual_risk_down": 2, "individual_risk_up": 2,
+    "individual_risk_deviation": 2, "individual_risk_second_moment": 2,
+    "population_frequency_quantile": 3, "individual_risk_with_prior": 3,
+    "log_individual_risk_with_prior": 3, "individual_risk_poisson": 2,
     "cell_fully_sampled_probability": 2,
-}
+}  # fmt: skip
 
 # Ufuncs are NumPy's own where types are wrong: TypeError, and the name of the function.
 ODD = {
-    "text": "a",
-    "digits": "1",
-    "bytes": b"1",
-    "None": None,
-    "complex": 1j,
-    "object": object(),
-    "list of text": ["a", "b"],
-    "dict": {},
-    "date": np.datetime64("2020"),
-    "objects": np.array([1, "a"], object),
+    "text": "a", "digits": "1", "bytes": b"1", "None": None, "complex": 1j,
+    "object": object(), "list of text": ["a", "b"], "dict": {},
+    "date": np.datetime64("2020"), "objects": np.array([1, "a"], object),
     "records": np.zeros(2, [("x", float)]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ODD)

@@ -19,8 +19,8 @@ import pytest
 import riskcore
 from bindings import compile_ahead as ahead
 from riskcore.core import published_forms as forms
-from riskcore.core.compiled import jit, shipped, ufunc_maker
-from riskcore.core.risk import individual
+from riskcore.core.compiled import jit, shipped, signals, ufunc_maker
+from riskcore.core.risk import individual, single
 from tests import needs
 
 PACKAGE = Path(riskcore.__file__).parent
@@ -69,12 +69,17 @@ def objects(names, tmp_path_factory):
     return make(tmp_path_factory.mktemp("objects"), names)
 
 
+def entries(names):
+    """Return the entry points that the ufuncs of these names need, and a C function."""
+    loops = {entry.identity for entry in (signals.code(), single.code())}
+    return {CLOSED, *names, f"{SERIES}.scalar", *loops}
+
+
 def make(folder, names, *options, **variables):
     """Compile entry points ahead, and return the folder."""
-    entries = {CLOSED, *names, f"{SERIES}.scalar"}
     command = [sys.executable, "-m", "bindings.compile_ahead", folder, *options]
     subprocess.run(
-        [*command, "--entries", *entries],
+        [*command, "--entries", *entries(names)],
         check=True,
         cwd=PACKAGE.parent,
         env=os.environ | variables,
@@ -245,8 +250,7 @@ def symbols_elf(code):
 
 
 def wanted(names):
-    entries = {CLOSED, *names, f"{SERIES}.scalar"}
-    return entries | {f"{name}.arrays" for name in {CLOSED, *names}}
+    return entries(names) | {f"{name}.arrays" for name in {CLOSED, *names}}
 
 
 @needs.compiler

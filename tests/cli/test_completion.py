@@ -16,16 +16,11 @@ def offered(tmp_path):
     def offer(line):
         answer = tmp_path / "answer"
         asked = {
-            "PYTHONPATH": SOURCE,
-            "_ARGCOMPLETE": "1",
-            "_ARGCOMPLETE_SHELL": "bash",
-            "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
-            "_ARGCOMPLETE_IFS": "\n",
-            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer),
-            "COMP_TYPE": "9",
-            "COMP_LINE": line,
-            "COMP_POINT": str(len(line)),
-        }
+            "PYTHONPATH": SOURCE, "_ARGCOMPLETE": "1", "_ARGCOMPLETE_SHELL": "bash",
+            "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "_ARGCOMPLETE_IFS": "\n",
+            "_ARGCOMPLETE_STDOUT_FILENAME": str(answer), "COMP_TYPE": "9",
+            "COMP_LINE": line, "COMP_POINT": str(len(line)),
+        }  # fmt: skip
         subprocess.run(
             [sys.executable, "-m", "riskcore"],
             env=asked,

@@ -312,17 +312,11 @@ def test_a_record_knows_how_the_file_was_read(run):
     roles = "--keys Région sex --weight w --threshold 0.005"
     assert run(f"protect s.csv {roles} {reading} --output t.csv")[0] == 0
     assert record_of("t.csv")["input"]["reading"] == {
-        "metadata": None,
-        "encoding": "cp1252",
-        "delimiter": None,
-        "decimal": ".",
-        "sheet": None,
-        "household_file": None,
-        "household_id": None,
-        "user_missing": "missing",
-        "missing_codes": {"": ["NA", ""]},
+        "metadata": None, "encoding": "cp1252", "delimiter": None, "decimal": ".",
+        "sheet": None, "household_file": None, "household_id": None,
+        "user_missing": "missing", "missing_codes": {"": ["NA", ""]},
         "weight_scale": None,
-    }
+    }  # fmt: skip
     again = made_again("s.csv", "t.csv.private.json", "u.csv")
     assert again == Path("t.csv").read_bytes()
     assert Path("t.csv").read_bytes().decode("cp1252").startswith("Région;sex;w\n;")

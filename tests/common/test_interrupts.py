@@ -3,13 +3,16 @@
 import pytest
 
 COMPILING = """
-import os, signal
+import os, signal, time
 from riskcore.common.interrupts import uninterrupted
 signal.signal(signal.SENT, signal.HANDLER)
 try:
-    with uninterrupted():
+    with uninterrupted(in_callback=LATER):
         os.kill(os.getpid(), signal.SENT)
         print("worked")
+    if LATER:
+        print("ended")
+        time.sleep(1)
     print("lost")
 except KeyboardInterrupt:
     print("interrupted")
@@ -51,7 +54,13 @@ except BaseException:
 )
 def test_a_signal_is_heard_after_the_block(python, sent, handler, end):
     code = COMPILING.replace("SENT", sent).replace("HANDLER", handler)
-    assert python(code).split() == ["worked", end]
+    assert python(code.replace("LATER", "False")).split() == ["worked", end]
+
+
+def test_a_signal_is_heard_after_the_callback(python):
+    code = COMPILING.replace("SENT", "SIGINT").replace("HANDLER", "default_int_handler")
+    found = python(code.replace("LATER", "True")).split()
+    assert found == ["worked", "ended", "interrupted"]
 
 
 def test_ctrl_c_while_pyarrow_imports_pandas_is_heard(python, tmp_path):

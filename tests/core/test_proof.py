@@ -627,16 +627,9 @@ def test_a_change_of_the_source_is_noticed(said):
 @pytest.mark.slow
 def test_nearly_all_changes_of_the_source_are_noticed():
     functions = [
-        "log_pair",
-        "near_one",
-        "steps",
-        "tail",
-        "by_levels",
-        "by_e",
-        "downwards",
-        "by_reflection",
-        "exponentials",
-    ]
+        "log_pair", "near_one", "steps", "tail", "by_levels", "by_e", "downwards",
+        "by_reflection", "exponentials",
+    ]  # fmt: skip
     said = verdicts([], dict.fromkeys(functions, 4))
     assert len(said) > 24
     assert said.count("PASSES") <= len(said) // 8

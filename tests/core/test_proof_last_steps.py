@@ -60,16 +60,14 @@ E_MUTANTS = [
     ("k = 1 + (m + 1) // 2", "k = 1 + m // 2"),
     ("set_integer(b, n, m // 2)", "set_integer(b, n, m // 2 + 1)"),
     ("over(x, x, 2, n)", "over(x, x, 3, n)"),
-    ("0.5 * (1.0 - p_double)", "0.25 * (1.0 - p_double)"),
-    ("+ 2.0**-40", "- 2.0**-40"),
-    ("error(x, n) + half", "half"),
-    ("half / units(n)", "half"),
+    ("0.5 * (1.0 - p_double)", "0.25 * (1.0 - p_double)"), ("+ 2.0**-40", "- 2.0**-40"),
+    ("error(x, n) + half", "half"), ("half / units(n)", "half"),
     ("subtract(x, b, t, n)", "subtract(x, t, b, n)"),
     ("shift(t, t, -s, n)", "shift(t, t, s, n)"),
     ("multiply(b, q, b, n)", "multiply(b, p, b, n)"),
     ("divide(z, x, t, n)", "divide(z, t, x, n)"),
     ("times(t, x, k, n)", "times(t, x, k + 1, n)"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("old", "new"), E_MUTANTS)
@@ -130,7 +128,7 @@ CONTIGUITY_MUTANTS = [
     ("_reflected", "u, 0, q, p, n)", "u, 0, p, q, n)"),
     ("_reflected", "add(u, u, q, n)", "add(u, u, p, n)"),
     ("_reflected", "divide(z, z, u, n)", "multiply(z, z, u, n)"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "old", "new"), CONTIGUITY_MUTANTS)
@@ -162,38 +160,30 @@ def test_sides_are_proved():
 
 
 SIDE_MUTANTS = [
-    ("_boundary", "1075 + 54", "1075 + 53"),
-    ("_boundary", "e -= 1", "e -= 2"),
-    ("_boundary", "s -= 1", "s += 1"),
-    ("_boundary", "<< 2", "<< 3"),
+    ("_boundary", "1075 + 54", "1075 + 53"), ("_boundary", "e -= 1", "e -= 2"),
+    ("_boundary", "s -= 1", "s += 1"), ("_boundary", "<< 2", "<< 3"),
     ("_boundary", "2 * (pattern", "4 * (pattern"),
     ("_boundary", "(1 if middle else 0)", "1"),
     ("_boundary", "number_of_units < _TOP", "number_of_units < _FIRST_MANTISSA"),
     ("_equal", "subtract(t, t, y, n)", "subtract(t, t, t, n)"),
     ("_equal", "number(), False", "number(), True"),
     ("_equal", "shift(t, x, s, n)", "shift(t, x, -s, n)"),
-    ("_at_a_limit", "return 1", "return -1"),
-    ("_at_a_limit", "return -1", "return 1"),
-    ("_at_a_limit", "f > 1.0", "f > 0.5"),
-    ("_at_a_limit", "s_f <= 54", "s_f <= 60"),
-    ("_at_a_limit", "s_f -= 1", "pass"),
-    ("_at_a_limit", "s_f - s_a", "s_f + s_a"),
+    ("_at_a_limit", "return 1", "return -1"), ("_at_a_limit", "return -1", "return 1"),
+    ("_at_a_limit", "f > 1.0", "f > 0.5"), ("_at_a_limit", "s_f <= 54", "s_f <= 60"),
+    ("_at_a_limit", "s_f -= 1", "pass"), ("_at_a_limit", "s_f - s_a", "s_f + s_a"),
     ("_at_a_limit", "multiply(t, t, B, n)", "multiply(t, t, t, n)"),
     ("_at_a_limit", "times(t, t, 2, n)", "multiply(t, t, t, n)"),
-    ("side", "> 26", "> 27"),
-    ("side", "> 26", "> 25"),
-    ("side", "< -60", "< -59"),
+    ("side", "> 26", "> 27"), ("side", "> 26", "> 25"), ("side", "< -60", "< -59"),
     ("side", "s - size, n", "size - s, n"),
     ("side", "subtract(z, z, B, n)", "subtract(z, B, z, n)"),
     ("side", "risk_in_words(z, f, a, b, n)", "risk_in_words(z, f, b, a, n)"),
     ("side", "_boundary(B, x, middle, n)\n        shift", "shift"),
-    ("side", "found != 0 or n", "n"),
-    ("side", "return at", "return -at"),
+    ("side", "found != 0 or n", "n"), ("side", "return at", "return -at"),
     ("side", "_MORE_WORDS if n < _MORE_WORDS else WORDS", "WORDS"),
     ("side", "x == 0.0 and not middle", "x == 0.5"),
     ("side", "x == 0.0 and not middle", "x == 0.0 or not middle"),
     ("side", "return 1", "return 2"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "old", "new"), SIDE_MUTANTS)
@@ -231,14 +221,11 @@ BALL_MUTANTS = [
     ("_is_nearest", "abs(high - back) + ", ""),
     ("_is_nearest", "half = 0.5", "half = 0.6"),
     ("_is_nearest", "coarse if result < _COARSE else fine", "fine"),
-    ("_NEARLY_ALL", None, 1.0 + 2.0**-40),
-    ("_COARSE", None, 2.0**-1040),
-    ("_WIDEST", None, 2.0**-50),
-    ("_LARGEST", None, 2.0**1023),
+    ("_NEARLY_ALL", None, 1.0 + 2.0**-40), ("_COARSE", None, 2.0**-1040),
+    ("_WIDEST", None, 2.0**-50), ("_LARGEST", None, 2.0**1023),
     ("_towards_zero", "double_below(y) if", "y if"),
     ("_towards_zero", "scaled(y, step) > x", "scaled(y, step) < x"),
-    ("_towards_zero", "abs(n)", "1"),
-    ("_nearest", "low < 0.0", "low > 0.0"),
+    ("_towards_zero", "abs(n)", "1"), ("_nearest", "low < 0.0", "low > 0.0"),
     ("_nearest", "double_below(high) if low < 0.0 else high", "high"),
     ("_nearest", "double_below(high) if low", "double_above(high) if low"),
     ("_nearest", "side(f, a, b, x, True)", "side(f, a, b, x, False)"),
@@ -249,7 +236,7 @@ BALL_MUTANTS = [
     ("_nearest", "high < math.inf", "high <= math.inf"),
     ("_nearest", "else double_above(x)", "else 2.0 * x"),
     ("_nearest", "scaled(high, -n)", "scaled(high, n)"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("name", "old", "new"), BALL_MUTANTS)

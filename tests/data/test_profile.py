@@ -24,22 +24,17 @@ def of(column, household=None, **options):
 
 DAY = dt.date(2020, 1, 1)
 TYPES = [
-    ([3, 1, 2], "whole number", 1, 3),
-    ([3, None, 2], "whole number", 2, 3),
+    ([3, 1, 2], "whole number", 1, 3), ([3, None, 2], "whole number", 2, 3),
     (np.array([3, 1, 2], np.uint8), "whole number", 1, 3),
     ([3.0, 1.0, float("nan")], "whole number", 1.0, 3.0),
     ([2.5, 1.0], "number", 1.0, 2.5),
     ([Decimal("2.5"), Decimal(1)], "number", Decimal(1), Decimal("2.5")),
     (["10", "9", " 2 "], "whole number", 2, 10),
     (["-10", "+9"], "whole number", -10, 9),
-    (["1.5", "10", "1e3"], "number", 1.5, 1000.0),
-    (["1.5", "x"], "text", "1.5", "x"),
-    (["10", ""], "text", "", "10"),
-    (["1_000", "2"], "text", "1_000", "2"),
-    (["nan", "2"], "text", "2", "nan"),
-    (["٣", "2"], "text", "2", "٣"),
-    (["5 6", "2"], "text", "2", "5 6"),
-    (["\xa010", "9\t"], "whole number", 9, 10),
+    (["1.5", "10", "1e3"], "number", 1.5, 1000.0), (["1.5", "x"], "text", "1.5", "x"),
+    (["10", ""], "text", "", "10"), (["1_000", "2"], "text", "1_000", "2"),
+    (["nan", "2"], "text", "2", "nan"), (["٣", "2"], "text", "2", "٣"),
+    (["5 6", "2"], "text", "2", "5 6"), (["\xa010", "9\t"], "whole number", 9, 10),
     ([str(2**63), "-1"], "whole number", -1, 2**63),
     (["9" * 5000, "2"], "number", 2.0, float("inf")),
     (["0.0", "-1e-9", "1."], "number", -1e-9, 1.0),
@@ -50,7 +45,7 @@ TYPES = [
     (np.array([True, False]), "true or false", False, True),
     ([DAY, dt.date(2021, 1, 1)], "time", DAY, dt.date(2021, 1, 1)),
     ([None, None], None, None, None),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("column", "kind", "smallest", "largest"), TYPES)

@@ -9,16 +9,11 @@ from riskcore.models import DirichletMultinomial, Ewens, Pitman, SizeIndices, po
 
 # Doubles, so that rationals of them are what the models have.
 URNS = [
-    (Ewens(2.5), 2.5, 0),
-    (Ewens(1000.0), 1000, 0),
-    (Pitman(2.5, 0.25), 2.5, 0.25),
-    (Pitman(-0.5, 0.75), -0.5, 0.75),
-    (Pitman(0.0, 0.5), 0, 0.5),
-    (Pitman(3.0, 0.0), 3, 0),
-    (DirichletMultinomial(7, 0.5), 3.5, -0.5),
-    (DirichletMultinomial(40, 3.0), 120, -3),
-    (DirichletMultinomial(1, 2.0), 2, -2),
-]
+    (Ewens(2.5), 2.5, 0), (Ewens(1000.0), 1000, 0), (Pitman(2.5, 0.25), 2.5, 0.25),
+    (Pitman(-0.5, 0.75), -0.5, 0.75), (Pitman(0.0, 0.5), 0, 0.5),
+    (Pitman(3.0, 0.0), 3, 0), (DirichletMultinomial(7, 0.5), 3.5, -0.5),
+    (DirichletMultinomial(40, 3.0), 120, -3), (DirichletMultinomial(1, 2.0), 2, -2),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("model", "theta", "sigma"), URNS, ids=lambda x: str(x))

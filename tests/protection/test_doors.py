@@ -38,16 +38,11 @@ def survey(tmp_path_factory):
     household = np.sort(rng.integers(0, 40, N))
     region = rng.integers(0, 4, 40)[household]
     data = {
-        "hh": household,
-        "sex": rng.integers(1, 3, N),
-        "age": rng.integers(0, 6, N),
-        "region": region,
-        "job": rng.integers(0, 3, N),
-        "copy": region + 10,
-        "income": rng.lognormal(8, 1, N).round(),
-        "flag": rng.integers(0, 2, N),
+        "hh": household, "sex": rng.integers(1, 3, N), "age": rng.integers(0, 6, N),
+        "region": region, "job": rng.integers(0, 3, N), "copy": region + 10,
+        "income": rng.lognormal(8, 1, N).round(), "flag": rng.integers(0, 2, N),
         "w": rng.integers(20, 25, N) * 10.0,
-    }
+    }  # fmt: skip
     folder = tmp_path_factory.mktemp("doors")
     return formats.write(folder / "survey.csv", data)
 

@@ -94,13 +94,8 @@ def test_written_and_read_back(tmp_path, suffix):
     ]
     command = ["protect", str(source), *words, "--treat", *treat, "--quiet"]
     accept = [
-        "--role",
-        "*=harmless:a test",
-        "--accept",
-        "*=a test",
-        "--output",
-        str(safe),
-    ]
+        "--role", "*=harmless:a test", "--accept", "*=a test", "--output", str(safe),
+    ]  # fmt: skip
     assert cli.main([*command, *accept]) == 0
     record = tmp_path / f"safe{suffix}.private.json"
     assert made_again(source, record, again) == safe.read_bytes()

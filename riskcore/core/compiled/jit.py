@@ -409,12 +409,37 @@ def loop_on_arrays(loop: Native, count: int) -> int:
         engine = _machine()[1]
         import llvmlite.binding as llvm
 
-        from riskcore.core.compiled.on_arrays import on_arrays
-
         engine.add_module(llvm.parse_assembly(on_arrays(name, address, count)))
         engine.finalize_object()
         wrapper_address: int = engine.get_function_address(name)
     return wrapper_address
+
+
+def on_arrays(name: str, loop: str | int, count: int) -> str:
+    """Return the code of `loop_on_arrays`; ``loop`` is a symbol or an address."""
+    from llvmlite import ir
+
+    word, array = ir.IntType(64), ir.DoubleType().as_pointer()
+    words = word.as_pointer()
+    kind = ir.FunctionType(ir.VoidType(), [array.as_pointer(), words, words, words])
+    module = ir.Module()
+    entry = ir.Function(
+        module, ir.FunctionType(ir.VoidType(), [array] * count + [word]), name
+    )
+    build = ir.IRBuilder(entry.append_basic_block())
+    arrays, steps = build.alloca(array, count), build.alloca(word, count)
+    size = build.alloca(word)
+    for i, argument in enumerate(entry.args[:-1]):
+        build.store(argument, build.gep(arrays, [word(i)]))
+        build.store(word(8), build.gep(steps, [word(i)]))
+    build.store(entry.args[-1], size)
+    if isinstance(loop, str):
+        code = ir.Function(module, kind, loop)
+    else:
+        code = build.inttoptr(word(loop), kind.as_pointer())
+    build.call(code, [arrays, size, steps, words(None)])
+    build.ret_void()
+    return str(module)
 
 
 def _content(
@@ -608,7 +633,7 @@ def _provide(symbol: bytes) -> int:
     it: if compiling fails, the process ends.
     """
     try:
-        with uninterrupted():
+        with uninterrupted(in_callback=True):
             return SHARED[symbol.decode()].provide()
     except BaseException:
         traceback.print_exc()

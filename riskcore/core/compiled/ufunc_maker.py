@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 import numpy as np
 
 from riskcore.common.interrupts import uninterrupted
-from riskcore.core.compiled import shipped
+from riskcore.core.compiled import shipped, signals
 from riskcore.core.compiled.jit import (
     Native,
     callable_by_users,
     compiled_by_users,
     kernel,
     offer_in_c,
+    on_arrays,
     primitive,
 )
 
@@ -151,7 +152,6 @@ def code_of_loop(identity: str, source: UfuncSource) -> Native:
 def code_on_arrays(identity: str) -> Code:
     """Return LLVM's code that runs a ufunc's loop on contiguous arrays."""
     from riskcore.core.compiled.compiler import Code
-    from riskcore.core.compiled.on_arrays import on_arrays
 
     source = offered()[identity]
     count = len(signature(source.scalar).parameters) + source.outputs
@@ -285,8 +285,12 @@ def from_loop(
             "arrays by .astype(float) and single numbers by float()"
         )
 
-    loops: list[Any] = [("f", *single)] if single else []
-    loops += [("d", address, None), ("O", _api()[_CALL], _Call(*numbers, refuse))]
+    inner: list[Any] = [("f", *single)] if single else []
+    inner += [("d", address, None)]
+    loops = [
+        (code, *signals.heard(loop, data, sum(numbers))) for code, loop, data in inner
+    ]
+    loops += [("O", _api()[_CALL], _Call(*numbers, refuse))]
     codes, addresses, data = zip(*loops, strict=True)
     places = [ctypes.addressof(each) if each else None for each in data]
     arrays = [(ctypes.c_void_p * len(loops))(*each) for each in (addresses, places)]
@@ -294,7 +298,7 @@ def from_loop(
     texts = [*map(ctypes.create_string_buffer, (types, name.encode(), doc.encode()))]
     # NumPy keeps these pointers for the life of the ufunc.
     kept: list[Any] = [*arrays, *texts]
-    _keep_alive.extend((data, *kept))
+    _keep_alive.extend((inner, data, *kept))
     pointers = [ctypes.addressof(each) for each in kept]
     word, number, thing = ctypes.c_void_p, ctypes.c_int, ctypes.py_object
     kinds = [*[word] * 3, *[number] * 4, *[word] * 2, number]
@@ -348,7 +352,7 @@ def type_of_loop(kinds: list[type], codes: str) -> str:
 
 def _promote(ufunc: np.ufunc, arguments: Any, asked: Any, chosen: Any) -> int:
     """Choose a loop for NumPy, which remembers it; the others are arrays of classes."""
-    with uninterrupted():
+    with uninterrupted(in_callback=True):
         count = ufunc.nin + ufunc.nout
         codes = "".join(types[0] for types in ufunc.types)
         kinds = [_class(each).type for each in arguments[: ufunc.nin] if each]

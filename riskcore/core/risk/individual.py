@@ -379,8 +379,9 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 log_r : ndarray or scalar
-    log r; nan outside the domain. Error below 1 ulp, with proof
-    (``notes/correct_rounding.md``, section 6); the largest found is 0.73 ulp
+    log r, -log f at p = 1, finite in the whole domain; outside it, also at p = 0 and
+    f = inf, nan as ``individual_risk``, without a warning. Error below 1 ulp, with
+    proof (``notes/correct_rounding.md``, section 6); the largest found is 0.73 ulp
     (``bench/accuracy.md``), for f < 1 next to r = 1, where the value passes through 0.
 
 See Also
@@ -420,9 +421,11 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 gradient : ndarray or scalar
-    dr/dp > 0; 1/(f+1) at p = 1; nan outside the domain. Error below 1 ulp, with proof
-    where dr/dp is a normal number (``notes/correct_rounding.md``, section 6); the
-    largest found is 0.65 ulp (``bench/accuracy.md``).
+    dr/dp > 0, 1/(f+1) at p = 1, inf where it is above the largest double; outside the
+    domain, also at p = 0 and f = inf, nan as ``individual_risk``, without a warning.
+    Error below 1 ulp, with proof where dr/dp is a normal number
+    (``notes/correct_rounding.md``, section 6); the largest found is 0.65 ulp
+    (``bench/accuracy.md``).
 
 See Also
 --------
@@ -456,8 +459,10 @@ out, where, casting, order, dtype, subok
 Returns
 -------
 r : ndarray or scalar
-    Individual risk, 1/F <= r <= 1/f; nan outside the domain. Correctly rounded: the
-    double nearest the exact value at the exact quotient f/F, or nan, with the proof of
+    Individual risk, 1/F <= r <= 1/f: 1/f at F = f. Outside the domain, also at f = 0
+    and F = inf, nan, and where r is above the largest double, inf, as
+    ``individual_risk``, without a warning. Correctly rounded: the double nearest the
+    exact value at the exact quotient f/F, or nan, with the proof of
     ``individual_risk``. The largest error found is 0.50 ulp.
 
 See Also
@@ -482,34 +487,14 @@ __getattr__ = on_demand(__name__, UFUNCS)
 
 # From bench/accuracy.md; a test evaluates the witnesses again.
 CONTRACTS = (
-    Contract(
-        "individual_risk",
-        ulps=0.5,
-        worst=0.50,
-        witness=("0x1.0000000000000p+0", "0x1.fffffffffffffp-1"),
-        region="the whole domain",
-        shown="proved",
-    ),
-    Contract(
-        "log_individual_risk",
-        ulps=1,
-        worst=0.73,
-        witness=("0x1.73db070d65e1ep-2", "0x1.302977e0f1854p-5"),
-        shown="proved",
-    ),
-    Contract(
-        "individual_risk_gradient",
-        ulps=1,
-        worst=0.65,
-        witness=("0x1.0f5b2da57f4ecp+4", "0x1.fbe2f1bd4168fp-1"),
-        shown="proved",
-    ),
-    Contract(
-        "individual_risk_from_frequencies",
-        ulps=0.5,
-        worst=0.50,
-        witness=("0x1.fffffffffffffp-401", "0x1.1b6acecde4df3p-391"),
-        region="the whole domain",
-        shown="proved",
-    ),
-)
+    Contract("individual_risk", ulps=0.5, worst=0.50,
+             witness=("0x1.0000000000000p+0", "0x1.fffffffffffffp-1"),
+             region="the whole domain", shown="proved"),
+    Contract("log_individual_risk", ulps=1, worst=0.73,
+             witness=("0x1.73db070d65e1ep-2", "0x1.302977e0f1854p-5"), shown="proved"),
+    Contract("individual_risk_gradient", ulps=1, worst=0.65,
+             witness=("0x1.0f5b2da57f4ecp+4", "0x1.fbe2f1bd4168fp-1"), shown="proved"),
+    Contract("individual_risk_from_frequencies", ulps=0.5, worst=0.50,
+             witness=("0x1.fffffffffffffp-401", "0x1.1b6acecde4df3p-391"),
+             region="the whole domain", shown="proved"),
+)  # fmt: skip

@@ -247,19 +247,11 @@ def individual_risk_second_moment_kernel(f: float, p: float) -> float:
 
 # Of values above 2^-960; from bench/worst_points.csv.
 CONTRACTS = (
-    Contract(
-        "individual_risk_deviation",
-        ulps=8,
-        worst=3.00,
-        witness=("0x1.f000000000000p+4", "0x1.3ff9342be2700p-19"),
-    ),
-    Contract(
-        "individual_risk_second_moment",
-        ulps=8,
-        worst=3.55,
-        witness=("0x1.0000000000000p+1", "0x1.0aa485c6d2af6p-22"),
-    ),
-)
+    Contract("individual_risk_deviation", ulps=8, worst=3.00,
+             witness=("0x1.f000000000000p+4", "0x1.3ff9342be2700p-19")),
+    Contract("individual_risk_second_moment", ulps=8, worst=3.55,
+             witness=("0x1.0000000000000p+1", "0x1.0aa485c6d2af6p-22")),
+)  # fmt: skip
 
 
 def _source(loop: Callable[..., None], scalar: Callable[..., float]) -> UfuncSource:

@@ -317,69 +317,28 @@ def cell_fully_sampled_probability_poisson_kernel(mu: float) -> float:
 
 # From bench/worst_points.csv.
 CONTRACTS = (
-    Contract(
-        "individual_risk_with_prior",
-        ulps=1,
-        worst=0.78,
-        witness=(
-            "0x1.650bd3cf781aep+1",
-            "0x1.115012899b221p+5",
-            "0x1.b1c5f7a1ab20ep-1",
-        ),
-    ),
-    Contract(
-        "log_individual_risk_with_prior",
-        ulps=2,
-        worst=0.63,
-        witness=(
-            "0x1.14afaa96ddfb7p-1",
-            "0x1.0a5a01e510e99p+0",
-            "0x1.7654080527461p-2",
-        ),
-        region="f >= 1 and s >= f, or |log r| >= 1/16",
-    ),
-    Contract(
-        "individual_risk_poisson",
-        ulps=1,
-        worst=0.73,
-        witness=("0x1.0998d97f8d61ap+1", "0x1.b8b6e37218fdcp+2"),
-    ),
-    Contract(
-        "log_individual_risk_poisson",
-        ulps=1,
-        worst=0.65,
-        witness=("0x1.120cdfa18c81ap+1", "0x1.40dc5e3e448bap+2"),
-        region="f >= 1, or |log r| >= 1/16",
-    ),
-    Contract(
-        "individual_risk_second_moment_with_prior",
-        ulps=1,
-        worst=0.73,
-        witness=(
-            "0x1.3ce88dd3d7c8bp+0",
-            "0x1.c9e4971964a26p-3",
-            "0x1.8b8fc258d0d7ap-3",
-        ),
-    ),
-    Contract(
-        "individual_risk_second_moment_poisson",
-        ulps=1,
-        worst=0.50,
-        witness=("0x1.d60d1410c39efp+16", "0x1.07fc15e29686ep-761"),
-    ),
-    Contract(
-        "cell_fully_sampled_probability",
-        ulps=1,
-        worst=0.65,
-        witness=("0x1.392958b94a7e1p+25", "0x1.fffff85a156dbp-1"),
-    ),
-    Contract(
-        "cell_fully_sampled_probability_poisson",
-        ulps=1,
-        worst=0.67,
-        witness=("0x1.8c7a436aae4b7p+5",),
-    ),
-)
+    Contract("individual_risk_with_prior", ulps=1, worst=0.78,
+             witness=("0x1.650bd3cf781aep+1", "0x1.115012899b221p+5",
+                      "0x1.b1c5f7a1ab20ep-1")),
+    Contract("log_individual_risk_with_prior", ulps=2, worst=0.63,
+             witness=("0x1.14afaa96ddfb7p-1", "0x1.0a5a01e510e99p+0",
+                      "0x1.7654080527461p-2"),
+             region="f >= 1 and s >= f, or |log r| >= 1/16"),
+    Contract("individual_risk_poisson", ulps=1, worst=0.73,
+             witness=("0x1.0998d97f8d61ap+1", "0x1.b8b6e37218fdcp+2")),
+    Contract("log_individual_risk_poisson", ulps=1, worst=0.65,
+             witness=("0x1.120cdfa18c81ap+1", "0x1.40dc5e3e448bap+2"),
+             region="f >= 1, or |log r| >= 1/16"),
+    Contract("individual_risk_second_moment_with_prior", ulps=1, worst=0.73,
+             witness=("0x1.3ce88dd3d7c8bp+0", "0x1.c9e4971964a26p-3",
+                      "0x1.8b8fc258d0d7ap-3")),
+    Contract("individual_risk_second_moment_poisson", ulps=1, worst=0.50,
+             witness=("0x1.d60d1410c39efp+16", "0x1.07fc15e29686ep-761")),
+    Contract("cell_fully_sampled_probability", ulps=1, worst=0.65,
+             witness=("0x1.392958b94a7e1p+25", "0x1.fffff85a156dbp-1")),
+    Contract("cell_fully_sampled_probability_poisson", ulps=1, worst=0.67,
+             witness=("0x1.8c7a436aae4b7p+5",)),
+)  # fmt: skip
 
 UFUNCS: dict[str, UfuncSource | Callable[..., float]] = {
     "cell_fully_sampled_probability": cell_fully_sampled_probability_kernel,

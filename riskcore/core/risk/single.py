@@ -16,7 +16,8 @@ from functools import cache
 from typing import Any
 
 from riskcore.core.compiled.jit import Native, kernel, primitive
-from riskcore.core.compiled.ufunc_maker import _emit_address, clear_flags
+from riskcore.core.compiled.signals import run, words
+from riskcore.core.compiled.ufunc_maker import _emit_address, address, clear_flags
 from riskcore.core.special.floats import BLOCK, bits, fma, from_bits, stack
 from riskcore.core.special.gauss.fixed_point_step import side
 
@@ -28,31 +29,6 @@ _MOST = 4  # arguments and results of a ufunc
 _NORMAL, _SMALLEST, _OVER = 2.0**-126, 2.0**-149, 2.0**128
 _UNIT = 1 << 29  # last place of a float32 in the bits of a double
 _TO_INTEGER = 1.5 * 2.0**52
-
-
-def _emit_run(builder: Any, loop: Any, *rooms_and_size: Any) -> Any:
-    from llvmlite import ir
-    from numba.core import cgutils
-
-    word, array = ir.IntType(64), ir.DoubleType().as_pointer()
-    *rooms, n = rooms_and_size
-    arrays = cgutils.alloca_once(builder, array, size=_MOST)
-    steps, size = (cgutils.alloca_once(builder, word, size=k) for k in (_MOST, 1))
-    for k, room in enumerate(rooms):
-        builder.store(room, builder.gep(arrays, [word(k)]))
-        builder.store(word(8), builder.gep(steps, [word(k)]))
-    builder.store(n, size)
-    words = word.as_pointer()
-    kind = ir.FunctionType(ir.VoidType(), [array.as_pointer(), words, words, words])
-    code = builder.inttoptr(loop, kind.as_pointer())
-    builder.call(code, [arrays, size, steps, words(None)])
-    return word(0)
-
-
-@primitive(f"int64(int64, {'CPointer(float64), ' * _MOST}int64)", _emit_run)
-def _run(loop: int, a: Any, b: Any, c: Any, d: Any, n: int) -> int:
-    """Run the loop of doubles at an address on n cells."""
-    raise NotImplementedError("only machine code is at an address")
 
 
 @primitive("int64(CPointer(float32))", _emit_address)
@@ -112,6 +88,16 @@ def _column_of(a: Any, b: Any, c: Any, d: Any, k: int) -> Any:
     return (a if k == 0 else b) if k < 2 else (c if k == 2 else d)
 
 
+@kernel
+def _run_on(loop: int, a: Any, b: Any, c: Any, d: Any, n: int) -> None:
+    """Run the loop of doubles at an address on n cells."""
+    places, eights, size = words(), words(), words()
+    for k in range(_MOST):
+        places[k], eights[k] = address(_column_of(a, b, c, d, k)), 8
+    size[0] = n
+    run(loop, places, size, eights, 0)
+
+
 def loop_of_singles(args: Any, sizes: Any, steps: Any, plan: Any) -> None:
     """Evaluate cells as NumPy's loop, with a plan as its data."""
     a, b, c, d, inputs = stack(), stack(), stack(), stack(), plan[_INPUTS]
@@ -125,7 +111,7 @@ def loop_of_singles(args: Any, sizes: Any, steps: Any, plan: Any) -> None:
             room = _column_of(a, b, c, d, k)
             for i in range(n):
                 room[i] = args[k][(first + i) * (steps[k] >> 2)]
-        _run(plan[_LOOP], a, b, c, d, n)
+        _run_on(plan[_LOOP], a, b, c, d, n)
         for k in range(plan[_OUTPUTS]):
             way, values = plan[_WAYS + k], _column_of(a, b, c, d, inputs + k)
             if (way == OF_FRACTION) | (way == OF_FREQUENCIES):

@@ -23,14 +23,10 @@ pytestmark = needs.x86
 
 # Bits of MXCSR, with the traps masked unless said otherwise.
 MODES = {
-    "subnormal results are zero": 0x9F80,
-    "subnormal arguments are zero": 0x1FC0,
-    "both": 0x9FC0,
-    "down": 0x3F80,
-    "up": 0x5F80,
-    "towards zero, subnormals are zero": 0xFFC0,
-    "traps": 0x0000,
-}
+    "subnormal results are zero": 0x9F80, "subnormal arguments are zero": 0x1FC0,
+    "both": 0x9FC0, "down": 0x3F80, "up": 0x5F80,
+    "towards zero, subnormals are zero": 0xFFC0, "traps": 0x0000,
+}  # fmt: skip
 MODE_BITS = 0xFFC0
 
 

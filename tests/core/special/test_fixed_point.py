@@ -74,11 +74,51 @@ def test_operations_of_two_numbers(name, lost):
                 assert_within(z, BOTH[name](at_x, at_y), 2 + 600 * lost)
 
 
+@pytest.mark.parametrize("lost", [0.0, 1000.0])
+def test_quotients(lost):
+    for a, b in zip(numbers(3, 60), numbers(4, 60, -19, 19), strict=True):
+        x, y, z = of(a, lost), of(abs(b), lost), fixed_point.number()
+        fixed_point.divide(z, x, y, N)
+        most = 2.1 + (lost + abs(a / b) * lost) / abs(b) * 1.01
+        for i in (-1, 1):
+            for j in (-1, 1):
+                at_x = value(x) + i * Fraction(lost) * unit()
+                at_y = value(y) + j * Fraction(lost) * unit()
+                assert_within(z, at_x / at_y, most)
+
+
 def test_an_infinite_error_stays_infinite():
     x, z = of(Fraction(1), math.inf), fixed_point.number()
     fixed_point.divide(z, of(Fraction(1)), x, N)
     fixed_point.shift(z, z, -3000, N)
     assert fixed_point.error(z, N) == math.inf
+
+
+@pytest.mark.parametrize(
+    "s", [0, 1, 27, 28, 29, 60, -1, -27, -28, -29, -140, -500, -2000]
+)
+def test_shifts(s):
+    for a in numbers(6, 20, -40, -38):
+        x, z = of(a / 2**30, 3.0), fixed_point.number()
+        fixed_point.shift(z, x, s, N)
+        exact = value(x) * Fraction(2) ** s
+        rim = 3 * unit() * Fraction(2) ** s
+        for at in (exact - rim, exact, exact + rim):
+            assert_within(z, at, 3.1 * 2.0 ** min(s, 100) + 2.1)
+        y = of(value(x))
+        fixed_point.shift(y, y, s, N)
+        assert y[:N] == z[:N]
+
+
+def test_signs():
+    for a in (*numbers(8, 20), Fraction(1, 2**300), -Fraction(1, 2**300)):
+        assert fixed_point.sign(of(a), N) == (1 if a > 0 else -1)
+        lost = float(abs(value(of(a))) / unit())
+        assert fixed_point.sign(of(a, lost), N) == 0
+        assert fixed_point.sign(of(a, 0.9 * lost - 2), N) == (1 if a > 0 else -1)
+    assert fixed_point.sign(of(Fraction(0)), N) == 0
+    for nothing in (math.inf, math.nan, 2.0**1000):
+        assert fixed_point.sign(of(Fraction(5), nothing), N) == 0
 
 
 def assert_next_to(z, exact, n):

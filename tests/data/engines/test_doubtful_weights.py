@@ -65,24 +65,18 @@ CALIBRATED = np.round(MEAN_1 * 100).astype(int)
 CALIBRATED[:100] += (100 * N - CALIBRATED.sum()) // 100
 CALIBRATED[0] += 100 * N - CALIBRATED.sum()
 ORDINARY = {
-    "people": W,
-    "whole": np.round(W),
-    "1 in 100": np.full(N, 100),
-    "1 in 1000": np.full(N, 1000.0),
-    "a round total": MEAN_1 * 1000,
-    "a poll": MEAN_1,
-    "a census": np.ones(N, int),
-    "strata": np.where(PART, 1500, 2500),
+    "people": W, "whole": np.round(W), "1 in 100": np.full(N, 100),
+    "1 in 1000": np.full(N, 1000.0), "a round total": MEAN_1 * 1000, "a poll": MEAN_1,
+    "a census": np.ones(N, int), "strata": np.where(PART, 1500, 2500),
     "a census beside a sample": np.where(PART, 1, 1000),
     "a large country": np.full(N, 1.45e9 / N) + W / 1e3,
     "nearly all of a stratum": np.where(PART, 1 + W / W.max() * 0.3, 1500),
     "twelve strata": (np.arange(N) % 12 + 1) * 100,
     "twelve strata, rounded": np.round(W, -2) + 100,
-    "up to 999": np.minimum(np.round(W), 999),
-    "1 in 10,000": np.full(N, 10_000),
+    "up to 999": np.minimum(np.round(W), 999), "1 in 10,000": np.full(N, 10_000),
     "whole, of the mean 100": CALIBRATED,
     "whole, of the mean 1000": CALIBRATED * 10 + np.where(PART, 3, -1),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", ORDINARY)

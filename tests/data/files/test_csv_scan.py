@@ -333,14 +333,9 @@ def test_the_summary_accounts_for_lines_and_missing_values(tmp_path, capsys):
     assert "mar 1" in " ".join(out.split())
     assert "1 quoted fields have line breaks" in err
     goals = [
-        "--threshold",
-        "0.9",
-        "--role",
-        "*=harmless:a test",
-        "--accept",
-        "*=a test",
+        "--threshold", "0.9", "--role", "*=harmless:a test", "--accept", "*=a test",
         "--json",
-    ]
+    ]  # fmt: skip
     assert main(["protect", path, *options, *goals]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["missing_values"] == {"mar": 1}

@@ -124,12 +124,7 @@ def test_the_same_bits_on_every_machine():
 
 
 BITS = [
-    "0x1.6b47edfd56e9bp-3",
-    "0x1.0d0edf0db13c4p-2",
-    "0x1.c11f687279c6ap-2",
-    "0x1.eb02dfa0f1ed9p-2",
-    "0x1.72544f4134e1cp-1",
-    "0x1.bee74b6e56a4cp-1",
-    "0x1.f00c5b32b2d66p-1",
-    "0x1.1fc2f39d68270p+0",
-]
+    "0x1.6b47edfd56e9bp-3", "0x1.0d0edf0db13c4p-2", "0x1.c11f687279c6ap-2",
+    "0x1.eb02dfa0f1ed9p-2", "0x1.72544f4134e1cp-1", "0x1.bee74b6e56a4cp-1",
+    "0x1.f00c5b32b2d66p-1", "0x1.1fc2f39d68270p+0",
+]  # fmt: skip

@@ -57,78 +57,33 @@ if TYPE_CHECKING:
 ZERO = 2.0**-6
 
 CONTRACTS = (
-    Contract(
-        "log_gamma_ratio",
-        ulps=1,
-        worst=0.51,
-        witness=(
-            "0x1.e59fc789daf78p+3",
-            "0x1.bb6dfe8189464p-10",
-            "0x1.d1838b6b65e57p-4",
-        ),
-    ),
-    Contract(
-        "gamma_ratio",
-        ulps=1,
-        worst=0.65,
-        witness=(
-            "0x1.742d7c05250fap+35",
-            "0x1.284601529c0d1p+11",
-            "0x1.069a1b1000000p+29",
-        ),
-    ),
-    Contract(
-        "log_gamma_ratio_curvature",
-        ulps=6,
-        worst=4.66,
-        witness=(
-            "0x1.eb2ecc09caf3bp+3",
-            "0x1.e5fa03bf11bf0p-7",
-            "0x1.ea13ad2337b64p-7",
-        ),
-    ),
-    Contract(
-        "log_rising_factorial",
-        ulps=1,
-        worst=0.70,
-        witness=("0x1.239bb364fb8e1p-2", "0x1.97ecaa2e6c10dp+1"),
-    ),
-    Contract(
-        "log_rising_excess",
-        ulps=1,
-        worst=0.59,
-        witness=("0x1.e3ec84f650129p+3", "0x1.28c87eeaa53d9p-2"),
-    ),
-    Contract(
-        "digamma_difference",
-        ulps=1,
-        worst=0.51,
-        witness=("0x1.fe886a29058edp+3", "0x1.b00eb255093aap-4"),
-    ),
-    Contract(
-        "digamma_deficit",
-        ulps=1,
-        worst=0.78,
-        witness=("0x1.a41eeccb28441p+3", "0x1.05835bd408b37p-1"),
-    ),
-    Contract(
-        "trigamma_difference",
-        ulps=1,
-        worst=0.55,
-        witness=("0x1.00065eb61c6dfp+4", "0x1.b359dc2c7218bp-9"),
-    ),
-    Contract(
-        "trigamma_deficit",
-        ulps=3,
-        worst=2.09,
-        witness=("0x1.e15087ef249a5p+3", "0x1.668420edf8368p-1"),
-    ),
+    Contract("log_gamma_ratio", ulps=1, worst=0.51,
+             witness=("0x1.e59fc789daf78p+3", "0x1.bb6dfe8189464p-10",
+                      "0x1.d1838b6b65e57p-4")),
+    Contract("gamma_ratio", ulps=1, worst=0.65,
+             witness=("0x1.742d7c05250fap+35", "0x1.284601529c0d1p+11",
+                      "0x1.069a1b1000000p+29")),
+    Contract("log_gamma_ratio_curvature", ulps=6, worst=4.66,
+             witness=("0x1.eb2ecc09caf3bp+3", "0x1.e5fa03bf11bf0p-7",
+                      "0x1.ea13ad2337b64p-7")),
+    Contract("log_rising_factorial", ulps=1, worst=0.70,
+             witness=("0x1.239bb364fb8e1p-2", "0x1.97ecaa2e6c10dp+1")),
+    Contract("log_rising_excess", ulps=1, worst=0.59,
+             witness=("0x1.e3ec84f650129p+3", "0x1.28c87eeaa53d9p-2")),
+    Contract("digamma_difference", ulps=1, worst=0.51,
+             witness=("0x1.fe886a29058edp+3", "0x1.b00eb255093aap-4")),
+    Contract("digamma_deficit", ulps=1, worst=0.78,
+             witness=("0x1.a41eeccb28441p+3", "0x1.05835bd408b37p-1")),
+    Contract("trigamma_difference", ulps=1, worst=0.55,
+             witness=("0x1.00065eb61c6dfp+4", "0x1.b359dc2c7218bp-9")),
+    Contract("trigamma_deficit", ulps=3, worst=2.09,
+             witness=("0x1.e15087ef249a5p+3", "0x1.668420edf8368p-1")),
     Contract("log", ulps=1, worst=0.56, witness=("0x1.68b4b20c98681p-1",)),
     Contract("log1p", ulps=1, worst=0.50, witness=("-0x1.85760efd6cfb5p-43",)),
     Contract("log1pmx", ulps=1, worst=0.50, witness=("0x1.4d13fbb1a0019p+53",)),
     Contract("exp", ulps=1, worst=0.68, witness=("-0x1.555fa173f2795p+8",)),
     Contract("expm1", ulps=2, worst=1.48, witness=("0x1.f5312ffeb8ecdp-32",)),
-)
+)  # fmt: skip
 
 
 @kernel

@@ -23,7 +23,6 @@ from riskcore.core.special.gauss.fixed_point_step import side
 
 # A larger radius, relative to the risk, would contradict the proof.
 _WIDEST = 2.0**-60
-_LARGEST = 1.7976931348623157e308
 # Below it doubles are multiples of 2^-1074.
 _COARSE = 2.0**-1021
 _SMALLEST = 5e-324
@@ -101,9 +100,10 @@ def _nearest(f: float, a: float, b: float, ball: Ball, n: int) -> float:
     result = scaled(high, -n)
     if _is_nearest(ball, n, result):
         return result
-    # r is nearest to x or the double above: a ball holds one midpoint at most.
+    # r is nearest to x, which is finite, or the double above: a ball holds one midpoint
+    # at most.
     x = _towards_zero(double_below(high) if low < 0.0 else high, n)
-    where = side(f, a, b, x, True) if x <= _LARGEST else -1
+    where = side(f, a, b, x, True)
     return x if where < 0 else double_above(x) if where > 0 else math.nan
 
 

@@ -38,15 +38,11 @@ from tests.core.special.gauss.test_ball_step import exact, wrong
 
 # f and p of each region; p gathers at both ends.
 RANGES = {
-    ONE: (1.0, 1.0, 1e-100, 0.75),
-    SMALL: (2.0, 4.0, 1e-30, 0.75),
-    FORWARD_15: (5.0, 15.0, 1e-30, 0.5),
-    NEAR_ONE: (1.0, 3.0, 0.75, 1.0),
-    LEVELS: (4.0, 15.0, 0.5, 1.0),
-    FROM_16: (16.0, 32.0, 1e-20, 1.0),
-    FROM_32: (32.0, 1e15, 1e-20, 1.0),
-    LEVELS_REAL: (2.0, 16.0, 0.3, 1.0),
-}
+    ONE: (1.0, 1.0, 1e-100, 0.75), SMALL: (2.0, 4.0, 1e-30, 0.75),
+    FORWARD_15: (5.0, 15.0, 1e-30, 0.5), NEAR_ONE: (1.0, 3.0, 0.75, 1.0),
+    LEVELS: (4.0, 15.0, 0.5, 1.0), FROM_16: (16.0, 32.0, 1e-20, 1.0),
+    FROM_32: (32.0, 1e15, 1e-20, 1.0), LEVELS_REAL: (2.0, 16.0, 0.3, 1.0),
+}  # fmt: skip
 WHOLE = {ONE, SMALL, FORWARD_15, NEAR_ONE, LEVELS}
 MARGIN = 4  # a bound is at least so many times what was ever found
 
@@ -166,15 +162,9 @@ def test_a_wrong_pair_fails_the_test_of_rounding():
 
 BORDERS_F = [1.0, 2.0, 3.0, 4.0, 5.0, 15.0, 16.0, 32.0, 2.0**50]
 BORDERS_P = [
-    risk_pairs.RARE,
-    risk_pairs.P_FORWARD,
-    risk_pairs.P_HALF,
-    risk_pairs.P_NEAR_ONE,
-    1.0,
-    11 / 16,
-    7 / 8,
-    5 / 8,
-]
+    risk_pairs.RARE, risk_pairs.P_FORWARD, risk_pairs.P_HALF, risk_pairs.P_NEAR_ONE,
+    1.0, 11 / 16, 7 / 8, 5 / 8,
+]  # fmt: skip
 
 
 def around(x):

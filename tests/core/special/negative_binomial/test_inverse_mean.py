@@ -140,14 +140,9 @@ def test_every_region_is_met():
         for x in np.linspace(-3, 10, 99)
     }
     assert of_poisson == {
-        regions.ONE,
-        regions.NOERLUND_3,
-        regions.NOERLUND_16,
-        regions.NOERLUND_22,
-        regions.NOERLUND_52,
-        regions.NOERLUND_60,
-        regions.OTHER,
-    }
+        regions.ONE, regions.NOERLUND_3, regions.NOERLUND_16, regions.NOERLUND_22,
+        regions.NOERLUND_52, regions.NOERLUND_60, regions.OTHER,
+    }  # fmt: skip
 
 
 # --- fractions -----------------------------------------------------------------------

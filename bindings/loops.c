@@ -1,5 +1,36 @@
-/* The loop of float32, written by hand; bindings/write_entries.py copies it. The module
-   riskcore/core/risk/single.py says what a plan holds, and why this is right. */
+/* Two loops for all ufuncs, written by hand; bindings/write_entries.py copies them. What a
+   plan holds, and why this is right, is in riskcore/core/compiled/signals.py for the loop
+   that hears Ctrl-C, in riskcore/core/risk/single.py for that of float32. */
+static int64_t call(int64_t function, int64_t argument)
+{
+    return ((int64_t(*)(int64_t))(intptr_t)function)(argument);
+}
+
+static bool ends(int64_t *plan)
+{
+    const int64_t word = 0xFFFFFFFF, stopped = (int64_t)1 << 33;
+    const int64_t now = call(plan[3], 0) & word, last = plan[10];
+    if (now == last || (call(plan[4], 0) & word) != plan[9])
+        return false;
+    const int64_t lock = call(plan[5], 0);
+    const bool raised = last == stopped ? call(plan[8], 0) != 0 : (call(plan[7], 0) & word) != 0;
+    call(plan[6], lock);
+    plan[10] = raised ? stopped : now;
+    return raised;
+}
+
+ENTRY void <STRETCHES>(int64_t *args, int64_t *sizes, int64_t *steps, int64_t *plan)
+{
+    typedef void Loop(int64_t *, int64_t *, int64_t *, int64_t);
+    int64_t places[8], size;
+    for (int64_t first = 0; first < sizes[0] && !ends(plan); first += size) {
+        size = lesser_integer(4096, sizes[0] - first);
+        for (int64_t k = 0; k < plan[2]; k++)
+            places[k] = args[k] + first * steps[k];
+        ((Loop *)(intptr_t)plan[0])(places, &size, steps, plan[1]);
+    }
+}
+
 static bool is_middle(double x)
 {
     const double halves = x * 0x1p150, whole = 0x1.8p52;
