@@ -15,6 +15,7 @@ import pytest
 import riskcore
 from riskcore.data.engines.base import Engine
 from riskcore.protection.result import UnsafeError
+from tests import needs
 
 from .conftest import ROOT
 from .test_protect import KEYS, survey
@@ -81,6 +82,18 @@ def test_a_column_of_lists_is_to_be_dropped(tmp_path):
     with pytest.raises(TypeError, match=r"column 'l': polars cannot .*; drop it"):
         result.write(tmp_path / "safe.parquet", allow_unsafe=True)
     assert result.write(tmp_path / "safe.parquet", allow_unsafe=True, drop=["l"])
+
+
+@needs.engine("duckdb")
+def test_values_that_arrow_changes_are_not_written(tmp_path):
+    import duckdb
+
+    data = duckdb.sql("SELECT range % 2 AS k, 2::UHUGEINT ** 127 AS big FROM range(9)")
+    data = data.project("k, CAST(big AS UHUGEINT) AS big")
+    result = riskcore.protect(data, ["k"], k=2)
+    with pytest.raises(TypeError, match=r"column 'big': .* cast to VARCHAR"):
+        result.write(tmp_path / "safe.parquet", allow_unsafe=True)
+    assert not os.listdir(tmp_path)
 
 
 def test_a_column_that_shows_what_was_blanked_is_a_leak(engine, tmp_path):

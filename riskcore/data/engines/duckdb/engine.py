@@ -23,6 +23,16 @@ _MIXED_UP = {
 }
 
 
+def _refuse_mixed_up(types: Mapping[Any, Any]) -> None:
+    """Refuse columns whose values are others in Arrow."""
+    for name, kind in types.items():
+        if (why := _MIXED_UP.get(str(kind))) is not None:
+            raise TypeError(
+                f"column {name!r}: values of type {kind}, {why}; give it as text, cast "
+                "to VARCHAR"
+            )
+
+
 class DuckDB(base.Engine):
     """A relation of duckdb."""
 
@@ -38,19 +48,18 @@ class DuckDB(base.Engine):
     def check(self, names: Sequence[Hashable]) -> None:
         """Refuse columns as other engines do, and types that mix values up."""
         super().check(names)
-        for name in names:
-            kind = str(self.types[name])
-            if kind in _MIXED_UP:
-                raise TypeError(
-                    f"column {name!r}: values of type {kind}, {_MIXED_UP[kind]}; give "
-                    "it as text, cast to VARCHAR"
-                )
+        _refuse_mixed_up({name: self.types[name] for name in names})
 
     def collect(self, asked: Any) -> Iterator[Any]:
         """Yield the rows in batches, which duckdb does not keep."""
         # An open reader keeps the connection from other queries.
         with closing(asked.to_native().to_arrow_reader(base.BATCH)) as reader:
             yield from base.frames_of(reader)
+
+    def records(self, data: Any) -> Iterator[Any]:
+        """Yield records in eager frames; refuse types that Arrow changes."""
+        _refuse_mixed_up(dict(zip(data.columns, data.types, strict=True)))
+        return super().records(data)
 
     def select(self, names: Sequence[Any]) -> Any:
         """Return columns under the names c0, c1, ..."""
