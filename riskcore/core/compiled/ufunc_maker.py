@@ -278,7 +278,8 @@ def from_loop(
     """
 
     def refuse(*values: Any) -> None:
-        kinds = [type(each).__name__ for each in values if type(each) is not float]
+        others = (type(each) for each in values if not isinstance(each, float | int))
+        kinds = [kind.__name__ for kind in others]
         raise TypeError(
             f"{name} takes doubles and float32, not {', '.join(kinds) or 'objects'}: "
             "results are never more exact than doubles, so convert the arguments, "
