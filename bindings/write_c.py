@@ -471,8 +471,12 @@ extern "C" {
    - each function returns a nan if an argument is one, or is outside its domain: +-0,
      below 0 or infinite, p > 1, F < f (mu may be 0). The nan always has the
      bits 0x7ff8000000000000, whatever bits an argument has.
+   - the domain of ..._with_prior and ..._poisson ends at 2^-10 <= f <= 2^60,
+     shape <= 2^60, 2^-200 <= p and mu <= 2^100; that of ..._deviation at 2^-320 <= f
+     and, for f > 2^64, at a finite f/p.
    - individual_risk(f, 1) and ..._from_frequencies(f, f) return 1/f, rounded once, and
-     +inf for f <= 2^-1024; log_individual_risk(1, 1) returns +0.
+     +inf for f <= 2^-1024; log_individual_risk(1, 1) returns +0, and the logarithms
+     with a prior return -0 where the risk is 1.
    - individual_risk_gradient(f, 1) returns 1/(f + 1), rounded once.
    - individual_risk_down returns +0 below the smallest double, and the largest double
      above it; individual_risk_up the smallest one and +inf; bounds both.
