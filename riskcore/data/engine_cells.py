@@ -120,11 +120,6 @@ class HeldCells(Cells):
         return self.totals.cells
 
     @property
-    def many(self) -> bool:
-        """Whether they are too many to be collected without being asked for."""
-        return are_many(self)
-
-    @property
     def totals(self) -> Totals:
         """Figures of all cells together."""
         return self._totals
