@@ -72,11 +72,6 @@ def _cells(table: Any) -> dict[str, list[str]]:
     return cells
 
 
-def _write_fraction(p: float) -> str:
-    """Return p with six digits, near 1 as 1 less a small number."""
-    return f"1-{1 - p:.4g}" if 0.9999 < p < 1 else f"{p:.6g}"
-
-
 _TITLES = {
     "sample_frequency": "f",
     "sampling_fraction": "p",
@@ -89,7 +84,8 @@ _WRITERS: dict[str, Callable[[Any], str]] = {
     "form": str,
     "points": str,
     "sample_frequency": "{:.10g}".format,
-    "sampling_fraction": _write_fraction,
+    # Near 1 as 1 less a small number.
+    "sampling_fraction": lambda p: f"1-{1 - p:.4g}" if 0.9999 < p < 1 else f"{p:.6g}",
     "value": "{:.10g}".format,
     "exact": "{:.10g}".format,
     "share_correctly_rounded": "{:.1%}".format,

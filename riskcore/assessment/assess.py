@@ -335,20 +335,14 @@ def held_assessment(
     """Return the assessment of cells on their engine; None if they cannot stay."""
     if not _by_weights(how.population) or how.tolerance:
         return None
-    if not _stays_there(counted_there, how.missing, how.alpha):
-        return None
+    lacking = any(counted_there.weighed.missing_keys)
+    if how.missing in WILDCARDS and (how.alpha != 1.0 or lacking):
+        return None  # records count in cells of others
     held = HeldAssessment.of(data, counted_there, how.method, how.missing, above=above)
     beside = _beside(how.population, held.cells, None, how.method)
     if _named(how.population, AUTO) and beside is not None and beside.needed:
         return None
     return replace(held, beside=beside)
-
-
-def _stays_there(counted: Counted, missing: str, alpha: float) -> bool:
-    """Return whether cells can stay there: no record counts in cells of others."""
-    if missing not in WILDCARDS:
-        return True
-    return alpha == 1.0 and not any(counted.weighed.missing_keys)
 
 
 def _by_weights(population: Any) -> bool:

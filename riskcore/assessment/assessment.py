@@ -7,7 +7,7 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,11 @@ from riskcore.assessment.beside import apart
 from riskcore.assessment.cell_risk import (
     RECORD_COLUMNS,
     UNIQUE_COLUMN,
+    Ends,
     Mask,
     Risks,
-    refuse_between_branches,
     results_of,
+    risk_in,
     risk_of,
     warn_below,
 )
@@ -35,7 +36,7 @@ from riskcore.core.risk.histogram import class_counts, log_edges
 from riskcore.core.risk.household import Households, households
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells, incomplete_of, refuse_taken, with_results
-from riskcore.data.engine_cells import HeldCells, riskiest, tally
+from riskcore.data.engine_cells import HeldCells, are_many, riskiest, tally
 from riskcore.data.engines.base import Counted
 from riskcore.data.frame_types import DataT_co, OfData, frame
 from riskcore.data.household_rows import HouseholdRows
@@ -158,12 +159,12 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         chances = self.cell_unique_probability * self.cells.records
         return math.fsum(chances.tolist())
 
-    def _risk_interval(self, level: float) -> tuple[float, float]:
+    def _risk_interval(self, level: float) -> Ends:
         from riskcore.assessment.population import sum_interval
 
         return sum_interval(self.model, self.cells_by_weights or self.cells, level)
 
-    def _uniques_interval(self, level: float) -> tuple[float, float]:
+    def _uniques_interval(self, level: float) -> Ends:
         from riskcore.assessment.population import uniques_interval
 
         return uniques_interval(self.model, self.cells_by_weights or self.cells, level)
@@ -231,10 +232,7 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         if self.model is not None:
             raise ValueError("a model is fitted to all keys: assess the file by these")
         cells = self.cells.of_keys(keys)
-        if self.method == "franconi":
-            refuse_between_branches(cells)
-        f, F = cells.sample_frequency, cells.population_frequency
-        risk, joint = risk_of(self.method, f, F), self.households
+        risk, joint = risk_in(cells, self.method), self.households
         if joint is not None:
             joint = households(risk[cells.inverse], joint.inverse)
         return Assessment(self.data, cells, risk, self.method, joint)
@@ -257,13 +255,18 @@ class Assessment(UnitRisk, OfData[DataT_co]):
             risk = risk_by(model.prior())
             return DrawnAssessment(self.data, self.cells, risk, "exact", model=model)
         risk, unique, cells = risks_of(model, self.cells)
-        joint = self.households
-        if joint is not None:
-            joint = households(risk[cells.inverse], joint.inverse)
-            joint = replace(joint, ids=self._households().ids)
-        return Assessment(
-            self.data, cells, risk, "exact", joint, model, unique, self.cells
+        assessment = Assessment(
+            self.data, cells, risk, "exact", None, model, unique, self.cells
         )
+        return assessment._with_households(self)
+
+    def _with_households(self, like: Assessment) -> Self:
+        """Return the records with the risks of the households of others."""
+        groups = like.households
+        if groups is None:
+            return self
+        joint = households(self.cell_risk[self.cells.inverse], groups.inverse)
+        return replace(self, households=replace(joint, ids=groups.ids))
 
     @cached_property
     def figures(self) -> dict[str, Any]:
@@ -675,12 +678,12 @@ class DrawnAssessment(Assessment[DataT_co]):
         """Tau, the expected number of sample uniques that are population uniques."""
         return self.model.tau()
 
-    def _risk_interval(self, level: float) -> tuple[float, float]:
+    def _risk_interval(self, level: float) -> Ends:
         from riskcore.assessment.population import deviation_by, risk_by
 
         return self.model.interval(None, risk_by, level, deviation=deviation_by)[1:]
 
-    def _uniques_interval(self, level: float) -> tuple[float, float]:
+    def _uniques_interval(self, level: float) -> Ends:
         return self.model.tau_interval(None, level)
 
 
@@ -830,7 +833,7 @@ class HeldAssessment(Assessment[DataT_co]):
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the cells with the largest risks, see `Assessment.riskiest`."""
         number = arguments.whole("count", count)
-        if number <= 0 or self.cells.collected or not self.cells.many:
+        if number <= 0 or self.cells.collected or not are_many(self.cells):
             return super().riskiest(count)
         if count <= len(self.highest):
             return self.highest[:count]

@@ -73,7 +73,7 @@ class Beside:
     def _draws(self) -> bool:
         """Whether it is fitted to some of the cells, as they are many."""
         if isinstance(self.cells, HeldCells):
-            return self.cells.many
+            return are_many(self.cells)
         if self.single or self.cells.shared or self.cells.windows is not None:
             return False
         return self.design is None and are_many(self.cells)

@@ -19,6 +19,7 @@ from riskcore.data.partition import CHUNK
 
 Risks = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Ends = tuple[float, float]  # of an interval
 
 RECORD_COLUMNS = (
     "sample_frequency",
@@ -37,8 +38,13 @@ class PopulationBelowSample(UserWarning):
 def cell_risk(cells: Cells, method: Method) -> Risks:
     """Return the risk of each cell; it is 1/f where F < f."""
     warn_below(cells.totals)
+    return risk_in(cells, method)
+
+
+def risk_in(cells: Cells, method: Method) -> Risks:
+    """Return the risk of each cell, without a warning of those with F < f."""
     if method == "franconi":
-        refuse_between_branches(cells)
+        _refuse_between_branches(cells)
     return risk_of(method, cells.sample_frequency, cells.population_frequency)
 
 
@@ -88,7 +94,7 @@ def results_of(
     return dict(zip(RECORD_COLUMNS, (f, F, fraction, risk), strict=False))
 
 
-def refuse_between_branches(cells: Cells) -> None:
+def _refuse_between_branches(cells: Cells) -> None:
     """Refuse 1 < f < 2, for which sdcMicro's code has no branch and gives no risk."""
     f = cells.sample_frequency
     between = (f > 1) & (f < 2)

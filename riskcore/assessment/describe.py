@@ -300,10 +300,12 @@ def describe(
     say("looking at the columns")
     profiles = profiles_of(source, source.names, household, say)
     say("comparing the columns with each other")
-    description = described(profiles, roles_by_column, _derived(source, household))
-    if source.engine is None:
-        description = _with_designs(description, source.records)
-    return description
+    if source.engine is not None:
+        return described(profiles, roles_by_column, {})
+    relations = reversed(derived(source.records, household))
+    derived_by = {relation.column: relation for relation in relations}
+    description = described(profiles, roles_by_column, derived_by)
+    return _with_designs(description, source.records)
 
 
 def _with_designs(description: Description, records: Records) -> Description:
@@ -341,14 +343,6 @@ def profiles_of(
         labels=source.labels,
         say=say,
     )
-
-
-def _derived(source: Source, household: Hashable | None) -> dict[Hashable, Derived]:
-    """Return what columns are of one other column, by name; nothing on an engine."""
-    if source.engine is not None:
-        return {}
-    relations = derived(source.records, household)
-    return {relation.column: relation for relation in reversed(relations)}
 
 
 def described(

@@ -23,42 +23,44 @@ from riskcore.data.wildcard import Patterns, patterns_of, slot_of, table_bits
 if TYPE_CHECKING:
     from riskcore.data.cells import Cells
 
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
 _CHUNK = 1 << 15  # combinations whose links are in memory at once
 # Cells or their places, values, and the number of records with each value.
-_Values: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+_Values: TypeAlias = tuple[Ints, Ints, Reals]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distributions:
     """The values of a column in each cell."""
 
-    begin: NDArray[np.int64]  # (K + 1,): where the values of each cell begin, the end
-    value: NDArray[np.int64]  # (P,): codes of values, rising within each cell
-    number: NDArray[np.float64]  # (P,): records; a part of one if keys are missing
-    total: NDArray[np.float64]  # (S,): records of the file with each value
+    begin: Ints  # (K + 1,): where the values of each cell begin, the end
+    value: Ints  # (P,): codes of values, rising within each cell
+    number: Reals  # (P,): records; a part of one if keys are missing
+    total: Reals  # (S,): records of the file with each value
 
 
 class _Own(NamedTuple):
     """The values of the records of each combination, in the order of patterns."""
 
-    begin: NDArray[np.int64]
-    value: NDArray[np.int64]
-    number: NDArray[np.float64]
+    begin: Ints
+    value: Ints
+    number: Reals
 
 
 class _Groups(NamedTuple):
     """The group of each combination, and the place of a group's values in the pool."""
 
-    group: NDArray[np.int64]
-    begin: NDArray[np.int64]
-    end: NDArray[np.int64]
+    group: Ints
+    begin: Ints
+    end: Ints
 
 
 class _Pool(NamedTuple):
     """The values of other combinations, group by group."""
 
-    value: NDArray[np.int64]
-    number: NDArray[np.float64]
+    value: Ints
+    number: Reals
 
 
 # A link: where a group begins and ends in the pool, the link before it of the same
@@ -76,7 +78,7 @@ def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
     counted = value < levels
     cell, value = cell[counted], value[counted]
     number = pairs.frequency[counted].astype(np.float64)
-    total = _totals(value, number, levels)
+    total = totals(value, number, levels)
     if cells.shared:
         cell, value, number = _compatible(cells, cell, value, number, levels)
     begin = np.searchsorted(cell, np.arange(K + 1))
@@ -84,11 +86,7 @@ def distributions(cells: Cells, codes: Codes, levels: int) -> Distributions:
 
 
 def _compatible(
-    cells: Cells,
-    cell: NDArray[np.int64],
-    value: NDArray[np.int64],
-    number: NDArray[np.float64],
-    levels: int,
+    cells: Cells, cell: Ints, value: Ints, number: Reals, levels: int
 ) -> _Values:
     """Return the values of all records that are compatible with each cell."""
     K = len(cells)
@@ -108,7 +106,10 @@ def _compatible(
     for a in range(len(patterns)):
         others = len(patterns)
         if patterns.blank and a == len(patterns) - 1:
-            parts.append(_all_values(own, levels, K - 1))
+            # The combination without any key has the values of the whole file.
+            total = totals(own.value, own.number, levels)
+            occurring = np.flatnonzero(total).astype(np.int64, copy=False)
+            parts.append((np.full(len(occurring), K - 1), occurring, total[occurring]))
             continue
         if patterns.blank and patterns.complete and a == 0 and not blank_matches:
             others -= 1
@@ -123,16 +124,8 @@ def _compatible(
     return at[by_cell], values[by_cell], numbers[by_cell]
 
 
-def _all_values(own: _Own, levels: int, place: int) -> _Values:
-    """Return the values of the whole file for the combination without any key."""
-    total = _totals(own.value, own.number, levels)
-    occurring = np.flatnonzero(total).astype(np.int64, copy=False)
-    return np.full(len(occurring), place, np.int64), occurring, total[occurring]
-
-
-def _totals(
-    value: NDArray[np.int64], number: NDArray[np.float64], levels: int
-) -> NDArray[np.float64]:
+def totals(value: NDArray[Any], number: NDArray[Any], levels: int) -> Reals:
+    """Return the sum of the numbers of each value."""
     return np.bincount(value, number, levels).astype(np.float64, copy=False)
 
 

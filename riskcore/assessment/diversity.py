@@ -182,7 +182,11 @@ class SensitiveRules:
         constant = _constant(c)
         names = _sensitive_names(sensitive)
         in_order = arguments.names("ordered", ordered)
-        _check_roles(keys, names, in_order)
+        for name in names:
+            check_names(keys, {"sensitive variable": name}, ())
+        for name in in_order:
+            if name not in names:
+                raise ValueError(f"ordered: {name!r} is not a sensitive variable")
         return cls(names, missing, constant, in_order)
 
 
@@ -220,17 +224,6 @@ def _sensitive_names(sensitive: Any) -> list[Hashable]:
     if twice:
         raise ValueError(f"sensitive names {twice[0]!r} more than once")
     return names
-
-
-def _check_roles(
-    keys: Sequence[Hashable], names: list[Hashable], ordered: list[Hashable]
-) -> None:
-    check_names(keys, {}, ())
-    for name in names:
-        check_names(keys, {"sensitive variable": name}, ())
-    for name in ordered:
-        if name not in names:
-            raise ValueError(f"ordered: {name!r} is not a sensitive variable")
 
 
 def _constant(c: Any) -> Fraction:
@@ -298,15 +291,9 @@ def in_order(column: CodedColumn) -> CodedColumn:
     numbers = [_number(value) for value in values]
     if None in numbers:
         raise _no_order(column)
-    labels = sorted({number for number in numbers if number is not None})
-    rank = {number: i for i, number in enumerate(labels)}
-    codes = np.array(
-        [*(rank[number] for number in numbers if number is not None), len(labels)],
-        np.uint32,
-    )
-    return CodedColumn(
-        column.name, codes[column.codes], np.array(labels, object), column.missing
-    )
+    labels, rank = np.unique(np.array(numbers, object), return_inverse=True)
+    codes = np.append(rank, len(labels)).astype(np.uint32)[column.codes]
+    return CodedColumn(column.name, codes, labels, column.missing)
 
 
 def _number(text: Any) -> Decimal | None:

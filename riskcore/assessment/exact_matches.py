@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assess_settings import Method
-from riskcore.assessment.cell_risk import Risks, refuse_between_branches, risk_of
+from riskcore.assessment.cell_risk import Risks, risk_in
 from riskcore.assessment.reported_figures import label
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
@@ -166,9 +166,7 @@ def _matches(
 ) -> ExactMatches:
     """Return the risk of records by their values of some columns."""
     cells = cells_of(coded, columns, missing, alpha)
-    if method == "franconi":
-        refuse_between_branches(cells)
-    risk = risk_of(method, cells.sample_frequency, cells.population_frequency)
+    risk = risk_in(cells, method)
     alone = cells.sample_frequency == 1
     return ExactMatches(
         tuple(columns),

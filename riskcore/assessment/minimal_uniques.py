@@ -33,6 +33,8 @@ LOOKS_OF_SET = 500  # further cost of a set of keys, in looks
 _PROBES = 200  # random paths that estimate the looks
 _REPORTS = 1000  # of the progress of a search
 Words = NDArray[np.uint64]
+Members = NDArray[np.int32]
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,11 +49,11 @@ class MinimalUniques:
         Bit j stands for key j; rising within each cell.
     """
 
-    cell: NDArray[np.int32]
+    cell: Members
     keys: Words
 
     @property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Numbers:
         """The number of keys of each set, shape (Q,)."""
         return np.bitwise_count(self.keys).astype(np.int64)
 
@@ -59,7 +61,7 @@ class MinimalUniques:
 def minimal_uniques(
     codes: Sequence[Codes],
     levels: Sequence[int],
-    frequency: NDArray[np.int64],
+    frequency: Numbers,
     max_size: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> MinimalUniques:
@@ -76,7 +78,8 @@ def minimal_uniques(
     search = Search(columns, [levels[key] for key in order], frequency, max_size)
     search.refuse_endless()
     search.run(progress)
-    cell, bit_sets = search.found()
+    number = int(search.pairs[0])
+    cell, bit_sets = search.cell[:number], search.keys[:number]
     keys = np.zeros_like(bit_sets)
     for bit, key in enumerate(order):
         keys |= ((bit_sets >> np.uint64(bit)) & np.uint64(1)) << np.uint64(key)
@@ -99,12 +102,8 @@ class Splitter:
         self.sizes = np.zeros(_CODES + levels, np.int64)
 
     def split(
-        self,
-        column: Codes,
-        members: NDArray[np.int32],
-        begin: NDArray[np.int64],
-        deeper: bool = True,
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
+        self, column: Codes, members: Members, begin: Numbers, deeper: bool = True
+    ) -> tuple[Members, Numbers, Members]:
         """Return the members of the groups, where these begin, and single members."""
         to_members = np.empty(len(members), np.int32)
         to_begin = np.empty(len(members) // 2 + 2, np.int64)
@@ -129,7 +128,7 @@ class Search:
         self,
         columns: Sequence[Codes],
         levels: Sequence[int],
-        frequency: NDArray[np.int64],
+        frequency: Numbers,
         max_size: int,
     ) -> None:
         K = len(frequency)
@@ -204,12 +203,7 @@ class Search:
         return looks, found
 
     def _extend(
-        self,
-        keys: int,
-        lowest: int,
-        size: int,
-        members: NDArray[np.int32],
-        begin: NDArray[np.int64],
+        self, keys: int, lowest: int, size: int, members: Members, begin: Numbers
     ) -> None:
         """Visit the sets that extend a set, given its groups."""
         for bit in range(lowest):
@@ -224,7 +218,7 @@ class Search:
             else:
                 self._report(1 + _sets(bit, self.max_size - size - 1))
 
-    def _note(self, single: NDArray[np.int32], keys: int) -> None:
+    def _note(self, single: Members, keys: int) -> None:
         """Add a set to the records that are unique on it, if the set is minimal."""
         need = int(self.pairs[0]) + len(single)
         if need > len(self.keys):
@@ -244,11 +238,6 @@ class Search:
             self.cell,
             self.pairs,
         )
-
-    def found(self) -> tuple[NDArray[np.int32], Words]:
-        """Return the cells and their sets, in the order in which they were found."""
-        number = int(self.pairs[0])
-        return self.cell[:number], self.keys[:number]
 
 
 @cache

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import AUTO, BOTH, LATENT_CLASS, WEIGHTS
+from riskcore.assessment.cell_risk import Ends, Risks
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.scatter import scattered
@@ -34,7 +35,7 @@ from riskcore.models.latent_class import LatentClass
 from riskcore.models.log_linear import LogLinear
 from riskcore.models.poisson_binomial import PoissonBinomial
 
-Risks = NDArray[np.float64]
+CellsT = TypeVar("CellsT", bound=Cells)
 
 # Populations by name that are not one model.
 NAMED = (BOTH, WEIGHTS, AUTO)
@@ -112,9 +113,11 @@ def drawn_model(cells: Cells) -> CellModel:
     return model
 
 
-def risks_of(model: CellModel, cells: Cells) -> tuple[Risks, Risks, Cells]:
+def risks_of(
+    model: CellModel, cells: CellsT, table: CellTable | None = None
+) -> tuple[Risks, Risks, CellsT]:
     """Return E[1/F] and P(F = 1) of cells by a model, and cells with its F."""
-    cell_prior = model.prior(cells)
+    cell_prior = model.prior(cells if table is None else table)
     if cell_prior.population is not None:
         mask = ~np.isnan(cell_prior.population)
         F = np.where(mask, cell_prior.population, cells.population_frequency)
@@ -172,9 +175,7 @@ def deviation_by(cell_prior: CellPrior) -> Risks:
     return deviation
 
 
-def sum_interval(
-    model: CellModel | None, cells: Cells, level: float
-) -> tuple[float, float]:
+def sum_interval(model: CellModel | None, cells: Cells, level: float) -> Ends:
     """Return an interval for the sum of 1/F over records, see `Assessment`."""
     level = _level(cells, level)
     return sum_over_patterns(model, cells, cells.records, level)
@@ -186,7 +187,7 @@ def sum_over_patterns(
     released: NDArray[np.int64],
     level: float,
     off: float = 0.0,
-) -> tuple[float, float]:
+) -> Ends:
     """Return an interval for the sum of 1/F over released records of some patterns."""
     reach = arguments.normal_reach(level)
     f = table.records.astype(np.float64)
@@ -212,9 +213,7 @@ def sum_over_patterns(
     return max(total - below, 0.0), total + above
 
 
-def uniques_interval(
-    model: CellModel | None, cells: Cells, level: float
-) -> tuple[float, float]:
+def uniques_interval(model: CellModel | None, cells: Cells, level: float) -> Ends:
     """Return an interval for the sample uniques with F = 1, see `Assessment`."""
     level = _level(cells, level)
     if model is not None:

@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment
-from riskcore.assessment.cell_risk import risk_of
-from riskcore.assessment.goals import Goal
+from riskcore.assessment.cell_risk import Ends, risk_of
+from riskcore.assessment.goals import Goal, Names
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.margins import Margins
-from riskcore.assessment.population import risk_by, sum_over_patterns
-from riskcore.core.risk.household import households
+from riskcore.assessment.population import risks_of, sum_over_patterns
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.data.engines.groups import Groups
@@ -73,6 +72,15 @@ class Patterns(Cells):
         return 0
 
 
+def goal_in(
+    cells: Cells, rule: str, keys: Names, sensitive: Hashable | None, asked: float,
+    found: float, failed: Mask,
+) -> Goal:  # fmt: skip
+    """Return a goal that some cells fail, with their number and their records."""
+    counts = int(cells.records[failed].sum()), int(np.count_nonzero(failed))
+    return Goal(rule, keys, sensitive, asked, found, *counts, not failed.any())
+
+
 class Measured(NamedTuple):
     """The figure of a goal for each pattern."""
 
@@ -86,17 +94,9 @@ class Measured(NamedTuple):
 
     def in_cells(self, cells: Cells) -> Goal:
         """Return the goal, what was found, and the records and patterns that fail."""
-        failed, goal = self.failed, self.goal
-        return Goal(
-            goal.rule,
-            cells.keys,
-            goal.sensitive,
-            goal.asked,
-            goal.worst(self.figures),
-            int(cells.records[failed].sum()),
-            int(np.count_nonzero(failed)),
-            not failed.any(),
-        )
+        goal, worst = self.goal, self.goal.worst(self.figures)
+        named = goal.rule, cells.keys, goal.sensitive
+        return goal_in(cells, *named, goal.asked, worst, self.failed)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,33 +134,19 @@ class ReleasedAssessment(Assessment):
 
     def _by(self, model: CellModel) -> ReleasedAssessment:
         """Return the same records by a model of the population."""
-        cell_prior, cells = model.prior(self.table), self.cells
-        if cell_prior.population is not None:
-            mask = ~np.isnan(cell_prior.population)
-            F = np.where(mask, cell_prior.population, cells.population_frequency)
-            cells = replace(cells, population_frequency=F)
+        risk, unique, cells = risks_of(model, self.cells, self.table)
         assessment = replace(
             self,
             cells=cells,
-            computed_risk=risk_by(cell_prior),
+            computed_risk=risk,
             model=model,
-            unique=cell_prior.unique_probability(),
+            unique=unique,
             cells_by_weights=self.cells,
             beside=None,
         )
         return assessment._with_households(self)
 
-    def _with_households(self, like: Assessment) -> ReleasedAssessment:
-        """Return the records with the risks of the households of others."""
-        groups = like.households
-        if groups is None:
-            return self
-        joint = households(self.cell_risk[self.cells.inverse], groups.inverse)
-        return replace(self, households=replace(joint, ids=groups.ids))
-
-    def expected_reidentifications_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
+    def expected_reidentifications_interval(self, level: float = 0.95) -> Ends:
         """Return an interval for the sum of 1/F over the released records.
 
         See `Assessment.expected_reidentifications_interval`. Records of one pattern
@@ -179,9 +165,7 @@ class ReleasedAssessment(Assessment):
         off = math.hypot(off, float(risk @ by_chance) / float(risk.sum()) / 2.0)
         return sum_over_patterns(self.model, self.table, cells.records, level, off)
 
-    def expected_population_uniques_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
+    def expected_population_uniques_interval(self, level: float = 0.95) -> Ends:
         """Return an interval for the released records that only one person fits."""
         chance = np.repeat(self.cell_unique_probability, self.cells.records)
         return PoissonBinomial.of(chance[chance > 0.0]).interval(level)

@@ -151,7 +151,8 @@ def propose(column: ColumnProfile) -> Proposal:
         )
         return Proposal("key" if words & _KEY else None, reason)
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
-    if named and column.is_number and column.distinct and _positive(column):
+    positive = column.smallest is None or not column.is_number or column.smallest > 0
+    if named and column.is_number and column.distinct and positive:
         return Proposal("weight", "its name")
     if column.distinct <= 1:
         return Proposal("harmless", "one value for all records")
@@ -182,10 +183,6 @@ def _looks_like(form: re.Pattern[str], column: ColumnProfile) -> bool:
     return column.type == "text" and all(
         isinstance(extreme, str) and form.fullmatch(extreme) for extreme in extremes
     )
-
-
-def _positive(column: ColumnProfile) -> bool:
-    return column.smallest is None or column.smallest > 0
 
 
 def _identifier(column: ColumnProfile, words: frozenset[str]) -> Proposal | None:

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.assessment.distributions import totals
 from riskcore.assessment.minimal_uniques import (
     MOST_KEYS,
     MinimalUniques,
@@ -27,7 +28,13 @@ from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import counted, on_one_line, printable, shortened
-from riskcore.data.cells import Cells, check_names, tabulate_coded, with_results
+from riskcore.data.cells import (
+    Cells,
+    check_names,
+    key_values,
+    tabulate_coded,
+    with_results,
+)
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import plain_value
 from riskcore.data.files.reading import Reading
@@ -221,7 +228,7 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
     def score(self) -> Reals:
         """The score of each cell, shape (K,); 0 unless its record is unique."""
         K = len(self.cells)
-        return _sums(self.found.cell, self._score_of_set, K)
+        return totals(self.found.cell, self._score_of_set, K)
 
     @cached_property
     def number(self) -> Numbers:
@@ -350,9 +357,9 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
             chosen = self._with_key(j)
             keys += [key] * len(labels)
             values += [plain_value(label) for label in labels]
-            records.append(_sums(codes, self.cells.records, len(labels)))
+            records.append(totals(codes, self.cells.records, len(labels)))
             scores.append(
-                _sums(
+                totals(
                     codes[self.found.cell[chosen]],
                     self._score_of_set[chosen],
                     len(labels),
@@ -387,17 +394,9 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
             ``sets``: the minimal uniques. Ties keep the order of the cells.
         """
         order = np.argsort(-self.score, kind="stable")[:count]
-        rows = []
+        cells, rows = self.cells, []
         for cell in order[self.score[order] > 0].tolist():
-            row: dict[Hashable, Any] = {
-                key: plain_value(labels[codes[cell]])
-                for key, labels, codes in zip(
-                    self.cells.keys,
-                    self.cells.categories,
-                    self.cells.codes,
-                    strict=True,
-                )
-            }
+            row = key_values(cells.keys, cells.categories, cells.codes, cell)
             row["suda_score"] = float(self.score[cell])
             if self.fraction is not None:
                 row["dis_suda_score"] = float(self.dis_score[cell])
@@ -505,11 +504,6 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
         )
 
 
-def _sums(at: NDArray[Any], numbers: NDArray[Any], length: int) -> Reals:
-    """Return the sum of the numbers at each place."""
-    return np.bincount(at, numbers, length).astype(np.float64, copy=False)
-
-
 def _plain(number: Any) -> float | None:
     return float(number) if math.isfinite(number) else None
 
@@ -521,10 +515,5 @@ def _percent(share: float | None) -> str:
 def _rows(columns: dict[str, NDArray[Any]]) -> list[dict[str, Any]]:
     """Return a table as rows of plain data."""
     rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, map(_json, row), strict=True)) for row in rows]
-
-
-def _json(value: Any) -> Any:
-    if isinstance(value, float):
-        return _plain(value)
-    return code(value)
+    table = [[_plain(x) if isinstance(x, float) else code(x) for x in r] for r in rows]
+    return [dict(zip(columns, row, strict=True)) for row in table]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.assessment.population import FITTED
 from riskcore.assessment.suda import match_probability
 from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
@@ -28,8 +29,6 @@ from riskcore.models.cell_table import CellTable
 from riskcore.models.dirichlet_multinomial import DirichletMultinomial
 from riskcore.models.ewens import Ewens
 from riskcore.models.lancaster import Lancaster
-from riskcore.models.latent_class import LatentClass
-from riskcore.models.log_linear import LogLinear
 from riskcore.models.pitman import Pitman
 from riskcore.models.poisson_gamma import PoissonGamma
 from riskcore.models.size_indices import SizeIndices
@@ -53,12 +52,6 @@ _FITS: dict[str, Callable[[SizeIndices, int], Superpopulation]] = {
     "Ewens, moments": lambda sizes, _: Ewens.fit(sizes, "moments"),
     "Pitman": lambda sizes, _: Pitman.fit(sizes),
     "Pitman, moments": lambda sizes, _: Pitman.fit(sizes, "moments"),
-}
-
-# Models of cells, by name.
-_CELL_FITS: dict[str, Callable[[CellTable], CellModel]] = {
-    "latent-class": LatentClass.fit,
-    "log-linear": LogLinear.fit,
 }
 
 
@@ -178,7 +171,7 @@ class UniquesEstimates(WithReport):
         taus = {
             estimate.model: estimate.tau
             for estimate in self.estimates
-            if estimate.model in (*_RANGE, *_CELL_FITS) and math.isfinite(estimate.tau)
+            if estimate.model in (*_RANGE, *FITTED) and math.isfinite(estimate.tau)
         }
         beyond = "it judges the sample, not the population, and may be far off"
         if not taus.keys() >= set(_RANGE):
@@ -480,7 +473,7 @@ def estimate_uniques(
         table = table.clustered(tabulated.inverse, design)
     for name in cell_models:
         report(f"fitting the {name} model to {counted(len(table), 'cell')}")
-        model = _CELL_FITS[name](table)
+        model = FITTED[name].fit(table)
         report(f"interval of the {name} model, by {GROUPS} fits without some records")
         estimates.append(_of_cells(name, model, level))
     return UniquesEstimates(sizes, N, K, level, tuple(estimates), pair_weight=pairs)
@@ -491,7 +484,7 @@ def _check_cell_models(names: Sequence[str], cluster: Hashable | None) -> None:
     if isinstance(names, str):
         raise TypeError(f"cell_models: need a list of names, got {names!r}")
     for name in names:
-        arguments.one_of("cell_models", name, tuple(_CELL_FITS))
+        arguments.one_of("cell_models", name, tuple(FITTED))
     if cluster is not None and not names:
         raise ValueError(
             "cluster: only models of cells use it; name one in cell_models, or leave "

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from riskcore.assessment.cell_risk import Mask, Risks
+from riskcore.assessment.cell_risk import Ends, Mask, Risks
 from riskcore.common import arguments
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.core.risk.threshold import RiskDistribution
@@ -115,9 +115,7 @@ class UnitRisk:
         """
         return self.distribution.unsafe_count(threshold)
 
-    def expected_reidentifications_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
+    def expected_reidentifications_interval(self, level: float = 0.95) -> Ends:
         """Return an interval for the sum of 1/F over the units.
 
         Parameters
@@ -154,9 +152,7 @@ class UnitRisk:
         low, high = self._risk_interval(level)
         return low, min(high, float(self.distribution.n))
 
-    def expected_population_uniques_interval(
-        self, level: float = 0.95
-    ) -> tuple[float, float]:
+    def expected_population_uniques_interval(self, level: float = 0.95) -> Ends:
         """Return an interval for tau, the sample uniques unique in the population.
 
         Parameters
@@ -187,10 +183,10 @@ class UnitRisk:
         """
         return self._uniques_interval(level)
 
-    def _risk_interval(self, level: float) -> tuple[float, float]:
+    def _risk_interval(self, level: float) -> Ends:
         raise NotImplementedError
 
-    def _uniques_interval(self, level: float) -> tuple[float, float]:
+    def _uniques_interval(self, level: float) -> Ends:
         raise NotImplementedError
 
     def _in_one_line(self, start: str, end: str = "") -> str:

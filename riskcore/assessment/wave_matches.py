@@ -75,22 +75,13 @@ def histories(
 ) -> CodedRecords:
     """Return persons as records: a column for each key in each wave of a choice."""
     columns: dict[Hashable, CodedColumn] = {
-        (wave, name): _some(column, rows[wave, choice.candidates], (wave, name))
+        (wave, x): replace(column.some(rows[wave, choice.candidates]), name=(wave, x))
         for wave in choice.waves
-        for name, column in records.columns.items()
+        for x, column in records.columns.items()
     }
     weight = panel.weight[choice.candidates]
     n = len(choice.candidates)
     return CodedRecords(n, columns, records.weight, weight, designs={})
-
-
-def _some(
-    column: CodedColumn, rows: Numbers, name: tuple[int, Hashable]
-) -> CodedColumn:
-    """Return some records of a column, under another name."""
-    codes = column.codes[rows]
-    missing = int(np.count_nonzero(codes == len(column.labels)))
-    return replace(column, name=name, codes=codes, missing=missing)
 
 
 def risks_of(

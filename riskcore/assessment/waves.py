@@ -136,7 +136,10 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
     @property
     def _risk(self) -> Risks:
         """Individual risk of each person of the panel."""
-        risks = self.risks if self.by_model is None else self.by_model
+        return self._of_choice(self.by_model or self.risks)
+
+    def _of_choice(self, risks: WaveRisks | ModelRisks) -> Risks:
+        """Return the risks of the average choice of waves, or of the worst."""
         return risks.average if self.wave_choice == "average" else risks.largest
 
     @property
@@ -273,8 +276,7 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             panel = replace(self.panel, known=known_waves)
             refuse_too_many(panel)
             risks = risks_of(self.coded, panel, self.missing, self.method, silent)
-            average = self.wave_choice == "average"
-            total = math.fsum((risks.average if average else risks.largest).tolist())
+            total = math.fsum(self._of_choice(risks).tolist())
             rows.append(
                 {
                     "known_waves": known_waves,
@@ -425,8 +427,7 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
 
     def _model_figures(self, by_model: ModelRisks) -> dict[str, Any]:
         """Return the figures that come from the model."""
-        average = self.wave_choice == "average"
-        by_weights = self.risks.average if average else self.risks.largest
+        by_weights = self._of_choice(self.risks)
         return {
             "population_model": LATENT_CLASS,
             "choices_fitted": by_model.fitted,

@@ -346,13 +346,8 @@ class Cells:
         -------
         dict
         """
-        values = [
-            plain_value(labels[codes[k]])
-            for labels, codes in zip(self.categories, self.codes, strict=True)
-        ]
-        return result_row(
-            self.keys, values, self.sample_frequency[k], self.population_frequency[k]
-        )
+        keys = key_values(self.keys, self.categories, self.codes, k)
+        return result_row(keys, self.sample_frequency[k], self.population_frequency[k])
 
     def to_frame(self, backend: str = "pandas") -> Any:
         """Return the cells as a frame, one row per cell.
@@ -600,7 +595,7 @@ def cells_of(
             raise overflow(records.weight)
     return Cells(
         keys=tuple(keys),
-        categories=tuple(map(_categories, columns)),
+        categories=tuple(map(categories_of, columns)),
         codes=counts.codes,
         sample_frequency=f,
         population_frequency=F,
@@ -716,13 +711,21 @@ def overflow(weight: Hashable | None) -> ValueError:
     return ValueError(f"weight {weight!r}: the sum overflows")
 
 
-def result_row(
-    keys: Iterable[Hashable], values: Iterable[Any], f: Any, F: Any
+def key_values(
+    keys: Sequence[Hashable],
+    categories: Sequence[NDArray[Any]],
+    codes: Sequence[Codes],
+    k: int,
 ) -> dict[Hashable, Any]:
+    """Return the values that keys have in a row, as plain Python values."""
+    columns = zip(keys, categories, codes, strict=True)
+    return {key: plain_value(labels[of[k]]) for key, labels, of in columns}
+
+
+def result_row(keys: dict[Hashable, Any], f: Any, F: Any) -> dict[Hashable, Any]:
     """Return a cell as a dict of key values and results."""
     p = float(sampling_fractions(f, F))
-    table = dict(zip(keys, values, strict=True))
-    return {**table, **dict(zip(RESULT_COLUMNS, (f.item(), float(F), p), strict=True))}
+    return {**keys, **dict(zip(RESULT_COLUMNS, (f.item(), float(F), p), strict=True))}
 
 
 def refuse_missing(keys: Iterable[Hashable], missing: Iterable[int], n: int) -> None:
@@ -752,7 +755,7 @@ def _for_frame(values: NDArray[Any]) -> Any:
     return values
 
 
-def _categories(column: CodedColumn) -> NDArray[Any]:
+def categories_of(column: CodedColumn) -> NDArray[Any]:
     """Return the labels, followed by None if values are missing."""
     if not column.missing:
         return column.labels

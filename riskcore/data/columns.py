@@ -141,6 +141,19 @@ class CodedColumn:
         first[self.codes[::-1]] = np.arange(len(self.codes) - 1, -1, -1)
         return first
 
+    @property
+    def signed(self) -> Integers:
+        """The codes, -1 for missing; kept, those of many columns take much memory."""
+        codes = self.codes.astype(np.int64)
+        codes[codes == len(self.labels)] = -1
+        return codes
+
+    def some(self, rows: NDArray[np.integer[Any]]) -> CodedColumn:
+        """Return some rows of the column."""
+        codes = self.codes[rows]
+        missing = int(np.count_nonzero(codes == len(self.labels)))
+        return replace(self, codes=codes, missing=missing)
+
 
 class ByDesign(str):
     """The category of values that are missing by design."""

@@ -143,7 +143,7 @@ def derived_of_coded(
     household: Hashable | None = None,
 ) -> tuple[Derived, ...]:
     """Return the columns that others determine, of columns as codes; see `derived`."""
-    candidates = [_Column(entry) for entry in columns.values() if len(entry.labels) > 1]
+    candidates = [entry for entry in columns.values() if len(entry.labels) > 1]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
@@ -160,17 +160,12 @@ def pairs_that_determine(
     households: Codes | None = None,
 ) -> Iterator[Derived]:
     """Yield pairs of columns that determine a column hidden since, see `derived`."""
-    few = [
-        _Column(column)
-        for column in columns.values()
-        if 1 < len(column.labels) <= _MOST_OF_PAIR
-    ]
+    few = [x for x in columns.values() if 1 < len(x.labels) <= _MOST_OF_PAIR]
     few = sorted(few, key=lambda column: -len(column.labels))[:_MOST_PAIRED]
-    sought = [_Column(column) for column in hidden.values()]
     firsts = None
     if households is not None:
         firsts = np.unique(households, return_index=True)[1]
-    search = _Search([*few, *sought], firsts)
+    search = _Search([*few, *hidden.values()], firsts)
     targets = range(len(few), len(search.columns))
     alone = {(i, j) for i in range(len(few)) for j in targets if search.one(i, j)}
     for a, b in combinations(range(len(few)), 2):
@@ -184,24 +179,10 @@ def pairs_that_determine(
                 yield Derived(name, names, "function")
 
 
-class _Column:
-    """A column as codes, -1 for missing."""
-
-    def __init__(self, column: CodedColumn) -> None:
-        self.name, self.labels, self._codes = column.name, column.labels, column.codes
-
-    @property
-    def codes(self) -> Codes:
-        """The codes; for many columns they would take much memory."""
-        codes = self._codes.astype(np.int64)
-        codes[codes == len(self.labels)] = -1
-        return codes
-
-
 class _Search:
     """The search for columns that others determine, on some records first."""
 
-    def __init__(self, columns: list[_Column], firsts: Codes | None) -> None:
+    def __init__(self, columns: list[CodedColumn], firsts: Codes | None) -> None:
         self.columns, self.firsts = columns, firsts
         n = len(columns[0].codes) if columns else 0
         rows = np.arange(n) if firsts is None else firsts
@@ -211,7 +192,7 @@ class _Search:
         self.small = np.empty((len(columns), len(self.sample)), np.int32)
         self.rare = np.empty((len(columns), min(len(self.sample), _RARE)), np.int64)
         for j, column in enumerate(columns):
-            codes = column.codes
+            codes = column.signed
             if len(self.sample) < n:
                 codes = _ranked(codes[self.sample])
             self.small[j] = codes
@@ -268,20 +249,20 @@ class _Search:
         x, y = self.columns[i], self.columns[j]
         if _table(self.small[i], self.small[j]) is None:
             return False
-        table = _table(x.codes, y.codes)
-        return table is not None and self._beyond_chance(x.codes, y, None)
+        table = _table(x.signed, y.signed)
+        return table is not None and self._beyond_chance(x.signed, y, None)
 
     def two(self, a: int, b: int, j: int) -> bool:
         """Return whether two columns determine column j, given either not by chance."""
         column, other, y = self.columns[a], self.columns[b], self.columns[j]
-        both = _both(column.codes, other.codes)
-        if _table(both, y.codes) is None:
+        both = _both(column.signed, other.signed)
+        if _table(both, y.signed) is None:
             return False
-        return all(self._beyond_chance(both, y, x.codes) for x in (column, other))
+        return all(self._beyond_chance(both, y, x.signed) for x in (column, other))
 
-    def _beyond_chance(self, x: Codes, y: _Column, strata: Codes | None) -> bool:
+    def _beyond_chance(self, x: Codes, y: CodedColumn, strata: Codes | None) -> bool:
         """Return whether x hardly determines y by chance."""
-        codes = y.codes
+        codes = y.signed
         if self.firsts is not None:
             x, codes = x[self.firsts], codes[self.firsts]
             strata = None if strata is None else strata[self.firsts]
@@ -327,9 +308,9 @@ def log_chance(x: Codes, y: Codes, given: Codes | None) -> float:
     return float(np.sum(each) - np.min(each[records == records.max()]))
 
 
-def _is_square(x: _Column, y: _Column) -> bool:
+def _is_square(x: CodedColumn, y: CodedColumn) -> bool:
     """Return whether y is the square of x, by numbers that are not all 0 and 1."""
-    table = _table(x.codes, y.codes)
+    table = _table(x.signed, y.signed)
     numbers, squares = _numbers(x.labels), _numbers(y.labels)
     if table is None or numbers is None or squares is None:
         return False
@@ -351,7 +332,7 @@ def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _counts(
-    columns: list[_Column], households: Codes, household: Hashable, firsts: Codes
+    columns: list[CodedColumn], households: Codes, household: Hashable, firsts: Codes
 ) -> list[Derived]:
     """Return the columns that the number of records of the household determines."""
     _, of = np.unique(households, return_inverse=True)
@@ -361,6 +342,6 @@ def _counts(
     return [
         Derived(column.name, (household,), "household count")
         for column in columns
-        if _table(size, column.codes) is not None
-        and log_chance(size[firsts], column.codes[firsts], None) < limit
+        if _table(size, column.signed) is not None
+        and log_chance(size[firsts], column.signed[firsts], None) < limit
     ]

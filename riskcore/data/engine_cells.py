@@ -18,15 +18,18 @@ from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import (
     Cells,
     Totals,
+    categories_of,
     cells_of,
+    key_values,
     overflow,
     refuse_missing,
     result_row,
 )
 from riskcore.data.coded import CodedRecords, code_series, doubtful_codes
-from riskcore.data.columns import CodedColumn, plain_value
+from riskcore.data.columns import CodedColumn
 from riskcore.data.engines.base import HASH, PRIME, Counted, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, records_of
+from riskcore.data.engines.sums import added
 from riskcore.data.files.reading import DoubtfulCodes
 
 Sizes = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -115,11 +118,6 @@ class HeldCells(Cells):
     def __len__(self) -> int:
         """Return the number of cells, K."""
         return self.totals.cells
-
-    @property
-    def many(self) -> bool:
-        """Whether they are too many to be collected without being asked for."""
-        return are_many(self)
 
     @property
     def totals(self) -> Totals:
@@ -244,8 +242,7 @@ def with_sizes(sizes: Sizes, f: NDArray[np.int64]) -> Sizes:
     # Distinct f of n records add to n at most, so there are fewer than sqrt(2n).
     values, cells = np.unique(f, return_counts=True)
     both, place = np.unique(np.concatenate([sizes[0], values]), return_inverse=True)
-    total = np.zeros(len(both), np.int64)
-    np.add.at(total, place, np.concatenate([sizes[1], cells]))
+    total = added(np.concatenate([sizes[1], cells]), place, len(both))
     return both.astype(np.int64), total
 
 
@@ -284,15 +281,11 @@ class _Riskiest:
 
     def rows(self) -> list[dict[Hashable, Any]]:
         """Return the cells, the largest risk first."""
-        rows, columns = [], _coded(self.counted, self._best[3])
+        columns = _coded(self.counted, self._best[3])
+        keys, labels = self.counted.question.keys, [*map(categories_of, columns)]
+        codes, rows = [column.codes for column in columns], []
         for i, (r, f, F) in enumerate(zip(*self._best[:3], strict=True)):
-            values = [
-                None
-                if c.codes[i] == len(c.labels)
-                else plain_value(c.labels[c.codes[i]])
-                for c in columns
-            ]
-            row = result_row(self.counted.question.keys, values, f, F)
+            row = result_row(key_values(keys, labels, codes, i), f, F)
             rows.append({**row, "individual_risk": float(r)})
         return rows
 

@@ -70,12 +70,7 @@ class HouseholdRows:
 
     def codes(self, coded: CodedRecords, keys: Iterable[Hashable]) -> CodedRecords:
         """Return keys and weights with one element for each household."""
-        columns = {}
-        for name in keys:
-            column = coded.columns[name]
-            codes = column.codes[self.first]
-            missing = int(np.count_nonzero(codes == len(column.labels)))
-            columns[name] = replace(column, codes=codes, missing=missing)
+        columns = {name: coded.columns[name].some(self.first) for name in keys}
         weights = None if coded.weights is None else coded.weights[self.first]
         designs = coded.designs and {
             name: design._replace(rows=design.rows[self.first])

@@ -13,8 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from statistics import NormalDist
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +40,7 @@ from riskcore.models.smoothed_weights import SmoothedWeights
 from riskcore.models.solve import EXACT, root
 
 Floats = NDArray[np.float64]
+Figure: TypeAlias = "Callable[[CellModel], float]"  # of a file
 
 FEW_CLUSTERS = 30  # fewer cannot tell how much clusters differ
 GROUPS = 20  # of records or clusters; each group is left out once
@@ -609,7 +609,7 @@ class CellModel(ABC):
         if table.drawn is not None:
             events = table.stands_for[table.unique] * chances * (1.0 - chances)
             spread = math.hypot(math.sqrt(events.sum()), error_of_draw(table, chances))
-            spread *= NormalDist().inv_cdf((1 + level) / 2)
+            spread *= arguments.normal_reach(level)
             low, high = math.floor(tau - spread), math.ceil(tau + spread)
         if not groups:
             return low, high
@@ -680,16 +680,12 @@ class CellModel(ABC):
         if table.drawn is not None:
             by_draw = error_of_draw(table, function(self.prior(table)))
             spread = math.hypot(spread, by_draw)
-        spread *= NormalDist().inv_cdf((1 + level) / 2)
+        spread *= arguments.normal_reach(level)
         below, above = math.hypot(below, spread), math.hypot(above, spread)
         return estimate, max(estimate - below, 0.0), estimate + above
 
     def _error(
-        self,
-        figure: Callable[[CellModel], float],
-        level: float,
-        groups: int,
-        wrong: float,
+        self, figure: Figure, level: float, groups: int, wrong: float
     ) -> tuple[float, float]:
         """Return how far an interval of a figure reaches, for the error of the fit."""
         # ``wrong`` is a standard deviation for a wrong model, as a share of the figure
@@ -700,7 +696,7 @@ class CellModel(ABC):
         squares = math.fsum((value - mean) ** 2 for value in figures)
         spread = math.sqrt((groups - 1) / groups * squares)
         error, rule = student(level, groups - 1) * spread, self._rule_error(figure)
-        z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+        z = arguments.normal_reach(level)
         if rule != 0.0:
             error = math.hypot(error, z * rule)
         if wrong:
@@ -709,9 +705,7 @@ class CellModel(ABC):
         below, above = self._border_errors(figure)
         return math.hypot(error, z * below), math.hypot(error, z * above)
 
-    def _border_errors(
-        self, figure: Callable[[CellModel], float]
-    ) -> tuple[float, float]:
+    def _border_errors(self, figure: Figure) -> tuple[float, float]:
         """Return how far a figure may lie below and above that on the border."""
         # The jackknife stays on the border, so these are over the laws that are likely.
         if not self.overdispersion.poisson or self.overdispersion.kind == "none":
@@ -731,7 +725,7 @@ class CellModel(ABC):
         laws = likely_laws(seen, self.overdispersion.kind)
         return [(law.in_records(share), chance) for law, chance in laws]
 
-    def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
+    def _rule_error(self, figure: Figure) -> float:
         """Return a standard deviation for what no fit without a group shows."""
         return 0.0
 
@@ -844,10 +838,10 @@ class CellModel(ABC):
         if not self.converged:
             return f"no estimate, {self.reason}"
         reason = f", {self.reason}" if self.reason else ""
-        weights = ""
+        weights, mean = "", self.sample.weight_sum / self.sample.records
         if self.smoothing is not None:
             weights = f", weights smoothed by the keys ({self.smoothing.in_words})"
-        elif self.sample.weight_spread is None and _differ(self.sample):
+        elif self.sample.weight_spread is None and mean.max() > mean.min() * (1 + SAME):
             weights = ", weights as they are: those of single records are not known"
         records = counted(self.n, "record")
         if self.sample.drawn is not None:
@@ -904,19 +898,13 @@ def _same_cells(table: CellTable, other: CellTable) -> bool:
     return len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
 
 
-def _differ(table: CellTable) -> bool:
-    """Return whether mean weights of cells differ by more than rounding errors."""
-    mean = table.weight_sum / table.records
-    return bool(mean.max() > mean.min() * (1.0 + SAME))
-
-
 def student(level: float, freedom: int) -> float:
     """Return the half-width of a central interval of Student's law."""
     if freedom < _ASYMPTOTIC:
         # The angle theta, tan theta = t/sqrt(freedom), has the chance of the interval.
         theta = root(lambda x: _central(x, freedom) - level, 0.0, math.pi / 2.0)
         return math.sqrt(freedom) * math.tan(theta)
-    z = NormalDist().inv_cdf((1.0 + level) / 2.0)
+    z = arguments.normal_reach(level)
     g1 = (z**3 + z) / 4.0
     g2 = (5.0 * z**5 + 16.0 * z**3 + 3.0 * z) / 96.0
     g3 = (3.0 * z**7 + 19.0 * z**5 + 17.0 * z**3 - 15.0 * z) / 384.0

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from riskcore.common import arguments
 from riskcore.common.scatter import scattered
 from riskcore.common.words import counted
-from riskcore.data.cells import STRATA_ALONE, Cells, tabulate, tabulate_design
+from riskcore.data.cells import STRATA_ALONE, Cells, tabulate_design
 from riskcore.data.columns import BY_DESIGN, comparable_beside
 from riskcore.data.count import count
 from riskcore.data.engines.sums import Squares
@@ -138,6 +138,7 @@ class CellTable:
     (array([3, 5, 4]), array([3, 5, 4]))
     >>> [(keys, len(cells)) for keys, cells in table.patterns()]
     [((0, 1), 3)]
+    >>> from riskcore import tabulate
     >>> cells = tabulate({"a": [1, 1, 2], "b": [5, 6, 5]}, ["a", "b"])
     >>> of_a = np.array([0, 1])
     >>> CellTable.of_margins(cells, [of_a, None], of_a + 1, of_a + 1.0).codes
@@ -250,9 +251,6 @@ class CellTable:
             )
         if keys is not None:
             arguments.one_of("missing", missing, ("refuse", "category"))
-            if cluster is None:
-                tabulation = tabulate(data, keys, weight, missing, tolerance=tolerance)
-                return cls._of_cells(tabulation)
             cells, design = tabulate_design(
                 data,
                 keys,
@@ -262,8 +260,8 @@ class CellTable:
                 strata=strata,
                 tolerance=tolerance,
             )
-            assert design is not None
-            return cls._of_cells(cells).clustered(cells.inverse, design)
+            table = cls._of_cells(cells)
+            return table if design is None else table.clustered(cells.inverse, design)
         if not isinstance(data, Sequence) or isinstance(data, str | bytes):
             raise TypeError(
                 "keys: name the key variables; without keys, data must be the cells of "
@@ -322,6 +320,7 @@ class CellTable:
 
         Examples
         --------
+        >>> from riskcore import tabulate
         >>> cells = tabulate({"a": [1, 1, None], "b": [2, 2, 2]}, ["a", "b"])
         >>> CellTable.of_complete(cells).records
         array([2])
@@ -426,12 +425,10 @@ class CellTable:
         counts = count(
             [column.astype(np.uint32) for column in columns], levels, weights
         )
-        frequencies = np.zeros(len(counts.frequency), np.int64)
-        np.add.at(frequencies, counts.inverse, records)
         table = cls(
             tuple(np.asarray(column).astype(np.int64) for column in counts.codes),
             tuple(map(int, levels)),
-            frequencies,
+            counts.of_groups(records).frequency,
             counts.weight_sum,
             tuple(range(len(columns))),
             rows=Rows(counts.inverse, weights / records, records),

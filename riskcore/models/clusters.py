@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.scatter import scattered
 from riskcore.common.words import counted
+from riskcore.data.engines.sums import added
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.codes import Ints
 
@@ -42,8 +43,7 @@ class Clusters:
         _, first, of = np.unique(design.cluster, return_index=True, return_inverse=True)
         cells = int(cell.max()) + 1
         pairs, row = np.unique(of * cells + cell, return_inverse=True)
-        number = np.zeros(len(pairs), np.int64)
-        np.add.at(number, row, records)
+        number = added(records, row, len(pairs))
         cluster, at = np.divmod(pairs, cells)
         begins = np.flatnonzero(np.diff(cluster, prepend=-1))
         hashes = scattered(at.astype(np.uint64)) * number.astype(np.uint64)
@@ -51,8 +51,7 @@ class Clusters:
         stratum = np.zeros(len(first), np.int64)
         if design.stratum is not None:
             stratum = design.stratum[first]
-        total = np.zeros(int(stratum.max()) + 1, np.uint64)
-        np.add.at(total, stratum, mark)
+        total = added(mark, stratum, int(stratum.max()) + 1)
         order = np.lexsort((mark, stratum, total[stratum]))
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -80,9 +79,7 @@ class Clusters:
 
     def records_in_cells(self, cells: int) -> Ints:
         """Return the clusters' records in each of K cells, shape (K,)."""
-        counts = np.zeros(cells, np.int64)
-        np.add.at(counts, self.cell[self.pairs], self.records[self.pairs])
-        return counts
+        return added(self.records[self.pairs], self.cell[self.pairs], cells)
 
     @property
     def sizes(self) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -158,10 +159,8 @@ class KnownPopulation(CellModel):
             return [self] * groups
         replicates = []
         for model in self.lacking._replicates(groups):
-            replicate = object.__new__(type(self))
-            object.__setattr__(
-                replicate, "__dict__", {**self.__dict__, "lacking": model}
-            )
+            replicate = copy(self)
+            object.__setattr__(replicate, "lacking", model)
             replicates.append(replicate)
         return replicates
 

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common import arguments
 from riskcore.common.progress import Parts
 from riskcore.common.words import counted
 from riskcore.core.compiled.jit import kernel, native, primitive
@@ -362,7 +363,9 @@ class Lancaster:
         -----
         Takemura, equation 3. An error of p counts N - n times.
         """
-        others = self._others(N)
+        others = float(N) - self.n
+        if not 0.0 <= others < math.inf:
+            raise ValueError(f"N: need a number of at least n = {self.n}, got {N}")
         p = self.corrected_probability(
             codes, shrinkage, renormalize=renormalize, progress=progress
         )
@@ -406,12 +409,6 @@ class Lancaster:
             f"{counted(len(self.levels), 'key')}, {counted(self.cells, 'cell')}>"
         )
 
-    def _others(self, N: float) -> float:
-        others = float(N) - self.n
-        if not 0.0 <= others < math.inf:
-            raise ValueError(f"N: need a number of at least n = {self.n}, got {N}")
-        return others
-
     def _cross_product(self, sign: float) -> CrossProduct:
         """Return the cells for a pass over ``sign`` S, infinite at structural zeros."""
         if self.cells > LARGEST_TABLE:
@@ -443,9 +440,7 @@ def _as_shrinkage(values: ArrayLike) -> Floats:
     degree = np.asarray(values, np.float64)
     if degree.ndim > 1:
         raise ValueError(f"shrinkage: need one dimension, got shape {degree.shape}")
-    bad = int(np.count_nonzero(~((degree >= 0.0) & (degree <= 1.0))))
-    if bad:
-        raise ValueError(f"shrinkage: {bad} of {degree.size} values are not in [0, 1]")
+    arguments.refuse("shrinkage", ~((degree >= 0.0) & (degree <= 1.0)), "in [0, 1]")
     return degree
 
 

@@ -12,7 +12,7 @@ a pair of combinations, each of half of the keys, whose products are computed on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -28,7 +28,7 @@ from riskcore.core.special.gamma.functions import log
 from riskcore.core.special.lanes import LANES
 from riskcore.data.count import count
 from riskcore.models.bands import Bands
-from riskcore.models.cell_model import ONE_CELL, CellModel
+from riskcore.models.cell_model import ONE_CELL, CellModel, Figure
 from riskcore.models.cell_table import CellTable, Positions, occurring
 from riskcore.models.clusters import Clusters, groups_of
 from riskcore.models.codes import Ints
@@ -461,7 +461,7 @@ class LatentClass(CellModel):
         in_threads(usual_threads(), write, [(0, half), (half, len(clusters))])
         return mean_in_cells(clusters, without, cells)
 
-    def _rule_error(self, figure: Callable[[CellModel], float]) -> float:
+    def _rule_error(self, figure: Figure) -> float:
         """Return a standard deviation for clusters that were drawn in part."""
         if self.sample.clusters is None:
             return 0.0

@@ -286,10 +286,8 @@ class LogLinear(CellModel):
 
     def _place(self, support: Sequence[NDArray[Any]], term: Term) -> Ints:
         """Return the flat position of each combination in the margin of a term."""
-        place = support[term[0]].astype(np.int64)
-        for key in term[1:]:
-            place = place * self.sample.levels[key] + support[key]
-        return place
+        levels = [self.sample.levels[key] for key in term]
+        return np.ravel_multi_index(tuple(support[key] for key in term), levels)
 
     def _describe(self) -> str:
         pairs = sum(len(term) == 2 for term in self.terms)

@@ -111,22 +111,23 @@ class PoissonBinomial:
             The largest ``low`` with P(less) <= (1 - level)/2 and the smallest ``high``
             with P(more) <= (1 - level)/2.
         """
-        tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
-        rising = np.cumsum(self.probabilities)
-        low = int(np.searchsorted(rising, tail, side="right"))
-        return self.first + low, self.first + self._last(tail)
-
-    def _last(self, tail: float) -> int:
-        """Return the smallest index with at most ``tail`` beyond it."""
-        beyond = np.cumsum(self.probabilities[::-1])
-        left = int(np.searchsorted(beyond, tail, side="right"))
-        return max(len(self.probabilities) - 1 - left, 0)
+        level = arguments.number_in("level", level, "(0, 1)")
+        return equal_tails(self.first, self.probabilities, level)
 
     def __repr__(self) -> str:
         return (
             f"<PoissonBinomial: {self.events} events, mean {self.mean:.7g}, "
             f"standard deviation {math.sqrt(self.variance):.4g}>"
         )
+
+
+def equal_tails(first: int, distribution: Floats, level: float) -> tuple[int, int]:
+    """Return the least interval with at most (1 - level)/2 on either side."""
+    tail = 0.5 * (1.0 - level)
+    below = np.searchsorted(np.cumsum(distribution), tail, side="right")
+    # From the small terms, to keep their digits.
+    above = np.searchsorted(np.cumsum(distribution[::-1]), tail, side="right")
+    return first + int(below), first + max(len(distribution) - 1 - int(above), 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -27,6 +27,7 @@ from riskcore.models.binomial import interval
 from riskcore.models.size_indices import SizeIndices
 from riskcore.models.solve import positive_root
 from riskcore.models.superpopulation import (
+    Ends,
     Superpopulation,
     check_cells,
     check_parameter,
@@ -177,9 +178,7 @@ class PoissonGamma(Superpopulation):
         model = dirichlet_multinomial.DirichletMultinomial(self.K, self.alpha)
         return model.expected_sizes(n, most)
 
-    def _tau_interval(
-        self, sizes: SizeIndices, N: int, level: float
-    ) -> tuple[float, float]:
+    def _tau_interval(self, sizes: SizeIndices, N: int, level: float) -> Ends:
         """Return equal tails of a binomial law: sample uniques are independent."""
         return interval(sizes[1], self._uniqueness(sizes.n, N), level)
 

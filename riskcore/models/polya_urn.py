@@ -22,7 +22,7 @@ from riskcore.core.special.double_double import DoubleDouble
 from riskcore.core.special.uniques import power_of_share, unhit_polya_urn
 from riskcore.models import posterior_uniques
 from riskcore.models.size_indices import SizeIndices
-from riskcore.models.superpopulation import Superpopulation, check_sizes
+from riskcore.models.superpopulation import Ends, Superpopulation, check_sizes
 
 _HEAVIEST = 2.0**89  # of urns, at most 2^90; above it shares change by below 2^-36
 _FAINT = 2.0**-700  # a weight that vanishes when added to 1, near the subnormals
@@ -119,9 +119,7 @@ class PolyaUrn(Superpopulation):
         _, (own, own_low) = self._pairs(n)
         return sizes[1] * float(ufunc_of(power_of_share)(n, N, own, own_low))
 
-    def _tau_interval(
-        self, sizes: SizeIndices, N: int, level: float
-    ) -> tuple[float, float]:
+    def _tau_interval(self, sizes: SizeIndices, N: int, level: float) -> Ends:
         return posterior_uniques.tau_interval(*self._urn(sizes, N), level)
 
     def tau_variance(self, sizes: SizeIndices, N: int) -> float:

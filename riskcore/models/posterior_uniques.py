@@ -46,6 +46,7 @@ from riskcore.core.special.gamma.functions import (
 from riskcore.core.special.near_one import expm1 as expm1_of
 from riskcore.core.special.near_one import log1p
 from riskcore.core.special.trigonometry import angle_of, sine_cosine
+from riskcore.models.poisson_binomial import equal_tails
 
 Distribution = NDArray[np.float64]
 
@@ -141,16 +142,8 @@ def tau_interval(
 ) -> tuple[int, int]:
     """Return the interval of tau with at most (1 - level)/2 on either side."""
     A, b, M, m1 = checked(A, b, M, m1)
-    tail = 0.5 * (1.0 - arguments.number_in("level", level, "(0, 1)"))
-    first, distribution = law_of_uniques(A, b, M, m1)
-    low = first + int(np.searchsorted(np.cumsum(distribution), tail, side="right"))
-    return low, first + _last_above(distribution, tail)
-
-
-def _last_above(distribution: Distribution, tail: float) -> int:
-    """Return the smallest index with at most ``tail`` of the distribution beyond it."""
-    beyond = np.cumsum(distribution[::-1])  # from the small terms, to keep their digits
-    return len(distribution) - 1 - int(np.searchsorted(beyond, tail, side="right"))
+    level = arguments.number_in("level", level, "(0, 1)")
+    return equal_tails(*law_of_uniques(A, b, M, m1), level)
 
 
 def law_of_uniques(A: float, b: float, M: int, m1: int) -> tuple[int, Distribution]:

@@ -6,7 +6,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +16,7 @@ from riskcore.models.size_indices import LARGEST, SizeIndices
 
 _STEP = 1e-4  # of differences: their error is far below that of the delta method
 _FARTHEST = 2.0**100
+Ends = tuple[float, float]  # of an interval
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -257,9 +257,7 @@ class Superpopulation(ABC):
             raise ValueError(f"sizes: {sizes.u} occupied cells, the model has {cells}")
         return check_sizes(sizes.n, N)[1]
 
-    def tau_interval(
-        self, sizes: SizeIndices, N: int, level: float = 0.95
-    ) -> tuple[float, float]:
+    def tau_interval(self, sizes: SizeIndices, N: int, level: float = 0.95) -> Ends:
         """Return an interval for tau: equal tails given the sample and the parameters.
 
         Parameters
@@ -288,14 +286,12 @@ class Superpopulation(ABC):
         return self._tau_interval(sizes, N, level)
 
     @abstractmethod
-    def _tau_interval(
-        self, sizes: SizeIndices, N: int, level: float
-    ) -> tuple[float, float]:
+    def _tau_interval(self, sizes: SizeIndices, N: int, level: float) -> Ends:
         """Return equal tails of the law of tau."""
 
     def wide_tau_interval(
         self, sizes: SizeIndices, N: int, level: float = 0.95
-    ) -> tuple[float, float]:
+    ) -> Ends:
         """Return an interval for tau that also allows for the error of the fit.
 
         The distances of `tau_interval` from tau, and the error of tau that follows from
@@ -334,7 +330,7 @@ class Superpopulation(ABC):
                 for j in range(len(slopes))
             )
         )
-        return NormalDist().inv_cdf((1.0 + level) / 2.0) * spread
+        return arguments.normal_reach(level) * spread
 
     def _covariance(self, sizes: SizeIndices) -> list[list[float]]:
         """Return the covariance matrix of the fitted parameters."""

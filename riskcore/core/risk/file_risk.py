@@ -49,11 +49,11 @@ def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
     counts = arguments.numbers("frequency", values, "numbers of records")
     if counts.shape != (length,):
         raise ValueError(f"frequency: shape {counts.shape}, but {length} risks")
-    bad = _count_not_whole(counts)
-    if bad:
-        raise ValueError(
-            f"frequency: {bad} of {length} values are not whole numbers of records"
-        )
+    if counts.dtype.kind == "f" or counts.min(initial=0) < 0:
+        # nan and infinity are not equal to their remainder's zero either.
+        with np.errstate(invalid="ignore"):
+            whole = (counts >= 0) & (np.mod(counts, 1) == 0)
+        arguments.refuse("frequency", ~whole, "whole numbers of records")
     total = counts.sum(dtype=np.float64)
     if not 0 < total < 2.0**53:
         raise ValueError(f"frequency: the file has {total:.17g} records")
@@ -63,14 +63,6 @@ def as_frequency(values: ArrayLike | None, length: int) -> Counts | None:
 def as_threshold(value: float) -> float:
     """Return a risk threshold; refuse nan and negative numbers."""
     return arguments.number_in("threshold", value, "[0, inf]")
-
-
-def _count_not_whole(values: NDArray[Any]) -> int:
-    if len(values) == 0 or (values.dtype.kind in "iu" and values.min() >= 0):
-        return 0
-    # nan and infinity are not equal to their remainder's zero either.
-    with np.errstate(invalid="ignore"):
-        return int(np.count_nonzero(~((values >= 0) & (np.mod(values, 1) == 0))))
 
 
 def sum_of_products(risk: Risks, frequency: NDArray[Any] | None = None) -> float:

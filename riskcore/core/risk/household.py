@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common import arguments
 from riskcore.core.compiled.jit import native
 from riskcore.core.compiled.ufunc_maker import Contract
 from riskcore.core.risk.file_risk import Counts, Risks, as_doubles, as_threshold
@@ -204,9 +205,7 @@ def households(risk: ArrayLike, household: ArrayLike) -> Households:
     array([False,  True])
     """
     risk = as_doubles("risk", risk)
-    outside = np.count_nonzero((risk < 0.0) | (risk > 1.0))
-    if outside:
-        raise ValueError(f"risk: {outside} of {len(risk)} values are not in [0, 1]")
+    arguments.refuse("risk", (risk < 0.0) | (risk > 1.0), "in [0, 1]")
     ids, inverse = _group(_present(household, len(risk)))
     size = np.bincount(inverse, minlength=len(ids)).astype(np.int64, copy=False)
     return Households(ids, size, _household_risks(risk, inverse, len(ids)), inverse)

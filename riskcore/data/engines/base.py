@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from riskcore.common.missing_column import no_such_column
 from riskcore.common.sums import exact_parts
 from riskcore.data.engines.counting import (
+    Numbers,
     Question,
     Weights,
     count_cells,
@@ -29,8 +30,6 @@ from riskcore.data.files.arrow import import_pyarrow
 from riskcore.data.files.intake import Intake
 
 Results = Mapping[str, NDArray[Any]]
-# The number of records and the sum of the weights of some cells.
-Numbers = tuple[NDArray[np.int64], NDArray[np.float64]]
 Compute = Callable[[NDArray[np.int64], NDArray[np.float64]], Results]
 
 # Cells in a batch of Arrow.
@@ -55,6 +54,7 @@ class Engine(ABC):
     name: ClassVar[str]  # in messages
     packages: ClassVar[tuple[str, ...]]  # that such frames come from
     case_blind = False  # whether names that differ only in case are one name to it
+    in_passes = False  # whether it lacks a limit of memory, and counts in passes
     single = False  # whether single records come here if they are needed
     intake: Intake | None = None  # of a file, the account of its records
 
@@ -111,11 +111,10 @@ class Engine(ABC):
         """Return the facts about the weights, and how many records lack each key."""
         import narwhals.stable.v2 as nw
 
+        data = self.frame
         if question.columns:
             data = nw.from_native(self.select(question.columns))
-            weights = weigh(data, _renamed(question), self.collect)
-        else:
-            weights = weigh(self.frame, question, self.collect)
+        weights = weigh(data, _renamed(question), self.collect)
         self._n = weights.n
         return weights
 
@@ -136,10 +135,6 @@ class Engine(ABC):
             data = rows.filter(nw.col(HASH) % parts == part).to_native()
         return count_cells(nw.from_native(data), renamed)
 
-    def passes(self, question: Question) -> int:
-        """Return the number of passes in which the cells are counted."""
-        return 1
-
     @abstractmethod
     def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
         """Return rows with the column ``HASH``: a number of the keys below PRIME."""
@@ -148,12 +143,11 @@ class Engine(ABC):
         """Return whether `hashed` works."""
         return True
 
-    def passes_by_hash(self, question: Question) -> int:
+    def passes(self, question: Question) -> int:
         """Return one pass for each PART records if equal keys have equal hashes."""
         kinds = [self.schema[key] for key in question.keys]
-        if all(kind.is_integer() or str(kind) in _HASHED for kind in kinds):
-            return -(-self._n // PART) or 1
-        return 1
+        alike = all(kind.is_integer() or str(kind) in _HASHED for kind in kinds)
+        return -(-self._n // PART) or 1 if self.in_passes and alike else 1
 
     def collect(self, asked: Any) -> Iterator[Any]:
         """Yield the rows of a lazy narwhals frame in eager frames."""

@@ -30,6 +30,8 @@ def sum_column(i: int) -> str:
     return f"riskcore_sum_{i}"
 
 
+# The number of records and the sum of the weights of some cells.
+Numbers: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 # Where positive weights lie, in hundredths of a decade, and how many lie there.
 Decades: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -280,9 +282,7 @@ def records_of(cells: Any) -> NDArray[np.int64]:
     return _numbers(cells, RECORDS, np.int64)
 
 
-def frequencies(
-    cells: Any, question: Question
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def frequencies(cells: Any, question: Question) -> Numbers:
     """Return the number of records and the sum of the weights of each cell."""
     records = records_of(cells)
     if question.weight is None:

@@ -68,6 +68,7 @@ from riskcore.protection.settings.remedies import (
 )
 from riskcore.protection.settings.settings import Settings
 
+Profiles = Iterable[ColumnProfile]
 _ALONE = "records are in a household that is alone with the keys of all its members"
 
 
@@ -197,9 +198,7 @@ def examine(
 
 
 def of_columns(
-    profiles: Iterable[ColumnProfile],
-    settings: Settings,
-    renumbered: Collection[Hashable] = (),
+    profiles: Profiles, settings: Settings, renumbered: Collection[Hashable] = ()
 ) -> Iterator[Leak]:
     """Yield the weights and the columns without a role that single out records."""
     for column in profiles:
@@ -350,9 +349,7 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
 
 
 def leak_of_numbers(
-    names: Sequence[Hashable],
-    said: Iterable[str],
-    columns: Iterable[ColumnProfile] = (),
+    names: Sequence[Hashable], said: Iterable[str], columns: Profiles = ()
 ) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
     advice = either(coarser(columns), leave_out(names), accepted(names))

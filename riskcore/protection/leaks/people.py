@@ -24,6 +24,7 @@ from riskcore.protection.settings.remedies import (
     without_key,
 )
 
+SharedByName = Mapping[Hashable, SharedValues]
 _DIFFERENT = "ask that the people who fit a record differ, which hides some: --l 2"
 _ALL = 0.995  # of the people: the weights of a whole population may vary a little
 _INSIDERS = "blank companions of their records: --against-insiders"
@@ -65,9 +66,7 @@ def named_by_elimination(
 
 
 def leaks_of_shared(
-    result: ProtectedRecords,
-    shared: Mapping[Hashable, SharedValues],
-    gone: Collection[str],
+    result: ProtectedRecords, shared: SharedByName, gone: Collection[str]
 ) -> Iterator[Leak]:
     """Yield the sensitive columns of which more is told than by chance."""
     level = math.log(LEVEL / max(len(shared) * len(result.sets), 1))

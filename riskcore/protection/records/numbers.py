@@ -43,11 +43,9 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
     others = {}
     for name in told:
         if name not in taken and str(name) not in gone:
-            before, after = codes_of(result, name)
-            others[name] = (
-                np.where(before < 0, np.nan, before),
-                np.where(after < 0, np.nan, after),
-            )
+            both = (np.where(x < 0, np.nan, x) for x in codes_of(result, name))
+            before, after = both
+            others[name] = before, after
     return KnownNumbers(
         keys,
         {

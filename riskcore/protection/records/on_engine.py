@@ -26,7 +26,7 @@ from riskcore.data.coded import (
     count_records,
     refuse_apart,
 )
-from riskcore.data.columns import CodedColumn, Records, code_column
+from riskcore.data.columns import Records, code_column
 from riskcore.data.count import Counts, count
 from riskcore.data.engines.base import Engine, changed_meanwhile
 from riskcore.data.engines.counting import RECORDS, Question, key_column, records_of
@@ -120,13 +120,16 @@ class OnEngine:
 
     def _recoding(self, name: Any, new: str, values: Any) -> Lookup:
         """Return the new value of each old one, of a column that may be no key."""
+        import narwhals.stable.v2 as nw
+
         if values is None:
             _, others = coded_cells(self.engine, Question((name,)))
             old = others[name]
             values = self.recoded(name, old.to_native(), quiet=False)
         else:
             old = self.values[name]
-        columns = {key_column(0): old, new: _series(values)}
+        series = nw.from_native(values, series_only=True)
+        columns = {key_column(0): old, new: series}
         return Lookup((name,), table_of(columns), [new], whole=True)
 
     def _blanking(self, masks: Masks) -> Lookup:
@@ -242,7 +245,7 @@ class OnEngine:
         records = records_of(cells)
         before, values = (cells.get_column(x).to_native() for x in cells.columns[:2])
         fine, coarse = (
-            _signed(code_column(Records.of({recoded: categories}), recoded))
+            code_column(Records.of({recoded: categories}), recoded).signed
             for categories in (before, self.recoded(recoded, before))
         )
         return self.recoded(name, values), fine, coarse, records
@@ -353,19 +356,6 @@ def rows_of(coded: CodedRecords) -> Records:
 def _groups(coded: CodedRecords) -> Groups:
     assert isinstance(coded.counted, Groups)
     return coded.counted
-
-
-def _signed(column: CodedColumn) -> Integers:
-    """Return codes, -1 for missing."""
-    codes = column.codes.astype(np.int64)
-    codes[codes == len(column.labels)] = -1
-    return codes
-
-
-def _series(values: Any) -> Any:
-    import narwhals.stable.v2 as nw
-
-    return nw.from_native(values, series_only=True)
 
 
 def _same_cells(coded: CodedRecords, other: CodedRecords, *, weighed: bool) -> bool:

@@ -7,7 +7,7 @@ of these tell the same, whichever of them is taken.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -35,6 +35,7 @@ from riskcore.protection.suppression.key_sets import KeySet
 
 Integers = NDArray[np.int64]
 Both = tuple[Integers, Integers]
+BothByName = Mapping[Hashable, Both]
 _ORDER = "the order of the records"
 # Pairs of a blanked record and a person that are compared, at most.
 _MOST = 20_000_000
@@ -158,10 +159,7 @@ def _both(
 
 
 def _placed(
-    prepared: Prepared,
-    settings: Settings,
-    released: Source,
-    both: Mapping[Hashable, Both],
+    prepared: Prepared, settings: Settings, released: Source, both: BothByName
 ) -> Integers | None:
     """Return the released record of each original one; None if they do not pair."""
     blankable, treated = {*settings.suppressible}, {*settings.treated}
@@ -188,10 +186,7 @@ def _together(own: CodedColumn, other: CodedColumn) -> Both:
 
 
 def _as_treated(
-    prepared: Prepared,
-    settings: Settings,
-    released: Source,
-    names: Collection[Hashable],
+    prepared: Prepared, settings: Settings, released: Source, names: Container[Hashable]
 ) -> list[Both]:
     """Return the treated columns as they are to be, and as they are in the file."""
     treated, columns = prepared.treated, []
@@ -218,7 +213,7 @@ def _treated(
     settings: Settings,
     released: Source,
     place: Integers,
-    both: Mapping[Hashable, Both],
+    both: BothByName,
     names: Sequence[Hashable],
 ) -> Treated | None:
     """Return columns whose values the file changed, before and after."""

@@ -49,8 +49,9 @@ def shown_by(
     """Return what columns, in the order they are written, show of hidden values."""
     records, codes_of = Records.of(columns), result.prepared.codes
     written = result.source.names if at is not None else records.columns
+    rows = slice(None) if at is None else at
     suppressed = {
-        name: SuppressedColumn(codes_of(name), mask)
+        name: SuppressedColumn(codes_of(name)[rows], mask[rows])
         for name, mask in result.masks.items()
         if mask.any() and name in written
     }
@@ -59,17 +60,9 @@ def shown_by(
         if name in (result.masks if at is not None else records.columns):
             coarse = codes_of(name)
             coarse[result.masks.get(name, np.zeros(len(coarse), bool))] = -1
-            recoded[name] = RecodedColumn(codes_of(name, recoded=False), coarse)
-    if at is not None:
-        suppressed = {
-            name: SuppressedColumn(entry.codes[at], entry.blanked[at])
-            for name, entry in suppressed.items()
-        }
-        recoded = {
-            name: RecodedColumn(entry.fine[at], entry.coarse[at])
-            for name, entry in recoded.items()
-        }
-    elif result.on_engine is not None:
+            fine = codes_of(name, recoded=False)
+            recoded[name] = RecodedColumn(fine[rows], coarse[rows])
+    if at is None and result.on_engine is not None:
         stands_for = result.on_engine.records
     household = result.household_of if at is None else None
     clues = what_shows(

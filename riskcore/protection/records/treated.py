@@ -84,10 +84,7 @@ class Treated:
         if not self.file.is_text(name):
             return code_column(Records.of({name: self.columns[name]}), name)
         values, codes = self._values(name)
-        small = code_column(Records.of({name: values}), name)
-        new = small.codes[codes]
-        missing = np.count_nonzero(new == len(small.labels)) if small.missing else 0
-        return replace(small, codes=new, missing=int(missing))
+        return code_column(Records.of({name: values}), name).some(codes)
 
     def altered(self, name: Hashable) -> NDArray[np.bool_]:
         """Return the mask of the values of a column that are others now, shape (n,)."""
@@ -227,7 +224,7 @@ class _File:
             name: code_column(records, name) for names in rules for name in names
         }
         before = {
-            name: _codes(column)
+            name: np.where(column.signed < 0, np.nan, column.signed)
             if name in categorical
             else numbers_of(source, records, name, rules)
             for name, column in coded.items()
@@ -325,13 +322,6 @@ def _dates_of(records: Records, name: Hashable, rules: Rules) -> Dates | None:
         return Dates.of([*code_column(records, name).labels], rule.order)
     except (TypeError, ValueError) as error:
         raise type(error)(f"treat {name}={rule}: {error}") from None
-
-
-def _codes(column: CodedColumn) -> Floats:
-    """Return the codes of a column as doubles, nan for missing."""
-    codes = column.codes.astype(np.float64)
-    codes[column.codes == len(column.labels)] = np.nan
-    return codes
 
 
 def table_of(numbers: Floats) -> tuple[Floats, Integers]:

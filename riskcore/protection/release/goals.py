@@ -7,12 +7,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment, HeldAssessment
 from riskcore.assessment.diversity import SensitiveVariable
-from riskcore.assessment.goals import Goal, Names, l_parts
-from riskcore.assessment.released import ReleasedAssessment
+from riskcore.assessment.goals import Goal, l_parts
+from riskcore.assessment.released import ReleasedAssessment, goal_in
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
@@ -35,19 +34,10 @@ def goals_of_sensitive(
         definition, asked = l_parts(l)
         values = getattr(variable, f"{definition}_l")
         least = values.min().item() if filled.all() else 0
-        yield _goal("l", keys, name, asked, least, cells, variable.fails(l=l))
+        yield goal_in(cells, "l", keys, name, asked, least, variable.fails(l=l))
     if t is not None:
         most = float(variable.closeness[filled].max()) if filled.any() else 1.0
-        yield _goal("t", keys, name, t, most, cells, variable.fails(t=t))
-
-
-def _goal(
-    rule: str, keys: Names, name: Hashable, asked: float, found: float, cells: Cells,
-    fails: NDArray[np.bool_],
-) -> Goal:  # fmt: skip
-    """Return a rule that some cells fail."""
-    counts = int(cells.records[fails].sum()), int(np.count_nonzero(fails))
-    return Goal(rule, keys, name, asked, found, *counts, not fails.any())
+        yield goal_in(cells, "t", keys, name, t, most, variable.fails(t=t))
 
 
 def goal_of_k(cells: Cells, keys: tuple[Hashable, ...], k: int) -> Goal:
@@ -174,4 +164,4 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
     people = cells.weight_sum
     small = in_area & (people < least)
     smallest = float(people[in_area].min())
-    return _goal("min_population", areas, None, least, smallest, cells, small)
+    return goal_in(cells, "min_population", areas, None, least, smallest, small)

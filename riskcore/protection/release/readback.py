@@ -139,9 +139,8 @@ def _joined(column: Any) -> Any:
     pyarrow = import_pyarrow()
     if pyarrow.types.is_string(column.type):
         column = column.cast(pyarrow.large_string())
-    if not isinstance(column, pyarrow.ChunkedArray):
-        return column
-    return pyarrow.concat_arrays(column.chunks or [pyarrow.array([], column.type)])
+    chunked = isinstance(column, pyarrow.ChunkedArray)
+    return column.combine_chunks() if chunked else column
 
 
 def _unequal(read: Any, should: Any) -> Mask:
@@ -157,13 +156,13 @@ def _unequal(read: Any, should: Any) -> Mask:
         if read.equals(should):
             return np.zeros(len(read), bool)
         differ = compute.fill_null(compute.not_equal(read, should), False)
-        values: Mask = differ.to_numpy(zero_copy_only=False)
+        missing = compute.xor(compute.is_null(read), compute.is_null(should))
+        either: Mask = compute.or_(differ, missing).to_numpy(zero_copy_only=False)
     except pyarrow.ArrowNotImplementedError:  # lists, and numbers for times
         pairs = zip(read.to_pylist(), should.to_pylist(), strict=True)
         return np.array([value != other for value, other in pairs], bool)
     except pyarrow.ArrowInvalid:  # text for numbers
         return np.ones(len(read), bool)
-    either: Mask = values | (_absent(read) != _absent(should))
     return either
 
 
@@ -177,12 +176,6 @@ def _unequal_numbers(read: Any, should: Any) -> Mask:
     values, other = values.astype(single), other.astype(single)
     differ: Mask = (values != other) & ~(np.isnan(values) & np.isnan(other))
     return differ
-
-
-def _absent(column: Any) -> Mask:
-    """Return the mask of the missing values of a column."""
-    absent: Mask = column.is_null().to_numpy(zero_copy_only=False)
-    return absent
 
 
 def _compare_labels(

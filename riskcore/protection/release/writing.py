@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,8 @@ from riskcore.protection.secret import (
 )
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import WriteSettings
+
+AnyLayout: TypeAlias = Layout | EngineLayout
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def preview(
 
 def _layout(
     result: ProtectedRecords, path: Path, options: WriteSettings
-) -> tuple[Layout | EngineLayout, str | None]:
+) -> tuple[AnyLayout, str | None]:
     """Return the columns, ids and order of the file, and the secret behind them."""
     source, settings = result.source, result.settings
     dropped = columns_dropped(source, settings, options["drop"])
@@ -168,7 +170,7 @@ def _layout(
 
 def _judged(
     result: ProtectedRecords,
-    layout: Layout | EngineLayout,
+    layout: AnyLayout,
     options: WriteSettings,
     say: Lines,
 ) -> Examination:
@@ -181,9 +183,7 @@ def _judged(
     return examined
 
 
-def _examined(
-    result: ProtectedRecords, layout: Layout | EngineLayout, say: Lines
-) -> Examination:
+def _examined(result: ProtectedRecords, layout: AnyLayout, say: Lines) -> Examination:
     """Return what is found about the columns and the order of a layout."""
     say(STEP)
     drawn = layout.renumbered
@@ -359,9 +359,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
     if name == result.settings.household and units is not None:
         codes = units.astype(np.int64)
     else:
-        column = code_column(result.rows, name)
-        codes = column.codes.astype(np.int64)
-        codes[codes == len(column.labels)] = -1
+        codes = code_column(result.rows, name).signed
     declared = result.source.variables.get(name)
     missing = () if declared is None else declared.missing
     taken = [int(code) for code in missing if code.isdecimal()]
@@ -369,10 +367,7 @@ def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.
 
 
 def _read_back(
-    result: ProtectedRecords,
-    layout: Layout | EngineLayout,
-    parts: list[Path],
-    say: Lines,
+    result: ProtectedRecords, layout: AnyLayout, parts: list[Path], say: Lines
 ) -> None:
     """Refuse a file that differs from the protected one in a value or a blank."""
     say("reading back what was written")

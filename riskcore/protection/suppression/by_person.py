@@ -30,7 +30,7 @@ from riskcore.assessment.wave_matches import (
     rows_of,
 )
 from riskcore.common.progress import Lines, silent
-from riskcore.data.cells import Cells
+from riskcore.data.cells import Cells, categories_of
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import BY_DESIGN, ByDesign, CodedColumn, plain_value
 from riskcore.data.count import count
@@ -155,7 +155,7 @@ def _cells(
     f, F = (frequency[first] for frequency in frequencies)
     cells = Cells(
         keys=tuple(coded.columns),
-        categories=tuple(map(_categories, columns)),
+        categories=tuple(map(categories_of, columns)),
         codes=list(counts.codes)[:-1],
         sample_frequency=f.astype(np.int64),
         population_frequency=F,
@@ -169,13 +169,6 @@ def _cells(
         record_weights=panel.weight,
     )
     return cells, first
-
-
-def _categories(column: CodedColumn) -> NDArray[Any]:
-    """Return the labels, followed by None if histories are missing."""
-    if not column.missing:
-        return column.labels
-    return np.fromiter([*column.labels, None], object, len(column.labels) + 1)
 
 
 def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:

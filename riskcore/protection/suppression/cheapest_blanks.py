@@ -30,6 +30,7 @@ from riskcore.data.entropy import entropy
 from riskcore.data.unsigned import Codes
 
 Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 Method = Literal["exact", "argus"]
 
 # Returns as many secret 64-bit numbers as asked for, others at each call.
@@ -121,12 +122,8 @@ def plan(
 
 def entropies(cells: Cells) -> Floats:
     """Return the entropy of each key in bits, as CASC (2004) 1.2-D3, section 7."""
-    bits = np.zeros(len(cells.keys))
-    for i, labels in enumerate(cells.categories):
-        sizes = np.bincount(cells.codes[i], cells.records, len(labels))
-        valid = sizes[:-1] if labels[-1] is None else sizes
-        bits[i] = entropy(valid)
-    return bits
+    keys = range(len(cells.keys))
+    return np.array([entropy(records_of_codes(cells, i)) for i in keys])
 
 
 def records_of_codes(cells: Cells, i: int) -> Integers:
@@ -227,8 +224,8 @@ def _tasks(
     )
     at, at_level, at_row = distinct.codes
     present = margins.present(at)
-    may = np.isfinite(rows)
-    affordable = present if may.all() else present & _masks(may)[at_row]
+    bits = np.uint64(1) << np.arange(rows.shape[1], dtype=np.uint64)
+    affordable = present & (np.isfinite(rows) @ bits)[at_row]
     threshold, codes = levels[at_level], margins.cells.codes
     tasks = _Tasks(
         at, threshold, at_row, rows, present, affordable, codes, losses, preference
@@ -262,13 +259,6 @@ def _levels(threshold: Floats) -> tuple[Floats, Positions]:
 def members(mask: int) -> list[int]:
     """Return the positions of the bits of a mask."""
     return [i for i in range(mask.bit_length()) if mask >> i & 1]
-
-
-def _masks(flags: NDArray[np.bool_]) -> KeyMasks:
-    """Return one mask for each row of flags, one per key."""
-    bits = np.uint64(1) << np.arange(flags.shape[1], dtype=np.uint64)
-    masks: KeyMasks = (flags * bits).sum(axis=1, dtype=np.uint64)
-    return masks
 
 
 def _subsets(
@@ -312,7 +302,7 @@ def sums_of_costs(costs: Floats, subsets: Sequence[tuple[int, ...]]) -> Floats:
 
 
 def _cheapest(
-    margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
+    margins: Margins, tasks: _Tasks, say: Lines, draw: Draw | None
 ) -> KeyMasks:
     """Plan tasks as `_cheapest_of`; those of many different costs part by part."""
     step = max(1, _MOST_SUMS >> tasks.costs.shape[1])
@@ -336,7 +326,7 @@ def _cheapest(
 
 
 def _cheapest_of(
-    margins: Margins, tasks: _Tasks, say: Callable[[str], None], draw: Draw | None
+    margins: Margins, tasks: _Tasks, say: Lines, draw: Draw | None
 ) -> KeyMasks:
     """Return each task's cheapest set that makes it safe, all keys if none does."""
     subsets, masks, place = _subsets(tasks.preference)
@@ -401,9 +391,7 @@ def _levels_of(
     return np.take_along_axis(level, rank, axis=1)
 
 
-def _comes_before(
-    candidate: Sequence[Positions], other: Sequence[Positions]
-) -> NDArray[np.bool_]:
+def _comes_before(candidate: Sequence[Positions], other: Sequence[Positions]) -> Mask:
     """Return where one is less than another, by the first parts that differ."""
     less = np.zeros(len(candidate[0]), bool)
     for left, right in zip(reversed(candidate), reversed(other), strict=True):
@@ -411,7 +399,7 @@ def _comes_before(
     return less
 
 
-def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
+def _solvable(margins: Margins, tasks: _Tasks) -> Mask:
     """Return whether a task is safe if all keys that may be blanked are."""
     solvable = np.zeros(len(tasks), bool)
     for mask in np.unique(tasks.affordable):
@@ -421,7 +409,7 @@ def _solvable(margins: Margins, tasks: _Tasks) -> NDArray[np.bool_]:
     return solvable
 
 
-def _as_argus(margins: Margins, tasks: _Tasks, say: Callable[[str], None]) -> KeyMasks:
+def _as_argus(margins: Margins, tasks: _Tasks, say: Lines) -> KeyMasks:
     """Return for each task the keys that mu-Argus blanks."""
     unsafe = _unsafe_sets(margins, tasks, say)
     packed = np.packbits(unsafe, axis=0).T
@@ -446,9 +434,7 @@ def _as_argus(margins: Margins, tasks: _Tasks, say: Callable[[str], None]) -> Ke
     return blank[alike.reshape(-1)]
 
 
-def _unsafe_sets(
-    margins: Margins, tasks: _Tasks, say: Callable[[str], None]
-) -> NDArray[np.bool_]:
+def _unsafe_sets(margins: Margins, tasks: _Tasks, say: Lines) -> Mask:
     """Return which sets of the keys of each task are unsafe, shape (2**m - 1, J)."""
     # The largest come first: a set is safe if a set with one more key is.
     m = tasks.costs.shape[1]

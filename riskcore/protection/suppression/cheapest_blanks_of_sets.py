@@ -10,7 +10,7 @@ records. It is solved by branch and bound.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations, pairwise
@@ -89,7 +89,8 @@ def plan_together(
     )
     costs = np.broadcast_to(cost, (units, len(names)))[first]
     preference = preference_of(names, by_name=losses is not None)
-    choices, choice = _choices(costs, along, preference)
+    prices, choice = distinct_rows(costs)
+    choices = [Choice.of(row, along, preference) for row in prices]
     loss = _loss(sights, first, len(names), None if draw else losses)
     able = np.array([entry.affordable for entry in choices], np.uint64)[choice]
     unit: list[Positions] = [np.empty(0, np.int64)]
@@ -113,20 +114,13 @@ def plan_together(
         numbers = draw(len(kinds) * len(names)).reshape(len(kinds), len(names))
         orders = [Preference(rank) for rank in np.argsort(np.argsort(numbers)).tolist()]
     for (kind, rows), order in zip(kinds.items(), orders, strict=True):
-        for number, units_alike in _by_choice(np.array(rows), choice):
+        units_of_kind = np.array(rows)
+        for number in np.unique(choice[units_of_kind]).tolist():
+            alike = units_of_kind[choice[units_of_kind] == number]
             own = replace(choices[number], preference=order)
-            smallest = own.cheapest(kind)
-            blank[units_alike] |= _of_least_loss(smallest, loss[units_alike])
+            blank[alike] |= _of_least_loss(own.cheapest(kind), loss[alike])
     result[at] = blank[task]
     return result
-
-
-def _choices(
-    costs: Floats, along: Sequence[int], preference: Preference
-) -> tuple[list[Choice], Positions]:
-    """Return how to choose by each distinct row of costs, and which each unit has."""
-    rows, row = distinct_rows(costs)
-    return [Choice.of(prices, along, preference) for prices in rows], row
 
 
 def _loss(
@@ -153,12 +147,6 @@ def _of_least_loss(masks: Sequence[int], loss: Integers) -> KeyMasks:
     has = np.array([[mask >> c & 1 for mask in masks] for c in range(loss.shape[1])])
     choice: KeyMasks = np.array(masks, np.uint64)[np.argmin(loss @ has, axis=1)]
     return choice
-
-
-def _by_choice(rows: Positions, choice: Positions) -> Iterator[tuple[int, Positions]]:
-    """Yield each choice that some units have, and these units."""
-    for number in np.unique(choice[rows]).tolist():
-        yield number, rows[choice[rows] == number]
 
 
 def _distinct(sights: Sequence[Sight], at: Positions) -> tuple[Positions, Positions]:

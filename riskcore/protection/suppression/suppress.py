@@ -234,11 +234,12 @@ def _suppress_together(
         for assessment, aim in zip(assessments, aims, strict=True)
     ]
     price, losses = _by_name(names, assessments, costs)
+    along = [settings.blanked_with(name) for name in names]  # the key among them
     blank = plan_together(
         sights,
         names,
         price,
-        _along(names, settings),
+        [sum(1 << i for i, key in enumerate(names) if key in x) for x in along],
         progress,
         losses=losses if settings.by_content else None,
         draw=draw,
@@ -246,12 +247,6 @@ def _suppress_together(
     for i, name in enumerate(names):
         masks[name] |= (blank >> np.uint64(i) & np.uint64(1)).astype(bool)
     _join_related(masks, assessments[0], settings)
-
-
-def _along(names: Sequence[Hashable], settings: Settings) -> list[int]:
-    """Return the masks of the keys that are blanked with each."""
-    along = [settings.blanked_with(name) for name in names]
-    return [sum(1 << i for i, key in enumerate(names) if key in x) for x in along]
 
 
 def _suppress_set(
@@ -378,9 +373,7 @@ def with_companions(
     return masks
 
 
-def companions(
-    codes: NDArray[np.integer], blanked: Mask, costs: NDArray[np.float64]
-) -> Mask:
+def companions(codes: NDArray[np.integer], blanked: Mask, costs: Risks) -> Mask:
     """Return the values to blank so that elimination tells no blanked key.
 
     The blanked keys of a record are told if other people do not remain once complete

@@ -111,10 +111,7 @@ class DuckDB(base.Engine):
 
     def fold_case(self, name: str) -> str:
         """Return a name with its ASCII letters in lower case, as duckdb compares it."""
-        return "".join(
-            character.lower() if character.isascii() else character
-            for character in name
-        )
+        return name.encode().lower().decode()
 
     def categories(self, name: Hashable) -> list[Any] | None:
         """Return the values of an ENUM, in their order."""

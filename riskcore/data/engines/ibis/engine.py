@@ -22,6 +22,11 @@ class Ibis(base.Engine):
     packages = ("ibis",)
     case_blind = True
 
+    def __init__(self, frame: Any) -> None:
+        super().__init__(frame)
+        self._backend = str(self.native.get_backend().name)
+        self.in_passes = self._backend == "duckdb"
+
     def check(self, names: Sequence[Any]) -> None:
         """Refuse columns as other engines do, and columns that mix values up."""
         super().check(names)
@@ -86,14 +91,6 @@ class Ibis(base.Engine):
                 "keys need this; give keys as whole numbers or text, or read the data, "
                 "those with weights too, by another backend, such as duckdb"
             ) from None
-
-    @property
-    def _backend(self) -> str:
-        return str(self.native.get_backend().name)
-
-    def passes(self, question: Question) -> int:
-        """Return the number of passes in which the cells are counted."""
-        return self.passes_by_hash(question) if self._backend == "duckdb" else 1
 
     def hashes(self, question: Question) -> bool:
         """Return whether the backend has a hash of several columns."""

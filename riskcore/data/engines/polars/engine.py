@@ -21,10 +21,7 @@ class Polars(base.Engine):
 
     name = "polars"
     packages = ("polars",)
-
-    def passes(self, question: Question) -> int:
-        """Return the number of passes in which the cells are counted."""
-        return self.passes_by_hash(question)
+    in_passes = True
 
     def hashed(self, data: Any, keys: Sequence[Any]) -> Any:
         """Return rows with a number of their keys added."""
