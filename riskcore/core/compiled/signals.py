@@ -117,7 +117,7 @@ def heard(loop: int, data: Any, arrays: int) -> tuple[int, Any]:
         loop,
         ctypes.addressof(data) if data else 0,
         arrays,
-        *[ctypes.cast(each, ctypes.c_void_p).value or 0 for each in functions],
+        *[ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions],
         (threading.main_thread().ident or 0) & _WORD,
         _NEVER,
     )
