@@ -1351,7 +1351,7 @@ TEXTS = {
     """,
     "core/compiled/signals": """
         STRETCH:c1c3827c _LOOP:ace63259 _ends:54dd0893 loop_in_stretches:654bf2d4
-        heard:d7649e4b
+        heard:e9f6eb83
     """,
     "core/special/loops": """
         cells_ahead:1f3ca4a3
