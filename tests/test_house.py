@@ -8,7 +8,7 @@ from bench import house
 BUDGETS = {
     "lines: common": 1920,
     "lines: core": 14715,
-    "lines: data": 17840,
+    "lines: data": 17850,
     "lines: models": 8290,
     "lines: accuracy": 960,
     "lines: intruder": 1275,
@@ -20,7 +20,7 @@ BUDGETS = {
     "lines: report": 4655,
     "lines: cli": 4595,
     "lines: app": 5970,
-    "lines: riskcore": 96650,
+    "lines: riskcore": 96660,
     "lines: tests": 78800,
     "lines: bench": 28930,
     "files that individual_risk reaches": 28,

@@ -177,9 +177,11 @@ def tally(
     risks: list[NDArray[np.float64]] = []
     records: list[NDArray[Any]] = []
     sizes: Sizes = (np.empty(0, np.int64), np.empty(0, np.int64))
+    # The squares are for a model of drawn cells, which is an estimate anyhow.
+    passing = counted.with_rough_squares()
     drawing, top = _Drawing(weighed.n), _Riskiest(counted, SHOWN)
     categories = _Categories(counted)
-    for cells, (f, F) in counted.batches(hashed=True):
+    for cells, (f, F) in passing.batches(hashed=True):
         if not np.isfinite(F).all():
             raise overflow(counted.question.weight)
         uniques += int(np.count_nonzero(f == 1))
@@ -199,7 +201,7 @@ def tally(
     )  # fmt: skip
     warn_below(totals)
     many = totals.cells > MANY_CELLS
-    drawn = drawing.of(counted, missing) if many else None
+    drawn = drawing.of(passing, missing) if many else None
     held = HeldCells(counted, missing, totals, sizes, drawn)
     distribution = RiskDistribution.of_own(_joined(risks), _joined(records))
     return Tally(held, distribution, top.rows() if many else [])

@@ -369,6 +369,13 @@ class Counted:
         """Return the error for a task that needs single records."""
         return self.engine.refuse_single(what)
 
+    def with_rough_squares(self) -> Counted:
+        """Return this with squares of weights rounded down, which cost half."""
+        if (squares := self.question.squares) is None:
+            return self
+        squares = replace(squares, whole=replace(squares.whole, pieces=1))
+        return replace(self, question=replace(self.question, squares=squares))
+
     def of_some(self, cells: Any) -> Counted:
         """Return this as if it had some of its cells only."""
         some = replace(self)
