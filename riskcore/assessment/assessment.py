@@ -243,8 +243,8 @@ class Assessment(UnitRisk, OfData[DataT_co]):
 
         None where hardly a record is alone in its cell, with ``population="weights"``,
         and where the model has no estimate. The model is fitted when this is first
-        used: of more than a million cells to some 200,000 that are drawn, which give
-        figures of the file alone.
+        used: of more than a million cells to a fifth of a million at most that are
+        drawn, which give figures of the file alone.
         """
         model = None if self.beside is None else self.beside.model
         if model is None:
@@ -836,5 +836,5 @@ class HeldAssessment(Assessment[DataT_co]):
         if number <= 0 or self.cells.collected or not are_many(self.cells):
             return super().riskiest(count)
         if count <= len(self.highest):
-            return self.highest[:count]
+            return [dict(row) for row in self.highest[:count]]
         return riskiest(self.cells.held, partial(risk_of, self.method), count)

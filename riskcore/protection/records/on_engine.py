@@ -75,7 +75,7 @@ class OnEngine:
             )
         engine.check(settings.columns)
         counted = engine.count(settings.suppressible, settings.weight, scale)
-        coded, values = coded_cells(engine, counted.question)
+        coded, values = coded_cells(engine, counted.question, most=memory() // BYTES)
         coded = coded.sampled(settings.sampling_fraction)
         question = replace(counted.question, squares=None)
         return cls(engine, settings, question, coded, values)
@@ -282,7 +282,10 @@ def unchecked(names: Iterable[Hashable]) -> str:
 
 
 def coded_cells(
-    engine: Engine, question: Question, ticks: Collection[Hashable] = ()
+    engine: Engine,
+    question: Question,
+    ticks: Collection[Hashable] = (),
+    most: int | None = None,
 ) -> tuple[CodedRecords, dict[Hashable, Any]]:
     """Return cells as codes with their numbers, and a native value for each code.
 
@@ -294,10 +297,10 @@ def coded_cells(
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in numbers}
     codes: dict[Hashable, list[Codes]] = {key: [] for key in question.keys}
     values: dict[Hashable, list[Any]] = {key: [] for key in question.keys}
-    rows, most = 0, memory() // BYTES
+    rows = 0
     for batch in filter(len, engine.batches(question)):
         rows += len(batch)
-        if rows > most:
+        if most is not None and rows > most:
             raise MemoryError(
                 f"{engine.name} has more than {most:,} cells of these keys; protect "
                 f"holds them here, some {BYTES} bytes each, and this machine has "
