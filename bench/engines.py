@@ -429,7 +429,7 @@ def show(kept):
         f"`python -m bench.engines`: {'; '.join(machines)}; files of Parquet, {USUAL} "
         f"keys; limit of duckdb {LIMIT}; peak memory of the process and its children, "
         "so of Spark with Java's. The ratio is to the group-by in the same run; "
-        "[`engines.csv`](engines.csv) names the command of each row.\n\n"
+        "[`engines.csv`](../engines.csv) names the command of each row.\n\n"
         f"{table(header, rows)}\n\nTimes the group-by with other numbers of keys, "
         f"{GROWTH_SIZE:.0e} records:\n\n"
         + table(
@@ -437,7 +437,7 @@ def show(kept):
             [row for row in by_keys if any(x not in ("", "failed") for x in row[1:])],
         )
         + "\n\n![Seconds and peak memory of each engine by records and by keys, on "
-        "log scales](engines.svg)"
+        "log scales](../engines.svg)"
     )
     publish("engines", text)
 
