@@ -20,7 +20,7 @@ from riskcore.app.guard import Guard
 from riskcore.app.history import Version
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
-from riskcore.app.pages.page import View
+from riskcore.app.pages.page import Answer, View
 from riskcore.app.texts import load_texts
 from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
@@ -79,6 +79,8 @@ class Server:
         page = self.pages.get(request.path_params["page"])
         asked = request.path_params
         part = str(asked.get("part") or asked["action"])
+        if page is not None and part in page.answers:
+            return await self._answered(request, page.answers[part])
         view = None if page is None else page.parts.get(part)
         if page is None or view is None:
             return self._missing(request)
@@ -97,6 +99,15 @@ class Server:
         form = Form.of(request.scope["state"]["form"], _numbers(request))
         back = form.text("back") or page.name
         return await self._done(request, partial(action, self.bench, form), back)
+
+    async def _answered(self, request: Request, answer: Answer) -> Response:
+        """Send what an answer returns for the fields of the address."""
+        asked = parse_qsl(request.url.query, keep_blank_values=True)
+        form = Form.of(asked, _numbers(request))
+        try:
+            return await run_in_threadpool(answer, self.bench, form)
+        except FAILURES as error:
+            return await self._refused(request, words_of(error))
 
     async def step(self, request: Request) -> Response:
         """Undo, redo, cancel or begin again, and lead back to the page."""

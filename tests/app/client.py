@@ -72,9 +72,12 @@ class Client:
 
     async def _answer(self, scope, body):
         """Run the application for one request."""
-        events = []
+        events, sent = [], []
 
         async def receive():
+            if sent:  # the browser stays, and says nothing more
+                await asyncio.Event().wait()
+            sent.append(True)
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(event):
