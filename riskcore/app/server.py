@@ -32,6 +32,7 @@ _STATIC = {
     "app.css": "text/css",
     "app.js": "text/javascript",
     "drag.js": "text/javascript",
+    "filter.js": "text/javascript",
 }
 _FORMAT = "riskcore-numbers"
 _YEAR = 365 * 24 * 3600
