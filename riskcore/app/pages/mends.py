@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskcore.app.jobs import Job
-from riskcore.app.pages.treat_words import rules_of, value_of
+from riskcore.app.pages.treat_words import in_words, rules_of, value_of
 from riskcore.app.session import Tables
 from riskcore.app.texts import load_texts, said
 from riskcore.app.workbench import Workbench, examination_of
@@ -18,7 +18,6 @@ from riskcore.common.progress import Lines
 from riskcore.common.words import listed, printable
 from riskcore.disclosure.leaks import Leak, Remedy
 from riskcore.protection.settings.rules_table import entries
-from riskcore.protection.treatments.rules import Treatment
 
 if TYPE_CHECKING:
     from riskcore.data.profile import ColumnProfile
@@ -150,14 +149,6 @@ def _treatments(
         yield Remedy("", {"treat": treat})
 
 
-def treatments_in_words(column: str, rules: str | list[str]) -> str:
-    """Return treatments of a column in words."""
-    told = (
-        Treatment.of(column, rule).describe(public=False) for rule in _listed(rules)
-    )
-    return f"{printable(column)}: {', '.join(told)}"
-
-
 def _words(leak: Leak, remedy: Remedy) -> str:
     """Return what a remedy does to the columns of a leak, in words."""
     key = "" if leak.shown is None else str(leak.shown.key)
@@ -166,7 +157,9 @@ def _words(leak: Leak, remedy: Remedy) -> str:
     for name, value in remedy.settings.items():
         role = ""
         if name == "treat":
-            parts += [treatments_in_words(*pair) for pair in value.items()]
+            for treated, rules in value.items():
+                told = ", ".join(in_words(treated, _listed(rules)))
+                parts.append(f"{printable(treated)}: {told}")
             continue
         if f"does_{name}" not in load_texts()["leaks"]:
             parts.append(remedy.words)
