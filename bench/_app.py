@@ -55,7 +55,7 @@ class App:
             [*words, *options],
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            cwd=Path(given).parent,
+            cwd=given if Path(given).is_dir() else Path(given).parent,
             env=environment,
             text=True,
         )

@@ -278,7 +278,7 @@ class Server:
                 back=f"{name}?{query}" if query else name,
                 said=self._said.pop(_csrf(request), "") if whole else "",
                 app_version=__version__,
-                **(frame | values),
+                **{**frame, **values},
             )
         )
         return page_text

@@ -177,8 +177,8 @@ def test_a_page_of_an_older_version_says_so(bench, monkeypatch):
         bench.set_roles({"AGE": "key"}, "another browser")
         return found
 
-    changed = (replace(page, view=view),)
-    monkeypatch.setattr("riskcore.app.server.PAGES", changed)
+    pages = [replace(x, view=view) if x is page else x for x in PAGES]
+    monkeypatch.setattr("riskcore.app.server.PAGES", pages)
     text = Client(bench).get("/history").text
     assert bench.history.current.number == before + 1
     assert f'data-version="{before}"' in text
