@@ -16,6 +16,7 @@ def test_columns_are_filtered_while_one_types_and_ticked_together(app, page, sur
     def role(name):
         return page.input_value(f"#role-{names.index(name)}")
 
+    driver.visit(page, app, "columns")
     assert listed() == [*range(len(names))]
     page.fill("#find", "h")
     wanted = [at for at, name in enumerate(names) if "h" in name.lower()]
