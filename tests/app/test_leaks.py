@@ -51,9 +51,9 @@ def texts(items):
 def accept_all(bench):
     for _ in range(30):
         page = shown(bench)
-        if not page["open"]:
+        if not page["open_leaks"]:
             return page
-        columns = [position for position, _ in page["open"][0]["columns"]]
+        columns = [position for position, _ in page["open_leaks"][0]["columns"]]
         leaks.accept(bench, form(*columns, reason="a test"))
     raise AssertionError("leaks stay open")
 
@@ -66,9 +66,11 @@ def test_without_keys_the_page_says_what_to_do(opened):
 
 def test_the_leaks_are_those_of_the_package(bench, survey):
     page, found = shown(bench), expected(bench, survey).examination
-    assert [one["text"] for one in page["open"]] == [one.text for one in found.open]
+    assert [one["text"] for one in page["open_leaks"]] == [
+        one.text for one in found.open
+    ]
     assert page["accepted"] == []
-    assert len(page["open"]) > 3
+    assert len(page["open_leaks"]) > 3
     bench.set_roles({"EDUCATION": None}, "taken")
     page = shown(bench)
     assert page["not_examined"] == ["EDUCATION"]
@@ -93,7 +95,7 @@ def test_reasons_count_as_in_the_package_and_need_no_new_work(bench, survey, acc
     assert found.leaks == wanted.leaks
     assert found.not_examined == wanted.not_examined
     page = leaks.view(bench, form())
-    assert len(page["open"]) == len(found.open)
+    assert len(page["open_leaks"]) == len(found.open)
     assert len(page["accepted"]) == len(found.leaks) - len(found.open) > 0
 
 
@@ -130,11 +132,11 @@ def test_acceptance_is_taken_back(bench):
     assert bench.table("accept") == {
         "(order)": "it is random", "WEIGHT": "known", "INCOME": "known"
     }  # fmt: skip
-    assert len(shown(bench)["open"]) < len(page["open"])
+    assert len(shown(bench)["open_leaks"]) < len(page["open_leaks"])
     for column in ("order", at(bench, "WEIGHT"), at(bench, "INCOME")):
         leaks.take_back(bench, form(column))
     assert bench.table("accept") == {}
-    assert texts(shown(bench)["open"]) == texts(page["open"])
+    assert texts(shown(bench)["open_leaks"]) == texts(page["open_leaks"])
     bench.change("all", accept={"*": "a contract"})
     leaks.take_back(bench, form(at(bench, "WEIGHT")))
     assert bench.table("accept") == {}
@@ -226,7 +228,7 @@ def test_the_cheapest_mend_that_closes_stands_first(bench):
         "INCOME: exchanged with a record of similar rank"
         in bench.history.current.change
     )
-    assert "numbers" not in {one["kind"] for one in shown(bench)["open"]}
+    assert "numbers" not in {one["kind"] for one in shown(bench)["open_leaks"]}
 
 
 def test_treatments_that_stand_there_stay_before_a_mend(bench):
@@ -268,7 +270,7 @@ def test_nobody_is_left_over_after_more_blanks(bench):
     now, then = row["trial"].blanked
     assert then > now
     apply(bench, at, row)
-    assert "elimination" not in {one["kind"] for one in shown(bench)["open"]}
+    assert "elimination" not in {one["kind"] for one in shown(bench)["open_leaks"]}
 
 
 def test_people_who_share_a_sensitive_value_can_be_made_to_differ(bench):
@@ -317,7 +319,7 @@ def test_columns_are_left_out_and_written_again(bench):
     apply(bench, at, row_of(mending(bench, at), "drop"))
     page = shown(bench)
     assert page["dropped"] == [(bench.names.index("INCOME"), "INCOME")]
-    assert not any("INCOME" in one["text"] for one in page["open"])
+    assert not any("INCOME" in one["text"] for one in page["open_leaks"])
     leaks.keep(bench, form(bench.names.index("INCOME")))
     assert "drop" not in bench.table("output")
 

@@ -36,7 +36,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "lacking": "",
         "job": job,
         "done": examined is not None,
-        "open": [entry for entry in items if entry["accepted"] is None],
+        "open_leaks": [entry for entry in items if entry["accepted"] is None],
         "accepted": [entry for entry in items if entry["accepted"] is not None],
         "chosen": None if mended is None else form.whole("leak"),
         "mending": None if mended is None else _mending(bench, mended),
