@@ -37,7 +37,7 @@ from riskcore.app.guard import Guard
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
 from riskcore.app.pages.page import Action, Answer, Page, View
-from riskcore.app.session import RefusedError
+from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import load_texts, said
 from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
@@ -212,7 +212,7 @@ class Server:
 
         try:
             words = await run_in_threadpool(do)
-        except FAILURES as error:
+        except (NotYetError, *FAILURES) as error:
             return await self._refused(request, words_of(error))
         self._said[_csrf(request)] = words
         return self._back(back)
@@ -243,6 +243,15 @@ class Server:
             return HTMLResponse(
                 await run_in_threadpool(self._render, request, template, name, view)
             )
+        except NotYetError as error:
+            values = {"waits": error}
+            whole = template == f"{name}.html"
+            file = "waiting.html" if whole else "waiting_part.html"
+            return HTMLResponse(
+                await run_in_threadpool(
+                    self._render, request, file, name, lambda: values
+                )
+            )
         except FAILURES as error:
             return await self._refused(request, words_of(error))
 
@@ -258,7 +267,7 @@ class Server:
         values = view()
         if frame["open"]:  # what the view began counts
             frame["verdict"] = verdict_of(frame["bench"], frame["version"])
-        whole = file in (f"{name}.html", "refused.html")
+        whole = file in (f"{name}.html", "refused.html", "waiting.html")
         query = request.url.query if request.method == "GET" else ""
         texts, numbers = load_texts(), _numbers(request)
         page_text: str = (
