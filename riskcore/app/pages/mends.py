@@ -15,11 +15,12 @@ from riskcore.app.texts import load_texts, said
 from riskcore.app.workbench import Workbench, examination_of
 from riskcore.common.progress import Lines
 from riskcore.common.words import listed, printable
-from riskcore.disclosure.leaks import Leak, Remedy
+from riskcore.disclosure.leaks import Remedy
 from riskcore.protection.settings.rules_table import entries
 
 if TYPE_CHECKING:
     from riskcore.data.profile import ColumnProfile
+    from riskcore.disclosure.leaks import Leak
     from riskcore.protection.leaks.examination import Examination
     from riskcore.protection.result import Protected
 
@@ -89,7 +90,7 @@ def mends_of(bench: Workbench, leak: Leak) -> list[Mend]:
     mends: list[Mend] = []
     for remedy in sorted(offered, key=lambda remedy: "drop" in remedy.settings):
         changes = _changes(bench, leak, remedy.settings)
-        if all(changes != known.changes for known in mends):
+        if all(changes != earlier.changes for earlier in mends):
             drops = "drop" in remedy.settings
             mends.append(Mend(_words(leak, remedy), remedy, changes, drops))
     return mends
@@ -210,7 +211,7 @@ def trial_of(bench: Workbench, leak: Leak, mend: Mend, at: int) -> Job:
             opened=[
                 other.text
                 for other in left
-                if not any(_same(other, known) for known in before.open)
+                if not any(_same(other, earlier) for earlier in before.open)
             ],
             blanked=(sum(now.suppressed.values()), sum(then.suppressed.values())),
             changed=[*_changed(then, mend)],
