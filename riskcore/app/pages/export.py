@@ -285,11 +285,13 @@ def _refuse_places(
     if wanted.get("report"):
         paths += report_paths(wanted["report"], sets)
     paths += formats.files_written(wanted["file"], source.format)
-    private = user_folder()
+    private, own = user_folder(), rules.parent.resolve()
+    sent = private and own.parent == (private / "uploads").resolve()
     for path in filter(None, paths):
         if path.is_symlink():
             raise RefusedError(said("export", "link", file=path.name))
-        if private and private.resolve() in path.resolve().parents:
+        inside = private and private.resolve() in path.resolve().parents
+        if inside and not (sent and path.resolve().parent == own):
             raise RefusedError(said("export", "private", file=path.name))
 
 
