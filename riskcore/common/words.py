@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from riskcore.common.sentences import Sentence, joined, sentence
+
+# The blanks within numbers and names of many languages: a person sees them.
+_BLANKS = "\u00a0\u202f"
+
 
 def printable(text: str) -> str:
-    """Return text on one line, with control characters escaped."""
+    """Return text on one line, with control characters escaped; blanks stay."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return "".join(
+        c if c.isprintable() or c in _BLANKS else repr(c)[1:-1] for c in text
+    )
+
+
+def quoted(name: Any) -> str:
+    """Return a name or value in quotation marks, as a sentence mentions it."""
+    text = printable(str(name))
+    mark = '"' if "'" in text and '"' not in text else "'"
+    return f"{mark}{text}{mark}"
 
 
 def shortened(value: Any, longest: int) -> str:
@@ -25,12 +39,15 @@ def on_one_line(value: Any) -> str:
     return "(missing)" if value is None else printable(str(value))
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
+def counted(count: int, noun: str, plural: str = "") -> Sentence:
     """Return a count with its noun, in the singular for 1."""
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+    words = noun if count == 1 else plural or f"{noun}s"
+    return Sentence(f"{{n}} {words}", {"n": count})
 
 
-def listed(words: Iterable[str]) -> str:
+def listed(words: Iterable[str]) -> Sentence:
     """Return words as a list in a sentence: "a, b and c"."""
     *others, last = [*words] or [""]
-    return f"{', '.join(others)} and {last}" if others else last
+    if not others:
+        return joined("", [last])
+    return sentence("{others} and {last}", others=joined(", ", others), last=last)

@@ -1,0 +1,77 @@
+"""Sentences that keep their template and values, to be said again in other languages.
+
+A `Sentence` is its English text, so nothing that stores or prints it needs to know
+more. Who shows it to a reader of another language takes the template of that language
+by the English one, and writes the values in it, numbers as that reader writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+
+class Number(str):
+    """A number as a program writes it, such as 1,234.5."""
+
+    __slots__ = ()
+
+
+class Sentence(str):
+    """An English text with the template and the values that it was made from."""
+
+    __slots__ = ("template", "values")
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, template: str, values: Mapping[str, Any]) -> Sentence:
+        """Return the text with whole numbers and `Number` as in English."""
+        text = super().__new__(cls, _filled(template, values, {}, str))
+        text.template, text.values = template, values
+        return text
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def sentence(template: str, /, **values: Any) -> Sentence:
+    """Return a sentence; what a template says in other languages the app's texts have.
+
+    >>> counts = sentence("{n} of {of} records are unsafe", n=15, of=20000)
+    >>> counts
+    '15 of 20,000 records are unsafe'
+    >>> others = {"{n} of {of} records are unsafe": "{n} von {of} Sätzen sind unsicher"}
+    >>> retold(counts, others, lambda number: number.replace(",", "."))
+    '15 von 20.000 Sätzen sind unsicher'
+    """
+    return Sentence(template, values)
+
+
+def joined(separator: str, parts: Iterable[str]) -> Sentence:
+    """Return texts joined as by `str.join`."""
+    values = {f"part{at}": part for at, part in enumerate(parts)}
+    return Sentence(separator.join(f"{{{name}}}" for name in values), values)
+
+
+def retold(
+    value: Any, templates: Mapping[str, str], write: Callable[[str], str]
+) -> str:
+    """Return a sentence or a number for a reader of other templates and numbers."""
+    if isinstance(value, Sentence):
+        template = templates.get(value.template, value.template)
+        return _filled(template, value.values, templates, write)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return write(f"{value:,}")
+    return write(value) if isinstance(value, Number) else str(value)
+
+
+def _filled(
+    template: str,
+    values: Mapping[str, Any],
+    templates: Mapping[str, str],
+    write: Callable[[str], str],
+) -> str:
+    """Return a template with its values."""
+    told = {name: retold(value, templates, write) for name, value in values.items()}
+    return template.format(**told)
