@@ -22,6 +22,7 @@ from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
 from riskcore.app.pages.page import View
 from riskcore.app.texts import load_texts
+from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -208,7 +209,7 @@ class Server:
         # The verdict is that of the version that was shown before the values were made.
         bench, numbers, texts = self.bench, _numbers(request), load_texts()
         template, csrf = _templates().get_template(file), request.scope["state"]["csrf"]
-        state, verdict = bench.verdict(version)
+        state, verdict = verdict_of(bench, version)
         whole = file in (f"{name}.html", "refused.html")
         said = self._said.pop(csrf, "") if whole else ""
         back = f"{name}?{request.url.query}" if request.url.query else name

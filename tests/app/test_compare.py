@@ -8,7 +8,7 @@ import riskcore
 from riskcore.app import comparisons
 from riskcore.app.forms import FORMATS
 from riskcore.app.pages import compare
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from riskcore.protection.trials import try_out
 from tests.accepted import ANY_LEAK
 from tests.app.workbenches import KEYS, ROLES, form

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from riskcore.app.pages import recode, treat
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from tests.app.workbenches import column_form as form
 
 ROLES = {"BIRTH": "key", "REGION": "key", "VISIT": "sensitive", "W": "weight"}

@@ -9,7 +9,7 @@ import pytest
 
 import riskcore
 from riskcore.app.pages.export import PAGE
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from tests.app import workbenches
 from tests.app.workbenches import form
 

@@ -4,7 +4,7 @@ import pytest
 
 from riskcore.app.forms import FORMATS
 from riskcore.app.pages import history as page
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from tests.app.workbenches import form
 
 

@@ -8,8 +8,9 @@ import pytest
 import riskcore
 from riskcore.app.forms import Form
 from riskcore.app.pages import leaks
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError
+from riskcore.app.verdict import verdict_of
 from riskcore.disclosure.leaks import Kind, Leak, Shown
 from tests.app import workbenches
 
@@ -80,7 +81,7 @@ def test_the_leaks_are_those_of_the_package(bench, survey):
     bench.set_roles({"EDUCATION": None}, "taken")
     page = shown(bench)
     assert page["not_examined"] == ["EDUCATION"]
-    assert bench.verdict()[0] == "open"
+    assert verdict_of(bench)[0] == "open"
 
 
 @pytest.mark.parametrize(
@@ -268,10 +269,10 @@ def test_a_column_that_tells_a_key_may_be_blanked_with_it(bench):
 
 def test_safe_is_said_when_the_package_says_it(bench, survey):
     shown(bench)
-    assert bench.verdict()[0] == "unsafe"
+    assert verdict_of(bench)[0] == "unsafe"
     assert not expected(bench, survey).safe
     accept_all(bench)
-    state, words = bench.verdict()
+    state, words = verdict_of(bench)
     assert state == "safe"
     assert words.startswith("Safe except for ")
     assert expected(bench, survey).safe
@@ -297,18 +298,18 @@ def test_safe_is_said_when_the_package_says_it(bench, survey):
 )
 def test_other_rules_are_not_safe_by_the_verdict_on_these(bench, change):
     accept_all(bench)
-    assert bench.verdict()[0] == "safe"
+    assert verdict_of(bench)[0] == "safe"
     bench.change("other", **change)
-    assert bench.verdict()[0] != "safe"
+    assert verdict_of(bench)[0] != "safe"
     bench.history.undo()
-    assert bench.verdict()[0] == "safe"
+    assert verdict_of(bench)[0] == "safe"
 
 
 def test_a_report_changes_no_verdict(bench):
     accept_all(bench)
     job = bench.leaks()
     bench.change("report", output={"report": "r.html"}, check={"max_risk": 0.5})
-    assert bench.verdict()[0] == "safe"
+    assert verdict_of(bench)[0] == "safe"
     assert bench.leaks() is job
 
 
@@ -317,7 +318,7 @@ def test_records_that_remain_unsafe_are_not_safe(bench, survey):
     bench.change("never", suppress={"cost": dict.fromkeys(keys, "never")},
                  accept={"*": "a test"})  # fmt: skip
     shown(bench)
-    assert bench.verdict() == ("unsafe", "NOT SAFE: the goals are not met.")
+    assert verdict_of(bench) == ("unsafe", "NOT SAFE: the goals are not met.")
     assert not expected(bench, survey).goals_met
 
 
@@ -335,7 +336,7 @@ def test_rules_that_change_while_the_file_is_examined(bench):
     bench.history.redo()
     assert bench.leaks() is job
     assert len(bench.examination().leaks) < open_before
-    assert bench.verdict()[0] == "safe"
+    assert verdict_of(bench)[0] == "safe"
 
 
 def test_canceled_work_gives_no_verdict(bench):
@@ -350,10 +351,10 @@ def test_canceled_work_gives_no_verdict(bench):
     assert job.ended.wait(60)
     page = leaks.view(bench, form())
     assert (page["job"].state, page["done"]) == ("canceled", False)
-    assert bench.verdict()[0] == "open"
+    assert verdict_of(bench)[0] == "open"
     bench.jobs.retry()
     assert shown(bench)["done"]
-    assert bench.verdict()[0] == "safe"
+    assert verdict_of(bench)[0] == "safe"
 
 
 def test_what_the_model_says_is_said(survey, opened):
@@ -363,7 +364,7 @@ def test_what_the_model_says_is_said(survey, opened):
         accept={"*": "a test"},
     )
     shown(bench)
-    state, words = bench.verdict()
+    state, words = verdict_of(bench)
     verdict = expected(bench, survey).verdict
     assert "But " in verdict
     assert state == "safe"

@@ -7,7 +7,8 @@ import pytest
 import riskcore
 from riskcore.app.forms import Form
 from riskcore.app.pages import protect
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
+from riskcore.app.verdict import verdict_of
 from tests.app import workbenches
 from tests.app.workbenches import KEYS, ROLES, waited
 
@@ -217,7 +218,7 @@ def test_canceled_work_is_said_and_begun_again(bench):
     assert plan.ended.wait(60)
     page = protect.view(bench, form())
     assert (page["plan"].state, page["found"]) == ("canceled", None)
-    assert bench.verdict()[0] == "open"
+    assert verdict_of(bench)[0] == "open"
     bench.jobs.retry()
     assert shown(bench)["found"]["met"]
 

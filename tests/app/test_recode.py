@@ -6,7 +6,7 @@ import riskcore
 from riskcore.app.forms import FORMATS, Form
 from riskcore.app.pages import recode
 from riskcore.app.pages.recode_words import fields_of, way_of
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from tests.app import workbenches
 from tests.app.workbenches import KEYS
 from tests.app.workbenches import column_form as form

@@ -12,7 +12,8 @@ from riskcore.app.forms import Form
 from riskcore.app.jobs import CanceledError
 from riskcore.app.pages import risk
 from riskcore.app.pages.risk import PAGE
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
+from riskcore.app.verdict import verdict_of
 from tests.app.workbenches import KEYS, ROLES, at, form
 
 MARRIED = {"1": "single", "2": "married", "< 2": "no", "[2, 4]": "no", ">= 2": "no"}
@@ -146,7 +147,7 @@ def test_a_key_switched_off_has_no_role_and_comes_back_in_one_click(bench):
     assert words == "AGE is not a key and has no role."
     assert bench.keys == ["REGION", "SEX", "MARSTAT"]
     assert bench.undecided == ["AGE"]
-    assert "No verdict yet: 1 column without a role" in bench.verdict()[1]
+    assert "No verdict yet: 1 column without a role" in verdict_of(bench)[1]
     found = PAGE.view(bench, form())
     assert found["without_role"] == 1
     assert "AGE" in [one["name"] for one in found["switches"]["columns"]]

@@ -7,7 +7,7 @@ import pytest
 from riskcore.app import workbench
 from riskcore.app.pages import treat
 from riskcore.app.pages.treat_words import FIELDS, kinds_of
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from riskcore.protection.records import treated as records
 from riskcore.protection.suppression import key_sets
 from riskcore.protection.treatments.rules import KINDS, Treatment

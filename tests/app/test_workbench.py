@@ -5,7 +5,8 @@ import threading
 import pytest
 
 import riskcore
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
+from riskcore.app.verdict import verdict_of
 from riskcore.data.files.reading import Reading
 from tests.app.workbenches import KEYS, OTHERS, ROLES
 from tests.needs import posix
@@ -26,13 +27,13 @@ def arguments(bench):
 
 
 def test_every_column_has_a_role_before_a_verdict(bench):
-    assert bench.verdict()[1].startswith("No verdict yet: no column is a key")
+    assert verdict_of(bench)[1].startswith("No verdict yet: no column is a key")
     bench.set_roles(dict.fromkeys(KEYS, "key"), "keys")
-    assert "7 columns without a role" in bench.verdict()[1]
+    assert "7 columns without a role" in verdict_of(bench)[1]
     bench.set_roles(OTHERS, "others")
     assert bench.undecided == []
-    assert "role" not in bench.verdict()[1]
-    assert bench.verdict()[0] == "open"
+    assert "role" not in verdict_of(bench)[1]
+    assert verdict_of(bench)[0] == "open"
 
 
 def test_columns_that_rules_leave_out_need_no_role(survey, opened):
@@ -48,7 +49,7 @@ def test_columns_that_rules_leave_out_need_no_role(survey, opened):
     path.write_text(rules.to_toml())
     bench = opened(path)
     assert bench.undecided == []
-    assert "role" not in bench.verdict()[1]
+    assert "role" not in verdict_of(bench)[1]
 
 
 def test_roles_are_the_rules(chosen):
@@ -290,7 +291,7 @@ def planned(bench):
     """Return the verdict after the suppression and the examination."""
     assert bench.plan().ended.wait(60)
     assert bench.leaks().ended.wait(60)
-    return bench.verdict()
+    return verdict_of(bench)
 
 
 def test_rules_of_another_file_get_no_verdict(survey, opened):
@@ -314,7 +315,7 @@ def test_rules_of_another_file_get_no_verdict(survey, opened):
         bench.plan()
     with pytest.raises(RefusedError, match="reads another file"):
         bench.set_roles({"AGE": "key"}, "key")
-    state, words = bench.verdict()
+    state, words = verdict_of(bench)
     assert (state, "reads another file" in words) == ("open", True)
 
 
@@ -373,7 +374,7 @@ def test_a_recode_file_that_changes_takes_the_verdict_away(chosen, survey):
     assert planned(chosen)[0] == "safe"
     assert len(chosen.prepared().recoded[0].cells.categories[1]) == 2
     file.write_text(f"1: {', '.join(codes)}\n")
-    assert chosen.verdict()[0] == "open"
+    assert verdict_of(chosen)[0] == "open"
     assert planned(chosen)[0] == "safe"
     assert len(chosen.prepared().recoded[0].cells.categories[1]) == 1
 
@@ -384,9 +385,9 @@ def test_the_verdict_is_that_of_one_version(chosen):
     safe = chosen.history.current
     chosen.set_roles({"INCOME": None}, "taken")
     assert planned(chosen)[0] == "open"
-    assert "INCOME" in chosen.verdict()[1]
+    assert "INCOME" in verdict_of(chosen)[1]
     assert planned(chosen)[0] == "open"
-    assert "INCOME" not in chosen.verdict(safe)[1]
+    assert "INCOME" not in verdict_of(chosen, safe)[1]
     chosen.history.show(safe.number)
     assert planned(chosen)[0] == "safe"
 

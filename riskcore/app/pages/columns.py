@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 
 if TYPE_CHECKING:
     from riskcore.assessment.describe import DescribedColumn

@@ -11,8 +11,9 @@ from riskcore.app.comparisons import Compared, Study
 from riskcore.app.forms import Form, NumberFormat, axes_in_format, in_format
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.values import numbers_of
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.comparison.formula import formulas
 from riskcore.protection.trials import Trial
 from riskcore.report import utility_text

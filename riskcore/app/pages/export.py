@@ -10,9 +10,10 @@ from typing import Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.user_folder import user_folder
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.common.progress import Lines
 from riskcore.common.words import counted
 from riskcore.data.files.replace import replacing_all

@@ -10,8 +10,9 @@ from riskcore.app import comparisons
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.history import History, Version
 from riskcore.app.pages.page import Page
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.common.words import printable
 
 ROWS = 50  # of a page

@@ -13,8 +13,9 @@ from riskcore.app.forms import Form, shown
 from riskcore.app.jobs import Job
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.values import code_of, labels_of
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.common.settings import NEVER
 from riskcore.protection.result import Protected
 from riskcore.report.utility_view import losses_of

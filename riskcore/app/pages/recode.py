@@ -28,8 +28,9 @@ from riskcore.app.pages.values import (
     labels_of,
     numbers_of,
 )
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, State, Workbench
+from riskcore.app.workbench import State, Workbench
 from riskcore.data.recode import Recoding
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages.values import code_of
-from riskcore.app.workbench import RefusedError
+from riskcore.app.session import RefusedError
 from riskcore.data.recoding_words import is_rule
 
 # How a column can be recoded, in the order of the page.

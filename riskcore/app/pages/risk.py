@@ -15,8 +15,9 @@ from riskcore.app.forms import Form, axes_in_format, in_format
 from riskcore.app.jobs import FAILURES, Job, words_of
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.values import label_of
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.suda import suda
 from riskcore.common.progress import Lines

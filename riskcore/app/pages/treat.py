@@ -26,8 +26,9 @@ from riskcore.app.pages.treat_words import (
     value_of,
 )
 from riskcore.app.pages.values import code_of, label_of, labels_of, numbers_of
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 
 if TYPE_CHECKING:
     from riskcore.protection.records.treated import Treated

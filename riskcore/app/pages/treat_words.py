@@ -7,8 +7,9 @@ from functools import partial
 from typing import Final
 
 from riskcore.app.forms import Form
+from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
-from riskcore.app.workbench import RefusedError, Workbench
+from riskcore.app.workbench import Workbench
 
 OF_NUMBERS: Final = (
     "top",
