@@ -7,10 +7,12 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
 from riskcore.common.progress import Lines
+from riskcore.common.sentences import Sentence, sentence
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
 # Errors of settings or data; any other error is a defect.
@@ -25,13 +27,6 @@ FAILURES = (
     MemoryError,
     ImportError,
 )
-
-
-# What messages advise to programs, and how it is done here.
-_HOW = {
-    "decimal=','": "start riskcore app with --decimal ,",
-    "given by riskcore.Reading(delimiter=...)": "given to riskcore app by --delimiter",
-}
 
 
 class CanceledError(BaseException):
@@ -81,7 +76,7 @@ class Job:
             self.error = words_of(error)
             self.state = "failed"
         except BaseException as error:
-            self.error = "a defect of riskcore; the terminal says where"
+            self.error = sentence("a defect of riskcore; the terminal says where")
             sys.stderr.write("\n".join([f"{self.kind}:", *places(error), ""]))
             self.state = "failed"
         finally:
@@ -113,7 +108,8 @@ class Jobs:
             if earlier_job is not None:
                 earlier_job.cancel()
             job = Job(kind, key)
-            self._pool.submit(_run, job, work, then)
+            # The context has the language of the reader.
+            self._pool.submit(copy_context().run, _run, job, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
@@ -180,8 +176,5 @@ def words_of(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         file = "" if error.filename is None else f"{error.filename}: "
         return f"{file}{error.strerror}"
-    words = error.args[0] if isinstance(error, KeyError) and error.args else error
-    text = str(words) or type(error).__name__
-    for python, option in _HOW.items():
-        text = text.replace(python, option)
-    return text
+    words = error.args[0] if len(error.args) == 1 else error
+    return words if isinstance(words, Sentence) else str(words) or type(error).__name__

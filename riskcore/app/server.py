@@ -15,25 +15,27 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from riskcore.app.forms import FORMATS, Form, format_of, sentence_in_format, shown
-from riskcore.app.guard import Guard
+from riskcore.app.forms import FORMATS, Form, shown
+from riskcore.app.guard import App, Guard, Receive, Scope, Send
 from riskcore.app.history import Version
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
 from riskcore.app.pages.page import View
-from riskcore.app.texts import load_texts
+from riskcore.app.texts import LANGUAGES, READER, Reader, capital, load_texts, told
 from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
+from riskcore.common.sentences import Number, Sentence
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.report.templating import environment
+from riskcore.report.templating import environment, finalized
 
 _STATIC = {
     "app.css": "text/css",
     "app.js": "text/javascript",
     "drag.js": "text/javascript",
 }
-_FORMAT = "riskcore-numbers"
+# What a reader chooses, kept in a cookie.
+_CHOICES: dict[str, Collection[str]] = {"language": LANGUAGES, "numbers": FORMATS}
 _YEAR = 365 * 24 * 3600
 
 
@@ -51,14 +53,15 @@ class Server:
         routes = [
             Route("/", self.first),
             Route("/status", self.status),
-            Route("/numbers", self.numbers, methods=["POST"]),
+            Route("/reader", self.reader, methods=["POST"]),
             Route("/{step:str}", self.step, methods=["POST"]),
             Route("/static/{name:str}", self.static),
             Route("/{page:str}", self.page),
             Route("/{page:str}/{part:str}", self.part),
             Route("/{page:str}/{action:str}", self.action, methods=["POST"]),
         ]
-        self.guard = Guard(Starlette(routes=routes), hosts=hosts, token=token)
+        app = _reading(Starlette(routes=routes))
+        self.guard = Guard(app, hosts=hosts, token=token)
         return self.guard
 
     # --- answers ---
@@ -113,14 +116,15 @@ class Server:
             return self._missing(request)
         return await self._done(request, lambda: step() or "", form.text("back"))
 
-    async def numbers(self, request: Request) -> Response:
-        """Choose how numbers are written."""
+    async def reader(self, request: Request) -> Response:
+        """Choose the language, or how numbers are written."""
         form = Form.of(request.scope["state"]["form"], _numbers(request))
         answer = self._back(form.text("back"))
-        if form.text("format") in FORMATS:
-            answer.set_cookie(
-                _FORMAT, form.text("format"), _YEAR, httponly=True, samesite="strict"
-            )
+        for name, choices in _CHOICES.items():
+            if (chosen := form.text(name)) in choices:
+                answer.set_cookie(
+                    f"riskcore-{name}", chosen, _YEAR, httponly=True, samesite="strict"
+                )
         return answer
 
     async def status(self, request: Request) -> Response:
@@ -134,7 +138,7 @@ class Server:
                 "version": self.bench.history.current.number,
                 "viewers": self.guard.viewers(),
                 "jobs": [
-                    {"kind": job.kind, "line": printable(job.line)}
+                    {"kind": job.kind, "line": printable(told(job.line))}
                     for job in jobs.active
                 ],
                 "ended": jobs.ended,
@@ -218,9 +222,11 @@ class Server:
             t=texts,
             p=texts.get(name, {}),
             n=partial(shown, numbers=numbers),
-            sentence=partial(sentence_in_format, numbers=numbers),
+            capital=capital,
             numbers=numbers,
             formats=FORMATS,
+            language=READER.get().language,
+            languages=LANGUAGES,
             page=name,
             pages=[*self.pages],
             back=back,
@@ -243,8 +249,20 @@ class Server:
 
 def _numbers(request: Request) -> Any:
     """Return how the reader writes numbers."""
-    languages = request.headers.get("accept-language", "")
-    return format_of(request.cookies.get(_FORMAT), languages)
+    return READER.get().numbers
+
+
+def _reading(app: App) -> App:
+    """Return an application that knows who reads its answers."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        language, numbers = (request.cookies.get(f"riskcore-{x}") for x in _CHOICES)
+        accepted = request.headers.get("accept-language", "")
+        READER.set(Reader.of(language, numbers, accepted))
+        await app(scope, receive, send)
+
+    return answer
 
 
 @cache
@@ -257,10 +275,19 @@ def _static(name: str) -> bytes:
     return shared.read_bytes() + own
 
 
+def _finalized(value: Any) -> Any:
+    """Return a value for a template: text of the package as the reader writes it."""
+    if isinstance(value, Sentence | Number):
+        value = told(value)
+    return finalized(value)
+
+
 @cache
 def _templates() -> Any:
     """Return the templates of the app and of reports."""
     templates = environment("riskcore.app", "riskcore.report")
+    templates.finalize = _finalized
+    templates.filters["told"] = told
     templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())
     )

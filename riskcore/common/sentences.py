@@ -8,8 +8,12 @@ by the English one, and writes the values in it, numbers as that reader writes t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from numbers import Integral
-from typing import Any
+from string import Formatter
+from typing import Any, TypeAlias
+
+Write: TypeAlias = Callable[[Any], str]
 
 
 class Number(str):
@@ -35,17 +39,29 @@ class Sentence(str):
         return str, (str(self),)
 
 
-def sentence(template: str, /, **values: Any) -> Sentence:
-    """Return a sentence; what a template says in other languages the app's texts have.
+@cache
+def fields(template: str) -> tuple[str, ...]:
+    """Return the names of the values of a template, in their order."""
+    names = (name for _, name, _, _ in Formatter().parse(template) if name)
+    return tuple(dict.fromkeys(names))
 
-    >>> counts = sentence("{n} of {of} records are unsafe", n=15, of=20000)
+
+def sentence(template: str, *values: Any) -> Sentence:
+    """Return a sentence, with the values of a template in their order there.
+
+    >>> counts = sentence("{n} of {of} records are unsafe", 15, 20000)
     >>> counts
     '15 of 20,000 records are unsafe'
     >>> others = {"{n} of {of} records are unsafe": "{n} von {of} Sätzen sind unsicher"}
     >>> retold(counts, others, lambda number: number.replace(",", "."))
     '15 von 20.000 Sätzen sind unsicher'
     """
-    return Sentence(template, values)
+    return Sentence(template, dict(zip(fields(template), values, strict=True)))
+
+
+def by_count(count: int, template: str, plural: str, *values: Any) -> Sentence:
+    """Return the sentence for 1, or the one for any other count."""
+    return sentence(template if count == 1 else plural, *values)
 
 
 def joined(separator: str, parts: Iterable[str]) -> Sentence:
@@ -61,8 +77,8 @@ def retold(
     if isinstance(value, Sentence):
         template = templates.get(value.template, value.template)
         return _filled(template, value.values, templates, write)
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return write(f"{value:,}")
+    if isinstance(value, Integral):
+        value = Number(f"{value:,}")
     return write(value) if isinstance(value, Number) else str(value)
 
 

@@ -39,15 +39,23 @@ def on_one_line(value: Any) -> str:
     return "(missing)" if value is None else printable(str(value))
 
 
-def counted(count: int, noun: str, plural: str = "") -> Sentence:
+def counted(count: int, noun: str, plural: str = "") -> str:
     """Return a count with its noun, in the singular for 1."""
     words = noun if count == 1 else plural or f"{noun}s"
     return Sentence(f"{{n}} {words}", {"n": count})
 
 
-def listed(words: Iterable[str]) -> Sentence:
+def one_of(words: Iterable[str]) -> str:
+    """Return words as a choice in a sentence: "a or b or c"."""
+    *others, last = [*words] or [""]
+    if not others:
+        return joined("", [last])
+    return sentence("{others} or {last}", one_of(others), last)
+
+
+def listed(words: Iterable[str]) -> str:
     """Return words as a list in a sentence: "a, b and c"."""
     *others, last = [*words] or [""]
     if not others:
         return joined("", [last])
-    return sentence("{others} and {last}", others=joined(", ", others), last=last)
+    return sentence("{others} and {last}", joined(", ", others), last)
