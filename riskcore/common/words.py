@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 from riskcore.common.sentences import Sentence, joined, sentence
@@ -47,15 +48,12 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 
 def one_of(words: Iterable[str]) -> str:
     """Return words as a choice in a sentence: "a or b or c"."""
-    *others, last = [*words] or [""]
-    if not others:
-        return joined("", [last])
-    return sentence("{others} or {last}", one_of(others), last)
+    return reduce(lambda a, b: sentence("{others} or {last}", a, b), [*words] or [""])
 
 
 def listed(words: Iterable[str]) -> str:
     """Return words as a list in a sentence: "a, b and c"."""
     *others, last = [*words] or [""]
     if not others:
-        return joined("", [last])
+        return last
     return sentence("{others} and {last}", joined(", ", others), last)

@@ -263,9 +263,8 @@ def not_verified(engine: Engine) -> RuntimeError:
 def warn_of_unchecked(names: Iterable[Hashable]) -> None:
     """Warn that some columns were not checked, and say how to check them."""
     listed = list(names)
-    message = (
-        f"not checked: {unchecked(listed)}; result.preview(drop=...) has the engine group by them"
-    )
+    how = "result.preview(drop=...) has the engine group by them"
+    message = f"not checked: {unchecked(listed)}; {how}"
     warn(message, ColumnsNotChecked)
 
 
