@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
 from riskcore.common.progress import Lines
-from riskcore.common.sentences import Sentence, sentence
+from riskcore.common.sentences import sentence, words_in
+from riskcore.common.toml_text import RulesError
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
 # Errors of settings or data; any other error is a defect.
@@ -172,9 +173,11 @@ def _run(
 
 
 def words_of(error: BaseException) -> str:
-    """Return the words of an error; a KeyError would put them in quotes."""
+    """Return the words of an error, without its place in a file of rules."""
     if isinstance(error, OSError) and error.strerror:
         file = "" if error.filename is None else f"{error.filename}: "
         return f"{file}{error.strerror}"
-    words = error.args[0] if len(error.args) == 1 else error
-    return words if isinstance(words, Sentence) else str(words) or type(error).__name__
+    cause = error.__cause__ if isinstance(error, OSError) else error
+    if isinstance(cause, RulesError) and cause.words:
+        return cause.words  # the place in the file helps nobody here
+    return words_in(error) or type(error).__name__

@@ -14,6 +14,7 @@ from riskcore.app.history import History, Version
 from riskcore.app.jobs import words_of
 from riskcore.app.kept import Kept
 from riskcore.app.texts import said
+from riskcore.common.sentences import sentence
 from riskcore.common.settings import ANY, ORDERED
 from riskcore.protection.release_toml import Release
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
-NO_KEYS = "no column is a key variable yet"
+NO_KEYS = sentence("no column is a key variable yet")
 _COLUMN_ROLES = ("weight", "household", "cluster")
 
 
@@ -77,7 +78,7 @@ class Session(Kept):
                 if changed.key_sets:
                     self.resolved(changed)
             except (KeyError, TypeError, ValueError, OSError) as error:
-                raise RefusedError(self.without_place(words_of(error))) from None
+                raise RefusedError(words_of(error)) from None
             if changed.tables != self.tables:
                 self.history.add(changed.to_toml(), words)
         return words
@@ -94,10 +95,6 @@ class Session(Kept):
         """Refuse rules that were written for another file than the one shown."""
         if release.tables.get("data", {}) != self._data:
             raise RefusedError(said("frame", "other_file"))
-
-    def without_place(self, words: str) -> str:
-        """Return the words of an error without the place in a file of rules."""
-        return words.split(": ", 1)[-1] if words.startswith(f"{self.path}:") else words
 
     # --- columns and roles ---
 
@@ -117,7 +114,7 @@ class Session(Kept):
             at = int(position)
             if at < len(names):
                 return names[at]
-        raise RefusedError("there is no such column")
+        raise RefusedError(sentence("there is no such column"))
 
     @staticmethod
     def keys_of(release: Release) -> list[str]:

@@ -16,9 +16,9 @@ from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.session import NO_KEYS, RefusedError, Session, Tables
-from riskcore.app.texts import said
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
+from riskcore.common.sentences import sentence
 from riskcore.data.coded import doubtful_codes
 from riskcore.data.columns import code_column
 from riskcore.protection.release_toml import Release
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 _GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
 _FILES = "files"  # beside the tables of rules: the files that they name
 FIRST_K = 3
-_HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
 
 class Rules(NamedTuple):
@@ -110,12 +109,8 @@ class Workbench(Session):
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
-
-        def make() -> list[str]:
-            remarks = doubtful_codes(map(self.coded_column, self.keys))
-            return [x.replace(_HOW_MISSING, said("columns", "how")) for x in remarks]
-
-        return self.keep("doubts", tuple(self.keys), make)
+        columns = map(self.coded_column, self.keys)
+        return self.keep("doubts", tuple(self.keys), lambda: doubtful_codes(columns))
 
     @property
     def lacking(self) -> str:
@@ -138,9 +133,10 @@ class Workbench(Session):
                 lambda: self.resolved(release),
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
-            raise RefusedError(self.without_place(words_of(error))) from None
+            raise RefusedError(words_of(error)) from None
         if found.unit == "person":
-            raise RefusedError("a panel cannot be shown here; use riskcore run")
+            why = sentence("a panel cannot be shown here; use riskcore run")
+            raise RefusedError(why)
         return Rules(release, found, tables)
 
     def coded_column(self, name: Hashable) -> Any:
@@ -160,7 +156,7 @@ class Workbench(Session):
                 rules = Rules(release, self.resolved(release), self.stamped(release))
             prepared = self._prepared(rules)
         except (KeyError, TypeError, ValueError, OSError) as error:
-            raise RefusedError(self.without_place(words_of(error))) from None
+            raise RefusedError(words_of(error)) from None
         stages = prepared.recoded
 
         def make() -> State:

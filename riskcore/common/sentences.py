@@ -70,6 +70,12 @@ def joined(separator: str, parts: Iterable[str]) -> Sentence:
     return Sentence(separator.join(f"{{{name}}}" for name in values), values)
 
 
+def words_in(error: BaseException) -> str:
+    """Return the words of an error, the sentence if it was raised with one."""
+    words = error.args[0] if len(error.args) == 1 else error
+    return words if isinstance(words, Sentence) else str(words)
+
+
 def retold(
     value: Any, templates: Mapping[str, str], write: Callable[[str], str]
 ) -> str:

@@ -17,6 +17,7 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
+from riskcore.common.sentences import joined, words_in
 from riskcore.common.settings import Place, Setting, settings_of
 from riskcore.common.shell_line import shell_line
 from riskcore.common.toml_text import (
@@ -786,12 +787,14 @@ class Release:
             where = place or self._place_of(said) or self._place_in(said)
             raise self._error(where, said) from None
         except (TypeError, ValueError) as error:
-            raise self._error(place or self._place_in(str(error)), str(error)) from None
+            raise self._error(
+                place or self._place_in(str(error)), words_in(error)
+            ) from None
         except FileNotFoundError as error:
             if error.filename is not None:  # the file says where it is
                 raise
             rules_error = self._error(self._place_in(str(error)), str(error))
-            raise FileNotFoundError(str(rules_error)) from None
+            raise FileNotFoundError(str(rules_error)) from rules_error
 
     def _place_of(self, message: str) -> Place:
         """Return where the rules name the column that does not exist."""
@@ -842,8 +845,10 @@ class Release:
             place = own if holds(parsed(self.text, where), own) else place
             where += f":{position(self.text, place)}"
         names = ".".join(str(part) for part in place if isinstance(part, str))
-        named = f"{names}: " if names else ""
-        return RulesError(f"{where}: {named}{message}")
+        words = joined(": ", filter(None, [names, message]))
+        error = RulesError(f"{where}: {words}")
+        error.words = words
+        return error
 
     def __repr__(self) -> str:
         left_out = ("format", CONFIRMED, TRY)

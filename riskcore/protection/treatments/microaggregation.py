@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.sentences import sentence
 from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
 from riskcore.data.kd_tree import build_trees, nodes_of
@@ -82,9 +83,12 @@ class Microaggregation(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "the mean of groups of at least 3 records"."""
-        groups = f"groups of at least {self.k} similar records"
-        what = "median" if self.median else "mean"
-        return f"the {what} of {groups}{self.in_strata()}"
+        return sentence(
+            "the median of groups of at least {n} similar records{within}"
+            if self.median
+            else "the mean of groups of at least {n} similar records{within}",
+            *(self.k, self.in_strata()),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the means of the groups."""

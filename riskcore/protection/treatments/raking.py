@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.sentences import sentence
 from riskcore.common.words import counted
 from riskcore.comparison.measures import sums_by
 from riskcore.data.files.labels import code_text
@@ -185,7 +186,7 @@ class Raking(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "raked to known totals of REGION, SEX"."""
-        return f"raked to known totals of {', '.join(self.margins)}"
+        return sentence("raked to known totals of {columns}", ", ".join(self.margins))
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the raked weights, or refuse totals that cannot be reached."""
