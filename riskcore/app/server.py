@@ -277,9 +277,12 @@ def _static(name: str) -> bytes:
 
 def _finalized(value: Any) -> Any:
     """Return a value for a template: text of the package as the reader writes it."""
-    if isinstance(value, Sentence | Number):
-        value = told(value)
-    return finalized(value)
+    return finalized(_told(value))
+
+
+def _told(value: Any) -> Any:
+    """Return text of the package as the reader writes it, and other values as is."""
+    return told(value) if isinstance(value, Sentence | Number) else value
 
 
 @cache
@@ -287,6 +290,8 @@ def _templates() -> Any:
     """Return the templates of the app and of reports."""
     templates = environment("riskcore.app", "riskcore.report")
     templates.finalize = _finalized
+    label = templates.filters["label"]
+    templates.filters["label"] = lambda value: label(_told(value))
     templates.filters["told"] = told
     templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())
