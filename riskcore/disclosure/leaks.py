@@ -87,8 +87,12 @@ class Shown:
                 how = sentence("records of one code stand together")
         elif self.rule != "code":
             how = sentence(_HOW[self.rule])
-        show = "{values} shows in {column}: {how}", "{values} show in {column}: {how}"
-        return by_count(2 if self.unit == "household" else n, *show, what, where, how)
+        return by_count(
+            2 if self.unit == "household" else n,
+            "{values} shows in {column}: {how}",
+            "{values} show in {column}: {how}",
+            *(what, where, how),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
