@@ -55,7 +55,7 @@ class App:
             [*words, *options],
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            cwd=Path(given).parent,
+            cwd=given if Path(given).is_dir() else Path(given).parent,
             env=environment,
             text=True,
         )
@@ -180,7 +180,7 @@ def visit(page, app, name):
 def enter(page, app):
     """Enter by the printed address, and wait for the first page."""
     page.goto(app.address)
-    page.wait_for_url(app.url("columns"))
+    page.wait_for_url(re.compile(f"{app.url()}(data|start)"))
     settle(page)
 
 
