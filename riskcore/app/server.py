@@ -271,7 +271,6 @@ class Server:
                 p=texts.get(name, {}),
                 n=partial(shown, numbers=numbers),
                 size=partial(size_shown, numbers=numbers),
-                capital=capital,
                 numbers=numbers,
                 formats=FORMATS,
                 language=READER.get().language,
@@ -363,7 +362,7 @@ def _templates() -> Any:
     templates.finalize = _finalized
     label = templates.filters["label"]
     templates.filters["label"] = lambda value: label(_told(value))
-    templates.filters["told"] = told
+    templates.filters |= {"told": told, "capital": capital}
     templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())
     )

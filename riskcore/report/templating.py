@@ -123,6 +123,7 @@ def environment(*packages: str) -> Environment:
         "percent": html.percent,
         "thousands": "{:,}".format,
         "told": str,
+        "capital": lambda text: text[:1].upper() + text[1:],
     }
     environment.globals |= {"counted": counted, "sentence": sentence}
     # Without spaces and sorting, as the data of a chart are long.

@@ -126,8 +126,7 @@ def studies_view(comparison: Comparison) -> dict[str, Any]:
 
 
 def _verdict(name: str, study: dict[str, Any]) -> dict[str, Any]:
-    text = study["verdict"]
-    return {"name": name, "status": study["status"], "text": text[0].upper() + text[1:]}
+    return {"name": name, "status": study["status"], "text": study["verdict"]}
 
 
 def _table_view(table: dict[str, Any]) -> dict[str, Any]:
