@@ -13,8 +13,7 @@ from typing import Final, TypeVar
 
 from riskcore.common import text_numbers
 from riskcore.common.html import readable
-from riskcore.common.sentences import joined, sentence
-from riskcore.common.words import quoted
+from riskcore.common.words import joined, quoted, sentence
 
 # What word processors write for a blank, an apostrophe and a minus sign: no-break,
 # narrow no-break and thin blanks, the right quotation mark, U+2212.

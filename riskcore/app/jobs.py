@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
 from riskcore.common.progress import Lines
-from riskcore.common.sentences import sentence, words_in
 from riskcore.common.toml_text import RulesError
+from riskcore.common.words import sentence, words_in
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
 # Errors of settings or data; any other error is a defect.

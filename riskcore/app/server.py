@@ -47,9 +47,8 @@ from riskcore.app.texts import (
 )
 from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
-from riskcore.common.sentences import Number, Sentence
 from riskcore.common.version import __version__
-from riskcore.common.words import printable
+from riskcore.common.words import Number, Sentence, printable
 from riskcore.report.templating import environment, finalized
 
 # What a reader chooses, kept in a cookie.

@@ -14,8 +14,8 @@ from riskcore.app.history import History, Version
 from riskcore.app.jobs import words_of
 from riskcore.app.kept import Kept
 from riskcore.app.texts import said
-from riskcore.common.sentences import sentence
 from riskcore.common.settings import ANY, ORDERED
+from riskcore.common.words import sentence
 from riskcore.protection.release_toml import Release
 
 if TYPE_CHECKING:

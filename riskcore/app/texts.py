@@ -15,8 +15,7 @@ from importlib.resources import files as resources
 from typing import Any
 
 from riskcore.app.forms import FORMATS, NumberFormat
-from riskcore.common.sentences import Sentence, retold
-from riskcore.common.words import printable
+from riskcore.common.words import Sentence, printable, retold
 
 LANGUAGES = ("en", "de", "fr", "es")
 

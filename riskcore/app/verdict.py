@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from riskcore.app.jobs import Job, words_of
 from riskcore.app.session import NO_KEYS, RefusedError
 from riskcore.app.texts import READER, said
-from riskcore.common.sentences import joined
-from riskcore.common.words import counted, listed, quoted
+from riskcore.common.words import counted, joined, listed, quoted
 
 if TYPE_CHECKING:
     from riskcore.app.history import Version

@@ -18,7 +18,7 @@ from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.session import NO_KEYS, RefusedError, Session, Tables
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 from riskcore.data.coded import doubtful_codes
 from riskcore.data.columns import code_column
 from riskcore.protection.release_toml import Release

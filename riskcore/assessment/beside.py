@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.assess_settings import LATENT_CLASS
 from riskcore.common.progress import silent
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 from riskcore.data.cells import Cells
 from riskcore.data.engine_cells import HeldCells, are_many
 from riskcore.data.sample_design import SampleDesign

@@ -19,9 +19,16 @@ from riskcore.assessment.roles import (
 )
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
-from riskcore.common.sentences import joined, sentence
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, on_one_line, one_of, printable, shortened
+from riskcore.common.words import (
+    counted,
+    joined,
+    on_one_line,
+    one_of,
+    printable,
+    sentence,
+    shortened,
+)
 from riskcore.data.columns import Records, code_column, household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.files.reading import Reading, with_household

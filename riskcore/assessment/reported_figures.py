@@ -15,9 +15,15 @@ from typing import Any, Literal
 from riskcore.assessment.beside import apart, which_to_believe
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
-from riskcore.common.sentences import Number, joined, sentence
 from riskcore.common.sheet import Facts, Part
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import (
+    Number,
+    counted,
+    joined,
+    printable,
+    sentence,
+    shortened,
+)
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.core.risk.household import Households
 from riskcore.core.risk.threshold import RiskDistribution

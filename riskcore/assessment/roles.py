@@ -10,7 +10,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 from riskcore.data.profile import ColumnProfile
 
 Role: TypeAlias = Literal[

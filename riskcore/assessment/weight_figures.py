@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import Number, by_count, joined, sentence
+from riskcore.common.words import Number, by_count, joined, sentence
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 

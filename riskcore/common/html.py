@@ -7,8 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from riskcore.common.sentences import Number, Sentence, sentence
-from riskcore.common.words import printable
+from riskcore.common.words import Number, Sentence, printable, sentence
 
 _CELL = "text-align:left;padding:0.15em 1em 0.15em 0"
 _NUMBER = f"{_CELL};font-variant-numeric:tabular-nums"

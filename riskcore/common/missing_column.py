@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 
 # Names in a message: existing, requested, and close ones.
 _LISTED = 20

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from riskcore.common.sentences import Number, sentence
-from riskcore.common.words import quoted
+from riskcore.common.words import Number, quoted, sentence
 
 # Python would also take 1_000, Arabic digits and sNaN.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")

@@ -7,8 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from riskcore.assessment.reported_figures import code
-from riskcore.common.sentences import Number, by_count, joined, sentence
-from riskcore.common.words import counted, listed, shortened
+from riskcore.common.words import (
+    Number,
+    by_count,
+    counted,
+    joined,
+    listed,
+    sentence,
+    shortened,
+)
 
 Z = 1.959963984540054  # of a 95 % interval, by the normal distribution
 _NAMED = 5

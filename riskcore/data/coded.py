@@ -15,9 +15,8 @@ from unicodedata import normalize
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import by_count, joined, sentence
 from riskcore.common.warn import warn
-from riskcore.common.words import counted, listed, quoted
+from riskcore.common.words import by_count, counted, joined, listed, quoted, sentence
 from riskcore.data.columns import (
     CodedColumn,
     Records,

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import joined, sentence
 from riskcore.common.text_numbers import with_point
-from riskcore.common.words import counted, quoted
+from riskcore.common.words import counted, joined, quoted, sentence
 from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text, number_text
 from riskcore.data.files.reading import declared, numbers_among

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import joined, sentence
 from riskcore.common.warn import warn
-from riskcore.common.words import counted, shortened
+from riskcore.common.words import counted, joined, sentence, shortened
 from riskcore.data.coded import CodedRecords, Sizes, count_records
 from riskcore.data.columns import BY_DESIGN, CodedColumn, comparable, plain_value
 from riskcore.data.files.labels import code_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from riskcore.common.sentences import Number
+from riskcore.common.words import Number
 
 
 def number(value: float) -> Number:

@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal, TypeAlias
 
-from riskcore.common.sentences import by_count, joined, sentence
-from riskcore.common.words import printable, quoted
+from riskcore.common.words import by_count, joined, printable, quoted, sentence
 
 Rule: TypeAlias = Literal["equal", "between", "code", "members", "finer", "order"]
 Kind: TypeAlias = Literal[

@@ -33,9 +33,8 @@ from numpy.typing import NDArray
 
 from riskcore.assessment.roles import ALLOWED
 from riskcore.common.scatter import shuffled
-from riskcore.common.sentences import sentence
 from riskcore.common.sheet import Part
-from riskcore.common.words import listed, printable, quoted
+from riskcore.common.words import listed, printable, quoted, sentence
 from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows

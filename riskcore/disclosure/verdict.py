@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from riskcore.assessment.goals import Goal
-from riskcore.common.sentences import joined, sentence
-from riskcore.common.words import counted, listed, printable
+from riskcore.common.words import counted, joined, listed, printable, sentence
 from riskcore.disclosure.leaks import Leak
 
 # Columns that are named in a sentence; more are counted.

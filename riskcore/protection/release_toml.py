@@ -17,7 +17,6 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
-from riskcore.common.sentences import joined, words_in
 from riskcore.common.settings import Place, Setting, settings_of
 from riskcore.common.shell_line import shell_line
 from riskcore.common.toml_text import (
@@ -28,7 +27,7 @@ from riskcore.common.toml_text import (
     read_text,
     toml_of,
 )
-from riskcore.common.words import counted
+from riskcore.common.words import counted, joined, words_in
 from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.recoding_words import rule_file

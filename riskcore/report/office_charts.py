@@ -13,8 +13,7 @@ import numpy as np
 
 from riskcore.assessment.assessment import Assessment
 from riskcore.common.html import digits, percent, readable, short
-from riskcore.common.sentences import Number, Write, sentence
-from riskcore.common.words import printable
+from riskcore.common.words import Number, Write, printable, sentence
 from riskcore.core.risk.file_risk import Counts, Risks
 from riskcore.core.risk.histogram import class_counts
 from riskcore.core.risk.threshold import RiskDistribution

@@ -12,8 +12,15 @@ from typing import NamedTuple
 import numpy as np
 
 from riskcore.common.html import digits, escape, percent, readable, short
-from riskcore.common.sentences import Number, Sentence, Write, joined, sentence
-from riskcore.common.words import counted, printable
+from riskcore.common.words import (
+    Number,
+    Sentence,
+    Write,
+    counted,
+    joined,
+    printable,
+    sentence,
+)
 from riskcore.core.risk.file_risk import Counts, Risks
 from riskcore.core.risk.histogram import class_counts
 from riskcore.core.risk.threshold import RiskDistribution

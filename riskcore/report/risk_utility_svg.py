@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 
 from riskcore.common.html import escape, short
-from riskcore.common.sentences import Write, sentence
+from riskcore.common.words import Write, sentence
 
 _HEIGHT = 240
 _MARKS = 5

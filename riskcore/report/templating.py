@@ -22,9 +22,8 @@ import numpy as np
 from riskcore.common import html
 from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
-from riskcore.common.sentences import Number, sentence
 from riskcore.common.version import __version__
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import Number, counted, printable, sentence, shortened
 from riskcore.data.files import replace
 from riskcore.report.provenance import now
 

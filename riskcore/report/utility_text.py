@@ -9,9 +9,8 @@ from typing import Any
 
 from riskcore.assessment.reported_figures import label
 from riskcore.common.html import readable
-from riskcore.common.sentences import Number, joined, sentence
 from riskcore.common.sheet import Facts, Part, Sheet
-from riskcore.common.words import counted, printable
+from riskcore.common.words import Number, counted, joined, printable, sentence
 from riskcore.comparison.analyses import category_of
 
 # Numbers of pairs of keys, of strata and of cells of a table in the text; JSON has all.
@@ -283,8 +282,8 @@ def distance_rows(
 def loss_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the categories that lost most by suppression, after a header row."""
     head = sentence("category"), sentence("records before"), sentence("after")
-    known = sentence("share of the known before"), sentence("after")
-    rows: list[list[str]] = [["", *head, sentence("lost"), *known]]
+    extra = sentence("share of the known before"), sentence("after")
+    rows: list[list[str]] = [["", *head, sentence("lost"), *extra]]
     for loss in figures["losses"]["categories"][:_LISTED]:
         counts = whole(loss["records_before"]), whole(loss["records_after"])
         shares = (percent(loss[f"known_{when}"]) for when in ("before", "after"))

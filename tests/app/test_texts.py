@@ -10,8 +10,7 @@ import riskcore
 from riskcore.app import texts
 from riskcore.app.forms import FORMATS
 from riskcore.assessment.reported_figures import FIGURES
-from riskcore.common.sentences import fields, joined, sentence
-from riskcore.common.words import counted, listed
+from riskcore.common.words import counted, fields, joined, listed, sentence
 from tests.app.client import Client
 
 PACKAGE = Path(riskcore.__file__).parent

@@ -21,9 +21,8 @@ import numpy as np
 from riskcore.common.interrupts import uninterrupted
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
-from riskcore.common.sentences import sentence
 from riskcore.common.text_numbers import NUMBER, is_number, with_point
-from riskcore.common.words import counted, quoted
+from riskcore.common.words import counted, quoted, sentence
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Accounted
 from riskcore.data.files.reading import declared, numbers_among, warn_of_idle_codes

@@ -24,9 +24,8 @@ from riskcore.assessment.roles import (
     singles_out,
 )
 from riskcore.common.progress import Lines, silent
-from riskcore.common.sentences import by_count, joined, sentence
 from riskcore.common.settings import ANY
-from riskcore.common.words import counted, listed, quoted
+from riskcore.common.words import by_count, counted, joined, listed, quoted, sentence
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile

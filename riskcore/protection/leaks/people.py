@@ -9,8 +9,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import Number, sentence
-from riskcore.common.words import counted, listed, printable, quoted
+from riskcore.common.words import Number, counted, listed, printable, quoted, sentence
 from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import Leak, Remedy

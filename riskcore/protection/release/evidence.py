@@ -14,8 +14,15 @@ import numpy as np
 from riskcore.assessment.assess_settings import AUTO
 from riskcore.assessment.goals import Goal
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.common.sentences import Number, by_count, joined, sentence
-from riskcore.common.words import counted, listed, one_of
+from riskcore.common.words import (
+    Number,
+    by_count,
+    counted,
+    joined,
+    listed,
+    one_of,
+    sentence,
+)
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.on_engine import unchecked

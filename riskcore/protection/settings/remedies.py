@@ -6,9 +6,8 @@ import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from riskcore.common.sentences import by_count, sentence
 from riskcore.common.settings import NEVER, ORDER
-from riskcore.common.words import quoted
+from riskcore.common.words import by_count, quoted, sentence
 from riskcore.data.profile import ColumnProfile
 from riskcore.disclosure.leaks import Remedy
 from riskcore.protection.settings.settings import Settings

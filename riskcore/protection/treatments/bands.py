@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from riskcore.common.sentences import joined, sentence
+from riskcore.common.words import joined, sentence
 from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
     Floats,

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import sentence
 from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
+from riskcore.common.words import sentence
 from riskcore.data.kd_tree import build_trees, nodes_of
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.disclosure.gower import gower_scale

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 from riskcore.comparison.cholesky import factored
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.precision import rounded_as

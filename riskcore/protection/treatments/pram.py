@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 from riskcore.data.files.labels import code_text
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import sentence
+from riskcore.common.words import sentence
 from riskcore.data.ranks import random_order, ranked
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (

@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from riskcore.common import arguments
-from riskcore.common.sentences import sentence
-from riskcore.common.words import counted
+from riskcore.common.words import counted, sentence
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,

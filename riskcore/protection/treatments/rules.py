@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
-from riskcore.common.sentences import Number, sentence
 from riskcore.common.sums import rounded_sum
+from riskcore.common.words import Number, sentence
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

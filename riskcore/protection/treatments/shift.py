@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.common.sentences import sentence
 from riskcore.common.warn import warn
-from riskcore.common.words import listed
+from riskcore.common.words import listed, sentence
 from riskcore.data.dates import far_days
 from riskcore.data.integers import code_integers
 from riskcore.protection.treatments.rules import (

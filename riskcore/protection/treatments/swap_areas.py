@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import Number, sentence
-from riskcore.common.words import counted, listed
+from riskcore.common.words import Number, counted, listed, sentence
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.treatments.pram import total_variation
 from riskcore.protection.treatments.rules import (

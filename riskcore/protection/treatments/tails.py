@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from riskcore.common.sentences import by_count, sentence
-from riskcore.common.words import counted
+from riskcore.common.words import by_count, counted, sentence
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (

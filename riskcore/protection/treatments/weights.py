@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.sentences import sentence
-from riskcore.common.words import counted
+from riskcore.common.words import counted, sentence
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import random_order, ranked, stable_order
 from riskcore.protection.treatments.rules import (
