@@ -48,7 +48,7 @@ from riskcore.app.texts import (
 from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
-from riskcore.common.words import Number, Sentence, printable
+from riskcore.common.words import printable
 from riskcore.report.templating import environment, finalized
 
 # What a reader chooses, kept in a cookie.
@@ -344,23 +344,13 @@ def _reading(app: App) -> App:
     return answer
 
 
-def _finalized(value: Any) -> Any:
-    """Return a value for a template: text of the package as the reader writes it."""
-    return finalized(_told(value))
-
-
-def _told(value: Any) -> Any:
-    """Return text of the package as the reader writes it, and other values as is."""
-    return told(value) if isinstance(value, Sentence | Number) else value
-
-
 @cache
 def _templates() -> Any:
     """Return the templates of the app and of reports."""
     templates = environment("riskcore.app", "riskcore.report")
-    templates.finalize = _finalized
     label = templates.filters["label"]
-    templates.filters["label"] = lambda value: label(_told(value))
+    templates.finalize = lambda value: finalized(told(value))
+    templates.filters["label"] = lambda value: label(told(value))
     templates.filters |= {"told": told, "capital": capital}
     templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())

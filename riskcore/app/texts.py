@@ -15,7 +15,7 @@ from importlib.resources import files as resources
 from typing import Any
 
 from riskcore.app.forms import FORMATS, NumberFormat
-from riskcore.common.words import Sentence, printable, retold
+from riskcore.common.words import Number, Sentence, printable, retold
 
 LANGUAGES = ("en", "de", "fr", "es")
 
@@ -55,14 +55,16 @@ def load_texts() -> dict[str, dict[str, str]]:
     return texts_in(READER.get().language)
 
 
-def told(value: Any) -> str:
-    """Return a sentence or a number of the package as the reader writes it."""
+def told(value: Any) -> Any:
+    """Return text of the package as the reader writes it, and other values as is."""
+    if not isinstance(value, Sentence | Number):
+        return value
     return retold(value, load_texts()["package"], READER.get().numbers.write)
 
 
 def capital(value: Any) -> str:
     """Return what `told` does, with a capital letter at the start."""
-    text = told(value)
+    text: str = told(value)
     return text[:1].upper() + text[1:]
 
 

@@ -201,22 +201,12 @@ def _descriptions(counts: Counts, edges: Risks, others: Sequence[Outline]) -> li
     above = counts[::-1].cumsum()[::-1].tolist()
     lines: list[str] = []
     for k, count in enumerate(counts.tolist()):
-        own = sentence(
-            "{records}, {share}",
-            counted(count, "record"),
-            percent(count / n),
-        )
-        more = [
-            sentence("{name}: {n}", other.name, int(other.counts[k]))
-            for other in others
-        ]
-        beyond = sentence(
-            "at or above {risk}: {records}, {share}",
-            digits(float(edges[k])),
-            counted(above[k], "record"),
-            percent(above[k] / n),
-        )
-        lines.append(joined("; ", [own, *more, beyond]))
+        own = counted(count, "record"), percent(count / n)
+        more = [sentence("{name}: {n}", x.name, int(x.counts[k])) for x in others]
+        beyond = counted(above[k], "record"), percent(above[k] / n)
+        start = sentence("at or above {risk}", digits(float(edges[k])))
+        parts = [joined(", ", own), *more, joined(": ", [start, joined(", ", beyond)])]
+        lines.append(joined("; ", parts))
     return lines
 
 
