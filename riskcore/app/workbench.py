@@ -269,11 +269,7 @@ class Workbench(Session):
                 raise RefusedError(plan.error)
             if plan.result is None:
                 raise RefusedError("the suppression was canceled")
-            bare: Protected = plan.result.under(replace(rules.settings, accept={}))
-            examination = bare.preview(steps=say, **rules.release.layout)
-            say("asking the model beside the weights")
-            _ = bare.doubts
-            return examination
+            return examination_of(plan.result, rules, say)
 
         return self.jobs.start("leaks", self.examined(rules), work)
 
@@ -284,6 +280,15 @@ class Workbench(Session):
             raise RefusedError(job.error)
         leaks: Examination | None = job.result
         return leaks and leaks.under(self.settings())
+
+
+def examination_of(protected: Protected, rules: Rules, say: Lines) -> Examination:
+    """Return what is found in a protected file as rules write it; no reason counts."""
+    bare = protected.under(replace(rules.settings, accept={}))
+    examination = bare.preview(steps=say, **rules.release.layout)
+    say("asking the model beside the weights")
+    _ = bare.doubts
+    return examination
 
 
 def new_secret() -> str:

@@ -147,7 +147,7 @@
   };
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='/']");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.hasAttribute("download")) return;
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.target || link.hasAttribute("download")) return;
     event.preventDefault();
     visit(link.getAttribute("href"), true);
   });
