@@ -14,6 +14,7 @@ from riskcore.app.pages.values import numbers_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
 from riskcore.app.workbench import Workbench
+from riskcore.common.words import words_in
 from riskcore.comparison.formula import formulas
 from riskcore.protection.trials import Trial
 from riskcore.report import utility_text
@@ -42,7 +43,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     try:
         job = bench.comparison()
     except RefusedError as error:
-        return {**common, "work": "lacking", "lacking": str(error)}
+        return {**common, "work": "lacking", "lacking": words_in(error)}
     values = {**common, "work": job.state, "why": job.error}
     if isinstance(job.result, Compared):
         values |= _compared(job.result)

@@ -10,6 +10,7 @@ from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages.values import code_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
+from riskcore.common.words import words_in
 from riskcore.data.recoding_words import is_rule
 
 # How a column can be recoded, in the order of the page.
@@ -80,7 +81,7 @@ def rule_of(way: str, form: Form, codes: Mapping[str, str]) -> str | None:
     try:
         return _RULES[way](form, codes)
     except ValueError as error:
-        raise RefusedError(str(error)) from None
+        raise RefusedError(words_in(error)) from None
 
 
 def _cut(form: Form, _: Mapping[str, str]) -> str | None:
