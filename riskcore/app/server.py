@@ -35,7 +35,7 @@ from riskcore.app.guard import App, Guard, Receive, Scope, Send
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
 from riskcore.app.pages.page import Action, Answer, Page, View
-from riskcore.app.session import RefusedError
+from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import (
     LANGUAGES,
     READER,
@@ -43,6 +43,7 @@ from riskcore.app.texts import (
     capital,
     load_texts,
     said,
+    step_told,
     told,
 )
 from riskcore.app.verdict import verdict_of
@@ -201,7 +202,7 @@ class Server:
                 "version": bench and bench.history.current.number,
                 "viewers": self.guard.viewers(),
                 "jobs": [
-                    {"kind": job.kind, "line": printable(told(job.line))}
+                    {"kind": job.kind, "line": printable(step_told(job.line))}
                     for job in jobs
                 ],
                 "ended": bench and bench.jobs.ended,
@@ -223,7 +224,7 @@ class Server:
 
         try:
             words = await run_in_threadpool(do)
-        except FAILURES as error:
+        except (NotYetError, *FAILURES) as error:
             return await self._refused(request, words_of(error))
         self._said[_csrf(request)] = words
         return self._back(back)
@@ -254,6 +255,15 @@ class Server:
             return HTMLResponse(
                 await run_in_threadpool(self._render, request, template, name, view)
             )
+        except NotYetError as error:
+            values = {"waits": error}
+            whole = template == f"{name}.html"
+            file = "waiting.html" if whole else "waiting_part.html"
+            return HTMLResponse(
+                await run_in_threadpool(
+                    self._render, request, file, name, lambda: values
+                )
+            )
         except FAILURES as error:
             return await self._refused(request, words_of(error))
 
@@ -269,7 +279,7 @@ class Server:
         values = view()
         if frame["open"]:  # what the view began counts
             frame["verdict"] = verdict_of(frame["bench"], frame["version"])
-        whole = file in (f"{name}.html", "refused.html")
+        whole = file in (f"{name}.html", "refused.html", "waiting.html")
         query = request.url.query if request.method == "GET" else ""
         texts, numbers = load_texts(), _numbers(request)
         page_text: str = (

@@ -62,6 +62,12 @@ def told(value: Any) -> Any:
     return retold(value, load_texts()["package"], READER.get().numbers.write)
 
 
+def step_told(line: str) -> str:
+    """Return a step of long work as the reader is told of it."""
+    told_line: str = load_texts()["package"].get(line, told(line))
+    return told_line
+
+
 def capital(value: Any) -> str:
     """Return what `told` does, with a capital letter at the start."""
     text: str = told(value)

@@ -16,7 +16,7 @@ from tests.app.client import Client
 PACKAGE = Path(riskcore.__file__).parent
 OTHERS = texts.LANGUAGES[1:]
 # Where functions have their templates among the arguments.
-TEMPLATES = {"sentence": (0,), "by_count": (1, 2)}
+TEMPLATES = {"sentence": (0,), "by_count": (1, 2), "say": (0,), "progress": (0,)}
 # What the app does not show.
 NOT_SHOWN = ("cli", "accuracy")
 
@@ -32,7 +32,8 @@ def strings(node):
         return strings(node.body) + strings(node.orelse)
     if isinstance(node, ast.Dict):
         return [text for value in node.values for text in strings(value)]
-    return [node.value] if isinstance(node, ast.Constant) else []
+    is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+    return [node.value] if is_text else []
 
 
 def assigned(tree):
@@ -64,9 +65,11 @@ def templates_in(path):
     """Yield the templates of the sentences of a module."""
     tree = ast.parse(path.read_text())
     tables = assigned(tree)
-    says_sentences = any(name in TEMPLATES for name, _ in calls(tree))
+    says_sentences = any(name == "sentence" for name, _ in calls(tree))
     for name, arguments in calls(tree):
         for at in TEMPLATES.get(name, ()):
+            if len(arguments) <= at:
+                continue
             node = arguments[at]
             while isinstance(node, ast.Subscript):
                 node = node.value
