@@ -110,8 +110,8 @@ class DescribedColumn:
         """Why it seems to have its role, and what it is of another column."""
         said = [self.proposed.reason]
         if self.derived is not None:
-            template, source = _DERIVED[self.derived.kind], self.derived.of[0]
-            said.insert(0, sentence(template, source))
+            source = self.derived.of[0]
+            said.insert(0, sentence(_DERIVED[self.derived.kind], source))
         elif self.profile.constant and self.role is None:
             said.append(sentence("the same within households"))
         return joined("; ", filter(None, [*said, self.doubt]))

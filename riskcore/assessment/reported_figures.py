@@ -20,7 +20,7 @@ from riskcore.common.words import (
     Number,
     counted,
     joined,
-    printable,
+    on_one_line,
     sentence,
     shortened,
 )
@@ -130,7 +130,7 @@ def label(value: Any) -> str:
 
 def whole_label(value: Any) -> str:
     """Return the whole name or value of a key, for pages."""
-    return "(missing)" if value is None else printable(str(value))
+    return on_one_line(value)
 
 
 def percent(fraction: float) -> str:

@@ -42,7 +42,7 @@ def shortened(value: Any, longest: int) -> str:
 
 def on_one_line(value: Any) -> str:
     """Return a name or value on one line, whole; None is "(missing)"."""
-    return "(missing)" if value is None else printable(str(value))
+    return sentence("(missing)") if value is None else printable(str(value))
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:
