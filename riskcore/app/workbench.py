@@ -294,7 +294,10 @@ class Workbench(Session):
                 raise RefusedError(plan.error)
             if plan.result is None:
                 raise RefusedError(sentence("the suppression was canceled"))
-            return examination_of(plan.result, rules, say)
+            examination = examination_of(plan.result, rules, say)
+            say("asking the model beside the weights")
+            _ = plan.result.doubts
+            return examination
 
         return self.jobs.start("leaks", self.examined(rules), work)
 
@@ -310,10 +313,7 @@ class Workbench(Session):
 def examination_of(protected: Protected, rules: Rules, say: Lines) -> Examination:
     """Return what is found in a protected file as rules write it; no reason counts."""
     bare = protected.under(replace(rules.settings, accept={}))
-    examination = bare.preview(steps=say, **rules.release.layout)
-    say("asking the model beside the weights")
-    _ = bare.doubts
-    return examination
+    return bare.preview(steps=say, **rules.release.layout)
 
 
 def new_secret() -> str:

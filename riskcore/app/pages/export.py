@@ -6,10 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
-
-from starlette.responses import Response, StreamingResponse
 
 from riskcore.app.forms import Form
 from riskcore.app.guard import SANDBOX
@@ -22,7 +20,6 @@ from riskcore.common.progress import Lines
 from riskcore.common.words import counted
 from riskcore.data.files import formats
 from riskcore.data.files.replace import replacing_all
-from riskcore.data.source import Source
 from riskcore.report.page import report_paths
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
@@ -32,6 +29,11 @@ from riskcore.report.release_files import (
     safe_name,
     write_release,
 )
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from riskcore.data.source import Source
 
 _FILES = ("file", "record", "public_record", "report", "report_public")
 # The endings of names; that of the safe file says its format.
@@ -293,6 +295,8 @@ def _refuse_places(
 
 def file(bench: Workbench, form: Form) -> Response:
     """Send a file of the last export; the address has its place, never a path."""
+    from starlette.responses import StreamingResponse
+
     job, at = bench.jobs.of("export"), form.whole("at")
     done: Exported | None = None if job is None else job.result
     if done is None or not 0 <= at < len(done.written):

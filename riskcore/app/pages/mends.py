@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,11 +15,12 @@ from riskcore.app.texts import load_texts, said, told
 from riskcore.app.workbench import Workbench, examination_of
 from riskcore.common.progress import Lines
 from riskcore.common.words import listed, printable
-from riskcore.disclosure.leaks import Leak, Remedy
+from riskcore.disclosure.leaks import Remedy
 from riskcore.protection.settings.rules_table import entries
 
 if TYPE_CHECKING:
     from riskcore.data.profile import ColumnProfile
+    from riskcore.disclosure.leaks import Leak
     from riskcore.protection.leaks.examination import Examination
     from riskcore.protection.result import Protected
 
@@ -42,40 +42,33 @@ _CLASSES = 10
 _FEW = 20  # numbers with no more values may be codes
 
 
-@dataclass(frozen=True, slots=True)
-class Mend:
+class Mend(NamedTuple):
     """A change of the rules that may close a leak."""
 
     words: str
     remedy: Remedy
     changes: Tables
-
-    @property
-    def drops(self) -> bool:
-        """Whether it leaves columns out."""
-        return "drop" in self.remedy.settings
+    drops: bool  # whether it leaves columns out
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedNumbers:
-    """What a treatment does to a column."""
+class Change(NamedTuple):
+    """What a treatment does to the numbers of a column."""
 
     column: str
     share: float  # of its values that change
-    correlation: float  # of the numbers before and after; nan if one is constant
+    correlation: float  # of the numbers before and after; 0 if one is constant
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(NamedTuple):
     """What a mend would give; pairs are figures now and then."""
 
     closed: bool
     met: bool  # whether the goals are met
     found: tuple[float | None, float | None]  # the share that is found beyond chance
     open: tuple[int, int]  # open leaks
-    opened: tuple[str, ...]  # the leaks that it would open
+    opened: list[str]  # the leaks that it would open
     blanked: tuple[int, int]
-    changed: tuple[ChangedNumbers, ...]
+    changed: list[Change]
 
     @property
     def works(self) -> bool:
@@ -85,68 +78,52 @@ class Trial:
     @property
     def loss(self) -> float:
         """What it costs, from 0: the most of numbers, and the blanks."""
-        lost = (
-            1.0 if math.isnan(x.correlation) else 1.0 - x.correlation
-            for x in self.changed
-        )
         now, then = self.blanked
-        return max(lost, default=0.0) + max(then - now, 0) / max(then, 1)
+        lost = max((1.0 - change.correlation for change in self.changed), default=0.0)
+        return lost + max(then - now, 0) / max(then, 1)
 
 
 def mends_of(bench: Workbench, leak: Leak) -> list[Mend]:
     """Return the mends of a leak: those that its remedies name, and treatments."""
-    columns = [] if leak.kind not in _BY_NUMBERS else [*_numbers(bench, leak)]
     offered = [x for x in leak.remedies if x.settings and "accept" not in x.settings]
-    drops = [remedy for remedy in offered if "drop" in remedy.settings]
-    mends = [
-        Mend(_words(leak, remedy), remedy, _changes(bench, leak, remedy.settings))
-        for remedy in (
-            *(remedy for remedy in offered if remedy not in drops),
-            *_treatments(bench, leak, columns),
-            *drops,
-        )
-    ]
-    changes = [entry.changes for entry in mends]
-    return [
-        entry for at, entry in enumerate(mends) if entry.changes not in changes[:at]
-    ]
+    offered += _treatments(bench, leak, _numbers(bench, leak))
+    mends: list[Mend] = []
+    for remedy in sorted(offered, key=lambda remedy: "drop" in remedy.settings):
+        changes = _changes(bench, leak, remedy.settings)
+        if all(changes != earlier.changes for earlier in mends):
+            drops = "drop" in remedy.settings
+            mends.append(Mend(_words(leak, remedy), remedy, changes, drops))
+    return mends
 
 
-def _numbers(bench: Workbench, leak: Leak) -> Iterator[ColumnProfile]:
-    """Yield the columns of a leak if all are numbers that can be treated."""
-    description = bench.description()
-    described = () if description is None else description.columns
-    profiles = {column.name: column.profile for column in described}
-    columns = [profiles.get(name) for name in leak.of]
-    stated = bench.table("columns")
+def _numbers(bench: Workbench, leak: Leak) -> list[ColumnProfile]:
+    """Return the columns of a leak if all are numbers that can be treated."""
+    description, stated = bench.description(), bench.table("columns")
+    if leak.kind not in _BY_NUMBERS or description is None:
+        return []
+    joint = (x for key in bench.table("treat") if "+" in key for x in key.split("+"))
     others = (stated.get(name) for name in ("household", "cluster", "person", "wave"))
-    joint = (
-        name for key in bench.table("treat") if "+" in key for name in key.split("+")
-    )
     fixed = {*bench.keys, *bench.table("recodings"), *others, *joint}
     numeric = {*bench.settings().with_role("numeric"), stated.get("weight")}
-    fits = (
-        column is not None
-        and column.is_number
-        and (column.name in numeric or column.distinct > _FEW)
-        and str(column.name) not in fixed
-        for column in columns
-    )
-    if all(fits) and (leak.kind != "reveals" or len(columns) == 1):
-        yield from (column for column in columns if column is not None)
+    columns = [
+        column.profile
+        for column in description.columns
+        if column.name in {*leak.of} - fixed
+        and column.profile.is_number
+        and (column.name in numeric or column.profile.distinct > _FEW)
+    ]
+    return columns if len(columns) == len(leak.of) else []
 
 
 def _treatments(
     bench: Workbench, leak: Leak, columns: Collection[ColumnProfile]
 ) -> Iterator[Remedy]:
-    """Yield treatments of all columns of a leak, each with the rules that stay."""
-    if not columns:
-        return
+    """Yield treatments of all columns of a leak."""
     weight = bench.table("columns").get("weight")
-    only_weight = [str(column.name) for column in columns] == [weight]
-    for rules in _OF_WEIGHTS if only_weight else _OF_NUMBERS:
-        treat = {str(column.name): _rules(rules, column) for column in columns}
-        yield Remedy("", {"treat": treat})
+    for rule in _OF_WEIGHTS if weight in leak.of else _OF_NUMBERS:
+        treat = {str(column.name): _rule(rule, column) for column in columns}
+        if columns and (leak.kind != "reveals" or len(columns) == 1):
+            yield Remedy("", {"treat": treat})
 
 
 def _words(leak: Leak, remedy: Remedy) -> str:
@@ -155,34 +132,30 @@ def _words(leak: Leak, remedy: Remedy) -> str:
     column = listed(str(name) for name in leak.of if name is not None)
     parts = []
     for name, value in remedy.settings.items():
-        role = ""
+        role = said("roles", value[column]) if name == "roles" else ""
+        if name == "drop":
+            column = listed(value)
+        elif name == "related":
+            key, (*_, column) = next(iter(value.items()))
         if name == "treat":
             for treated, rules in value.items():
                 how = ", ".join(map(told, in_words(treated, _listed(rules))))
                 parts.append(f"{printable(treated)}: {how}")
-            continue
-        if f"does_{name}" not in load_texts()["leaks"]:
+        elif f"does_{name}" in load_texts()["leaks"]:
+            text = said("leaks", f"does_{name}", column=column, key=key, role=role)
+            parts.append(text)
+        else:
             parts.append(told(remedy.words))
-            continue
-        if name == "drop":
-            column = listed(value)
-        elif name == "related":
-            key, names = next(iter(value.items()))
-            column = names[-1]
-        elif name == "roles":
-            role = said("roles", value[column])
-        parts.append(said("leaks", f"does_{name}", column=column, key=key, role=role))
     return ". ".join(parts)
 
 
-def _rules(rules: str, column: ColumnProfile) -> list[str]:
-    """Return rules with the bases of a column."""
+def _rule(rule: str, column: ColumnProfile) -> str:
+    """Return a rule with the base of a column."""
     span = float(column.largest) - float(column.smallest)
     coarse = 10.0 ** math.ceil(math.log10(span / _CLASSES)) if span > 0 else 1.0
-    rules = rules.replace("COARSE", f"{coarse:.12g}").replace(
-        "FINE", f"{coarse / 10:.12g}"
-    )
-    return rules.split()
+    bases = {"COARSE": f"{coarse:.12g}", "FINE": f"{coarse / 10:.12g}"}
+    kind, _, base = rule.partition(":")
+    return f"{kind}:{bases.get(base, base)}"
 
 
 def _changes(bench: Workbench, leak: Leak, settings: Mapping[str, Any]) -> Tables:
@@ -235,13 +208,13 @@ def trial_of(bench: Workbench, leak: Leak, mend: Mend, at: int) -> Job:
             met=then.goals_met,
             found=(_found(job.result, leak), _found(examined, leak)),
             open=(len(before.open), len(left)),
-            opened=tuple(
+            opened=[
                 other.text
                 for other in left
-                if not any(_same(other, known) for known in before.open)
-            ),
+                if not any(_same(other, earlier) for earlier in before.open)
+            ],
             blanked=(sum(now.suppressed.values()), sum(then.suppressed.values())),
-            changed=tuple(_changed(then, mend)),
+            changed=[*_changed(then, mend)],
         )
 
     key = (job.key, leak.kind, leak.of, mend.remedy.options)
@@ -250,12 +223,8 @@ def trial_of(bench: Workbench, leak: Leak, mend: Mend, at: int) -> Job:
 
 def _same(leak: Leak, other: Leak) -> bool:
     """Return whether two leaks of different files are one."""
-    keys = [None if x.shown is None else x.shown.key for x in (leak, other)]
-    return (
-        leak.kind == other.kind
-        and keys[0] == keys[1]
-        and bool({*leak.of} & {*other.of})
-    )
+    kinds = [(x.kind, x.shown and x.shown.key) for x in (leak, other)]
+    return kinds[0] == kinds[1] and not {*leak.of}.isdisjoint(other.of)
 
 
 def _found(examination: Examination, leak: Leak) -> float | None:
@@ -266,6 +235,8 @@ def _found(examination: Examination, leak: Leak) -> float | None:
             for link in examination.number_links
             if {*leak.of} & {getattr(x, "column", x) for x in link.known}
         ]
+        # The extremes are few: their share says little of the others.
+        links = [link for link in links if link.among == "all"] or links
         most = max(links, key=lambda link: link.beyond_chance, default=None)
         return None if most is None else max(most.beyond_chance, 0.0) / most.people
     if leak.kind == "attributes" and leak.of[0] in examination.shared:
@@ -279,7 +250,7 @@ def _found(examination: Examination, leak: Leak) -> float | None:
     return None if shown is None else shown.count / shown.of
 
 
-def _changed(then: Protected, mend: Mend) -> Iterator[ChangedNumbers]:
+def _changed(then: Protected, mend: Mend) -> Iterator[Change]:
     """Yield what the treatments of a mend do to their columns."""
     treated = then.treated
     for name in mend.remedy.settings.get("treat", ()):
@@ -289,6 +260,5 @@ def _changed(then: Protected, mend: Mend) -> Iterator[ChangedNumbers]:
         present = ~(np.isnan(old) | np.isnan(new))
         with np.errstate(invalid="ignore", divide="ignore"):
             correlation = np.corrcoef(old[present], new[present])[0, 1]
-        changed = float(np.count_nonzero(treated.altered(name)))
-        share = changed / max(float(np.count_nonzero(present)), 1.0)
-        yield ChangedNumbers(str(name), share, float(correlation))
+        share = np.count_nonzero(treated.altered(name)) / max(len(old), 1)
+        yield Change(str(name), share, float(np.nan_to_num(correlation)))

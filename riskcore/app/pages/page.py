@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
-
-from starlette.responses import Response
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from riskcore.app.forms import Form
 from riskcore.app.workbench import Workbench
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 # The values of a template.
 View: TypeAlias = Callable[[Workbench, Form], Mapping[str, Any]]
@@ -17,7 +18,7 @@ View: TypeAlias = Callable[[Workbench, Form], Mapping[str, Any]]
 Action: TypeAlias = Callable[[Workbench, Form], str]
 
 # It returns what is sent as it is, such as a file.
-Answer: TypeAlias = Callable[[Workbench, Form], Response]
+Answer: TypeAlias = "Callable[[Workbench, Form], Response]"
 
 
 @dataclass(frozen=True, slots=True)

@@ -211,8 +211,8 @@ def of_columns(
             if rare:
                 text = _text(column, settings)
                 # Of weights on an engine this is not known: nothing is treated there.
-                known = column.smallest is not None
-                treat = coarser_weights(column.name) if known else None
+                on_engine = column.smallest is None
+                treat = None if on_engine else coarser_weights(column.name)
                 mends = either(treat, leave_out(of), accepted(of))
                 yield Leak(of, "weight", text, mends)
             continue
