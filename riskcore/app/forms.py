@@ -13,25 +13,19 @@ from typing import Final, TypeVar
 
 from riskcore.common import text_numbers
 from riskcore.common.html import readable
+from riskcore.common.words import joined, quoted, sentence
 
 # What word processors write for a blank, an apostrophe and a minus sign: no-break,
 # narrow no-break and thin blanks, the right quotation mark, U+2212.
 _AS_TYPED = str.maketrans("\u00a0\u202f\u2009\u2019\u2212", "   '-")
 _LONGEST = 300
 _N = TypeVar("_N", int, float)
-# A number at an axis of a drawing of ours.
-_AXIS = re.compile(r"(?<=>)[0-9,]+(\.[0-9]+|,[0-9]{3})(?= %<|<)")
-# What a drawing says of a part of it.
-_TITLE = re.compile("(?<=<title>)[^<]+")
-# A number in a text of ours, with commas between thousands.
-_NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(,[0-9]{3})*(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
     """How numbers are written."""
 
-    name: str  # of the language
     decimal: str
     group: str  # the separator of thousands that is written
     groups: str  # all that are read
@@ -39,14 +33,19 @@ class NumberFormat:
     def read(self, text: str) -> str:
         """Return a number, or a share in per cent, as a program writes it."""
         if len(text) > _LONGEST:
-            raise ValueError(f"a number of {len(text):,} characters is too long")
+            long = sentence("a number of {n} characters is too long", len(text))
+            raise ValueError(long)
         plain = " ".join(text.translate(_AS_TYPED).split())
         number, percent, rest = plain.partition("%")
         match = re.fullmatch(self._shape, number.strip())
         if rest or not match or not (match["digits"] or match["decimals"]):
             example = self.write("1234.5")
             raise ValueError(
-                f"{plain!r} is not a number as it is written here, such as {example}"
+                sentence(
+                    "{text} is not a number as it is written here, such as {example}",
+                    quoted(plain),
+                    example,
+                )
             )
         digits = re.sub("[^0-9]", "", match["digits"])
         decimals = "" if match["decimals"] is None else f".{match['decimals']}"
@@ -75,18 +74,10 @@ class NumberFormat:
 
 
 FORMATS: Final[Mapping[str, NumberFormat]] = {
-    "en": NumberFormat("English", ".", ",", ","),
-    "de": NumberFormat("Deutsch", ",", ".", ".' "),
-    "fr": NumberFormat("Français", ",", "\u202f", " '"),
+    "en": NumberFormat(".", ",", ","),
+    "de": NumberFormat(",", ".", ".' "),
+    "fr": NumberFormat(",", "\u202f", " '"),
 }
-
-
-def format_of(cookie: str | None, languages: str = "") -> NumberFormat:
-    """Return the format that was chosen, or that of the first language of a browser."""
-    for name in [cookie or "", *re.split("[,;-]", languages.lower())]:
-        if name.strip() in FORMATS:
-            return FORMATS[name.strip()]
-    return FORMATS["en"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +107,9 @@ class Form:
         """Return whether a field was sent with a value."""
         return bool(self.text(name))
 
-    def number(self, name: str) -> float:
-        """Return a field as a number."""
-        return self._read(name, text_numbers.number)
+    def number(self, name: str, label: str = "") -> float:
+        """Return a field as a number; an error names it by its label."""
+        return self._read(name, text_numbers.number, label)
 
     def fraction(self, name: str) -> float:
         """Return a field as a fraction of 1; it may be given in per cent."""
@@ -128,12 +119,13 @@ class Form:
         """Return a field as a whole number."""
         return self._read(name, text_numbers.whole)
 
-    def _read(self, name: str, read: Callable[[str], _N]) -> _N:
+    def _read(self, name: str, read: Callable[[str], _N], label: str = "") -> _N:
         """Return a field as a number; an error names the field."""
         try:
             return read(self.numbers.read(self.text(name)))
         except ValueError as error:
-            raise ValueError(f"{name}: {error}") from None
+            (why,) = error.args
+            raise ValueError(joined(": ", [label or name, why])) from None
 
 
 def shown(number: float | int, numbers: NumberFormat) -> str:
@@ -153,22 +145,3 @@ def size_shown(size: int, numbers: NumberFormat) -> str:
     return (
         f"{numbers.write(f'{amount:.3g}' if amount < 100 else f'{amount:.0f}')} {unit}"
     )
-
-
-def sentence_in_format(text: str, numbers: NumberFormat) -> str:
-    """Return a sentence with its numbers as people write them; names in quotes stay."""
-    return "'".join(
-        part if at % 2 else in_format(part, numbers)
-        for at, part in enumerate(text.split("'"))
-    )
-
-
-def in_format(text: str, numbers: NumberFormat) -> str:
-    """Return a text of a report with its numbers as people write them."""
-    return _NUMBER.sub(lambda match: numbers.write(match[0]), text)
-
-
-def axes_in_format(drawing: str, numbers: NumberFormat) -> str:
-    """Return a drawing with numbers of axes and titles as the reader writes them."""
-    drawing = _AXIS.sub(lambda match: numbers.write(match[0]), drawing)
-    return _TITLE.sub(lambda match: in_format(match[0], numbers), drawing)

@@ -7,10 +7,13 @@ import threading
 import warnings
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
 from riskcore.common.progress import Lines
+from riskcore.common.toml_text import RulesError
+from riskcore.common.words import sentence, words_in
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
 # Errors of settings or data; any other error is a defect.
@@ -25,13 +28,6 @@ FAILURES = (
     MemoryError,
     ImportError,
 )
-
-
-# What messages advise to programs, and how it is done here.
-_HOW = {
-    "decimal=','": "start riskcore app with --decimal ,",
-    "given by riskcore.Reading(delimiter=...)": "given to riskcore app by --delimiter",
-}
 
 
 SOON = ("prepare", "try")
@@ -84,7 +80,7 @@ class Job:
             self.error = words_of(error)
             self.state = "failed"
         except BaseException as error:
-            self.error = "a defect of riskcore; the terminal says where"
+            self.error = sentence("a defect of riskcore; the terminal says where")
             sys.stderr.write("\n".join([f"{self.kind}:", *places(error), ""]))
             self.state = "failed"
         finally:
@@ -119,7 +115,8 @@ class Jobs:
                 earlier_job.cancel()
             job = Job(kind, key)
             pool = self._soon if kind in SOON else self._pool
-            pool.submit(_run, job, work, then)
+            # The context has the language of the reader.
+            pool.submit(copy_context().run, _run, job, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
@@ -183,12 +180,11 @@ def _run(
 
 
 def words_of(error: BaseException) -> str:
-    """Return the words of an error; a KeyError would put them in quotes."""
+    """Return the words of an error, without its place in a file of rules."""
     if isinstance(error, OSError) and error.strerror:
         file = "" if error.filename is None else f"{error.filename}: "
         return f"{file}{error.strerror}"
-    words = error.args[0] if isinstance(error, KeyError) and error.args else error
-    text = str(words) or type(error).__name__
-    for python, option in _HOW.items():
-        text = text.replace(python, option)
-    return text
+    cause = error.__cause__ if isinstance(error, OSError) else error
+    if isinstance(cause, RulesError) and cause.words:
+        return cause.words  # the place in the file helps nobody here
+    return words_in(error) or type(error).__name__

@@ -28,24 +28,32 @@ from riskcore.app.forms import (
     FORMATS,
     Form,
     NumberFormat,
-    format_of,
-    sentence_in_format,
     shown,
     size_shown,
 )
-from riskcore.app.guard import Guard
+from riskcore.app.guard import App, Guard, Receive, Scope, Send
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
 from riskcore.app.pages.page import Action, Answer, Page, View
 from riskcore.app.session import NotYetError, RefusedError
-from riskcore.app.texts import load_texts, said
+from riskcore.app.texts import (
+    LANGUAGES,
+    READER,
+    Reader,
+    capital,
+    load_texts,
+    said,
+    step_told,
+    told,
+)
 from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
-from riskcore.report.templating import environment
+from riskcore.report.templating import environment, finalized
 
-_FORMAT = "riskcore-numbers"
+# What a reader chooses, kept in a cookie.
+_CHOICES: dict[str, Collection[str]] = {"language": LANGUAGES, "numbers": FORMATS}
 _YEAR = 365 * 24 * 3600
 _STEPS: Mapping[str, Callable[[Workbench], None]] = {
     "undo": lambda bench: bench.history.undo(),
@@ -74,7 +82,7 @@ class Server:
             Route("/", self.first),
             Route("/start", self.start),
             Route("/status", self.status),
-            Route("/numbers", self.numbers, methods=["POST"]),
+            _post("/reader", self.reader),
             *(_post(f"/{name}", partial(self.step, name)) for name in _STEPS),
             _post("/start/send", self.send),
             *(
@@ -86,7 +94,9 @@ class Server:
             *(route for page in PAGES for route in self._routes(page)),
         ]
         app = Starlette(routes=routes, exception_handlers={404: _missing})
-        self.guard = Guard(app, hosts=hosts, token=token, largest_file=LARGEST)
+        self.guard = Guard(
+            _reading(app), hosts=hosts, token=token, largest_file=LARGEST
+        )
         return self.guard
 
     def _routes(self, page: Page) -> Iterator[Route]:
@@ -168,14 +178,15 @@ class Server:
         back = _form(request).text("back")
         return await self._done(request, _STEPS[name], back)
 
-    async def numbers(self, request: Request) -> Response:
-        """Choose how numbers are written."""
+    async def reader(self, request: Request) -> Response:
+        """Choose the language, or how numbers are written."""
         form = _form(request)
         answer = self._back(form.text("back"))
-        if form.text("format") in FORMATS:
-            answer.set_cookie(
-                _FORMAT, form.text("format"), _YEAR, httponly=True, samesite="strict"
-            )
+        for name, choices in _CHOICES.items():
+            if (chosen := form.text(name)) in choices:
+                answer.set_cookie(
+                    f"riskcore-{name}", chosen, _YEAR, httponly=True, samesite="strict"
+                )
         return answer
 
     async def status(self, request: Request) -> Response:
@@ -191,7 +202,8 @@ class Server:
                 "version": bench and bench.history.current.number,
                 "viewers": self.guard.viewers(),
                 "jobs": [
-                    {"kind": job.kind, "line": printable(job.line)} for job in jobs
+                    {"kind": job.kind, "line": printable(step_told(job.line))}
+                    for job in jobs
                 ],
                 "ended": bench and bench.jobs.ended,
             }
@@ -279,9 +291,10 @@ class Server:
                 p=texts.get(name, {}),
                 n=partial(shown, numbers=numbers),
                 size=partial(size_shown, numbers=numbers),
-                sentence=partial(sentence_in_format, numbers=numbers),
                 numbers=numbers,
                 formats=FORMATS,
+                language=READER.get().language,
+                languages=LANGUAGES,
                 page=name,
                 pages=[*self.pages],
                 back=f"{name}?{query}" if query else name,
@@ -336,14 +349,30 @@ async def _missing(request: Request, _: Exception) -> Response:
 
 def _numbers(request: Request) -> NumberFormat:
     """Return how the reader writes numbers."""
-    languages = request.headers.get("accept-language", "")
-    return format_of(request.cookies.get(_FORMAT), languages)
+    return READER.get().numbers
+
+
+def _reading(app: App) -> App:
+    """Return an application that knows who reads its answers."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope)
+        language, numbers = (request.cookies.get(f"riskcore-{x}") for x in _CHOICES)
+        accepted = request.headers.get("accept-language", "")
+        READER.set(Reader.of(language, numbers, accepted))
+        await app(scope, receive, send)
+
+    return answer
 
 
 @cache
 def _templates() -> Any:
     """Return the templates of the app and of reports."""
     templates = environment("riskcore.app", "riskcore.report")
+    label = templates.filters["label"]
+    templates.finalize = lambda value: finalized(told(value))
+    templates.filters["label"] = lambda value: label(told(value))
+    templates.filters |= {"told": told, "capital": capital}
     templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())
     )

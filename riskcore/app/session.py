@@ -15,6 +15,7 @@ from riskcore.app.jobs import words_of
 from riskcore.app.kept import Kept
 from riskcore.app.texts import said
 from riskcore.common.settings import ANY, ORDERED
+from riskcore.common.words import sentence
 from riskcore.protection.release_toml import Release
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
-NO_KEYS = "no column is a key variable yet"
+NO_KEYS = sentence("no column is a key variable yet")
 _COLUMN_ROLES = ("weight", "household", "cluster")
 
 
@@ -85,7 +86,7 @@ class Session(Kept):
                 if changed.key_sets:
                     self.resolved(changed)
             except (KeyError, TypeError, ValueError, OSError) as error:
-                raise RefusedError(self.without_place(words_of(error))) from None
+                raise RefusedError(words_of(error)) from None
             if changed.tables != self.tables:
                 self.history.add(changed.to_toml(), words)
         return words
@@ -107,10 +108,6 @@ class Session(Kept):
         if not self.is_of(release):
             raise RefusedError(said("frame", "other_file"))
 
-    def without_place(self, words: str) -> str:
-        """Return the words of an error without the place in a file of rules."""
-        return words.split(": ", 1)[-1] if words.startswith(f"{self.path}:") else words
-
     # --- columns and roles ---
 
     def writes(self, switch: str) -> bool:
@@ -129,7 +126,7 @@ class Session(Kept):
             at = int(position)
             if at < len(names):
                 return names[at]
-        raise RefusedError("there is no such column")
+        raise RefusedError(sentence("there is no such column"))
 
     @staticmethod
     def keys_of(release: Release) -> list[str]:

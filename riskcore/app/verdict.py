@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from riskcore.app.jobs import Job, words_of
 from riskcore.app.session import NO_KEYS, RefusedError
-from riskcore.app.texts import said
-from riskcore.common.words import counted, listed, printable
+from riskcore.app.texts import READER, said
+from riskcore.common.words import counted, joined, listed, quoted
 
 if TYPE_CHECKING:
     from riskcore.app.history import Version
@@ -20,7 +20,7 @@ def verdict_of(bench: Workbench, version: Version | None = None) -> tuple[str, s
     if not release.key_sets:
         return "open", said("verdict", "lacking", why=NO_KEYS)
     if left := bench.undecided_of(release):
-        some = [repr(printable(name)) for name in left[:3]]
+        some = [quoted(name) for name in left[:3]]
         what = counted(len(left), "column")
         if len(left) > 3:
             some.append(said("verdict", "more", n=len(left) - 3))
@@ -43,7 +43,8 @@ def _verdict_now(bench: Workbench, rules: Rules) -> tuple[str, str]:
         return "open", said("verdict", "ended")
     if leaks is None or leaks.key != bench.examined(rules):
         leaks = None
-    key = (bench.key_of("check", of=rules.tables), leaks and leaks.state)
+    rest = bench.key_of("check", of=rules.tables), leaks and leaks.state
+    key = (*rest, READER.get().language)
     return bench.keep("verdict", key, lambda: _verdict(bench, plan, leaks, rules))
 
 
@@ -62,5 +63,5 @@ def _verdict(
             return "open", said("verdict", "ended")
     verdict = protected.judge(leaks.result if leaks else None)
     doubts = protected.doubts if verdict.safe else ()
-    words = " ".join([verdict.headline, *map(printable, doubts)])
+    words = joined(" ", [verdict.headline, *doubts])
     return "safe" if verdict.safe else "unsafe", words

@@ -17,9 +17,9 @@ from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.session import NO_KEYS, NotYetError, RefusedError, Session, Tables
-from riskcore.app.texts import said
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
+from riskcore.common.words import sentence
 from riskcore.data.coded import doubtful_codes
 from riskcore.data.columns import code_column
 from riskcore.protection.release_toml import Release
@@ -36,7 +36,6 @@ _GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
 _FILES = "files"  # beside the tables of rules: the files that they name
 FIRST_K = 3
 _MOMENT = 0.25  # seconds for which a page waits for what is being prepared
-_HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
 
 class Rules(NamedTuple):
@@ -112,12 +111,8 @@ class Workbench(Session):
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
-
-        def make() -> list[str]:
-            remarks = doubtful_codes(map(self.coded_column, self.keys))
-            return [x.replace(_HOW_MISSING, said("columns", "how")) for x in remarks]
-
-        return self.keep("doubts", tuple(self.keys), make)
+        columns = map(self.coded_column, self.keys)
+        return self.keep("doubts", tuple(self.keys), lambda: doubtful_codes(columns))
 
     @property
     def lacking(self) -> str:
@@ -140,9 +135,10 @@ class Workbench(Session):
                 lambda: self.resolved(release),
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
-            raise RefusedError(self.without_place(words_of(error))) from None
+            raise RefusedError(words_of(error)) from None
         if found.unit == "person":
-            raise RefusedError("a panel cannot be shown here; use riskcore run")
+            why = sentence("a panel cannot be shown here; use riskcore run")
+            raise RefusedError(why)
         return Rules(release, found, tables)
 
     def coded_column(self, name: Hashable) -> Any:
@@ -164,7 +160,7 @@ class Workbench(Session):
                 release = self.release.with_rules(**changes)
                 rules = Rules(release, self.resolved(release), self.stamped(release))
         except (KeyError, TypeError, ValueError, OSError) as error:
-            raise RefusedError(self.without_place(words_of(error))) from None
+            raise RefusedError(words_of(error)) from None
         key = self.planned(rules.tables)
         state: State | None = self.kept("states", key)
         if state is not None:
@@ -176,7 +172,7 @@ class Workbench(Session):
             job = self.jobs.start(kinds[0], key, partial(self._state, rules))
         job.ended.wait(_MOMENT)
         if job.state == "failed":
-            raise RefusedError(self.without_place(job.error))
+            raise RefusedError(job.error)
         state = job.result
         if state is None:
             raise NotYetError(canceled=job.state == "canceled")
@@ -297,7 +293,7 @@ class Workbench(Session):
             if plan.state == "failed":
                 raise RefusedError(plan.error)
             if plan.result is None:
-                raise RefusedError("the suppression was canceled")
+                raise RefusedError(sentence("the suppression was canceled"))
             examination = examination_of(plan.result, rules, say)
             say("asking the model beside the weights")
             _ = plan.result.doubts

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.assess_settings import LATENT_CLASS
 from riskcore.common.progress import silent
+from riskcore.common.words import sentence
 from riskcore.data.cells import Cells
 from riskcore.data.engine_cells import HeldCells, are_many
 from riskcore.data.sample_design import SampleDesign
@@ -93,11 +94,13 @@ def which_to_believe(figures: dict[str, Any]) -> str:
     """Return in a sentence which figure to believe where the two differ."""
     by_model = figures["by_model"]
     if by_model["failure"]:
-        return (
-            f"neither: the model has no estimate ({by_model['failure']}), and the "
-            "weights may say far too little"
+        return sentence(
+            "neither: the model has no estimate ({why}), and the weights may say far "
+            "too little",
+            by_model["failure"],
         )
-    return (
-        f"the model: {figures['sample_uniques']:,} records are alone in their cell, "
-        "and weights cannot tell how rare it is"
+    return sentence(
+        "the model: {n} records are alone in their cell, and weights cannot tell how "
+        "rare it is",
+        figures["sample_uniques"],
     )

@@ -20,7 +20,15 @@ from riskcore.assessment.roles import (
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import OnASheet, Part, Sheet
-from riskcore.common.words import counted, on_one_line, printable, shortened
+from riskcore.common.words import (
+    counted,
+    joined,
+    on_one_line,
+    one_of,
+    printable,
+    sentence,
+    shortened,
+)
 from riskcore.data.columns import Records, code_column, household_codes
 from riskcore.data.derived import Derived, derived
 from riskcore.data.files.reading import Reading, with_household
@@ -54,11 +62,16 @@ _HELP = (
 _DATES = {"date", "dates", "datum", "dob", "bdate", "birthdate", "birthday", "fecha"}
 _STARTS = {"Excel": date(1899, 12, 30), "SAS or Stata": date(1960, 1, 1)}
 _FIRST, _LAST = date(1900, 1, 1).toordinal(), date(2060, 1, 1).toordinal()
+_LIKE = {
+    "dates": "looks like dates: recode them by year, quarter, month or age",
+    "months": "looks like months: recode by year",
+    "years": "looks like years",
+}
 _DERIVED = {
-    "equal": "the same as {}",
-    "function": "a function of {}",
-    "square": "the square of {}",
-    "household count": "counts the members of {}",
+    "equal": "the same as {column}",
+    "function": "a function of {column}",
+    "square": "the square of {column}",
+    "household count": "counts the members of {column}",
 }
 
 
@@ -97,34 +110,37 @@ class DescribedColumn:
         """Why it seems to have its role, and what it is of another column."""
         said = [self.proposed.reason]
         if self.derived is not None:
-            said.insert(0, _DERIVED[self.derived.kind].format(self.derived.of[0]))
+            source = self.derived.of[0]
+            said.insert(0, sentence(_DERIVED[self.derived.kind], source))
         elif self.profile.constant and self.role is None:
-            said.append("the same within households")
-        return "; ".join(filter(None, [*said, self.doubt]))
+            said.append(sentence("the same within households"))
+        return joined("; ", filter(None, [*said, self.doubt]))
 
     @property
     def doubt(self) -> str:
         """The values that may be codes, and what is missing by design, in words."""
         codes = self.profile.codes
-        may_be = f"may be codes: {in_words(codes)}" if codes else ""
-        return "; ".join(filter(None, [may_be, self._dates, self.by_design]))
+        may_be = sentence("may be codes: {codes}", in_words(codes)) if codes else ""
+        return joined("; ", filter(None, [may_be, self._dates, self.by_design]))
 
     @property
     def _dates(self) -> str:
         """Which dates its whole numbers seem to be, and how to read them, in words."""
-        of, said = self.profile, []
+        of, said = self.profile, list[str]()
         if of.like:
-            use = {"dates": ": recode them by year, quarter, month or age", "years": ""}
-            return f"looks like {of.like}{use.get(of.like, ': recode by year')}"
+            return sentence(_LIKE[of.like])
         if of.type == "whole number" and of.distinct and words_of(of) & _DATES:
             ends = [int(of.smallest), int(of.largest)]
             for program, start in _STARTS.items():
                 days = [start.toordinal() + end for end in ends]
                 if _FIRST <= days[0] < days[1] <= _LAST:
                     first = date.fromordinal(days[0])
-                    said.append(f"{program}, {ends[0]} is {first}")
-        end = ": store them as dates"
-        return f"looks like dates of {' or '.join(said)}{end}" if said else ""
+                    start_day = program, str(ends[0]), str(first)
+                    said.append(sentence("{program}, {number} is {day}", *start_day))
+        if not said:
+            return ""
+        many = one_of(said)
+        return sentence("looks like dates of {programs}: store them as dates", many)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the column as plain data for JSON."""

@@ -16,7 +16,14 @@ from riskcore.assessment.beside import apart, which_to_believe
 from riskcore.assessment.weight_figures import weights_text
 from riskcore.common.html import all_digits, readable, short
 from riskcore.common.sheet import Facts, Part
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import (
+    Number,
+    counted,
+    joined,
+    on_one_line,
+    sentence,
+    shortened,
+)
 from riskcore.core.risk.anonymity import SHOWN
 from riskcore.core.risk.household import Households
 from riskcore.core.risk.threshold import RiskDistribution
@@ -123,7 +130,7 @@ def label(value: Any) -> str:
 
 def whole_label(value: Any) -> str:
     """Return the whole name or value of a key, for pages."""
-    return "(missing)" if value is None else printable(str(value))
+    return on_one_line(value)
 
 
 def percent(fraction: float) -> str:
@@ -162,8 +169,10 @@ def missing_counts(counts: Mapping[str, int]) -> str | None:
 
 def _households_counted(file: Plain) -> str:
     """Return a note that records are households here."""
-    of = counted(file["records"], "record")
-    return f"one row for each household, called a record here; the file has {of}"
+    return sentence(
+        "one row for each household, called a record here; the file has {records}",
+        counted(file["records"], "record"),
+    )
 
 
 def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
@@ -177,7 +186,7 @@ def variable_labels(labels: Mapping[str, Mapping[str, Any]]) -> str | None:
 
 
 def _count(value: int, _: Plain, __: Writing) -> str:
-    return f"{value:,}"
+    return Number(f"{value:,}")
 
 
 def _below(units: str) -> Form:
@@ -197,17 +206,18 @@ def _risk(value: float, _: Plain, place: Writing) -> str:
 
 def _rate(value: float, _: Plain, place: Writing) -> str:
     if place in ("page", "digits"):
-        return f"{readable(value, 2) if place == 'page' else all_digits(value, 2)} %"
+        number = readable(value, 2) if place == "page" else all_digits(value, 2)
+        return sentence("{n} %", number)
     return f"{value:.6%}" if place.startswith("notebook") else percent(value)
 
 
 def _population(value: float, figures: Plain, place: Writing) -> str:
     if figures.get("population_model") == "known-population":
-        where = "" if place in ("page", "digits") else " cell by cell"
-        return f"{value:,.0f}, counted{where}"
+        n, whole = Number(f"{value:,.0f}"), place in ("page", "digits")
+        return sentence("{n}, counted", n) if whole else f"{n}, counted cell by cell"
     if place in ("page", "digits"):
         if not figures["weighted"]:
-            return "no weights: the file itself"
+            return sentence("no weights: the file itself")
         return readable(value) if place == "page" else all_digits(value)
     if not figures["weighted"]:
         return "no weights: the file is taken to be the whole population"
@@ -238,7 +248,7 @@ def _by_model(name: str) -> Form:
         if ends is None:
             return said
         low, high = (_estimated(end, place) for end in ends)
-        return f"{said} (95 %: {low} to {high})"
+        return sentence("{n} (95 %: {low} to {high})", said, low, high)
 
     return written
 
@@ -252,7 +262,7 @@ def _estimated(
     value = value if value >= _NOBODY else 0.0
     if place == "page":
         return readable(value)
-    return format(value, form) if value >= least else f"{value:.2g}"
+    return Number(format(value, form) if value >= least else f"{value:.2g}")
 
 
 def _expected(value: float, _: Plain, place: Writing) -> str:
@@ -305,8 +315,9 @@ class Figure:
     def title(self, stages: list[Plain], place: Place) -> str:
         """Return the name that a place shows; the page adds the threshold."""
         limits = [stage[self.at] for stage in stages if self.at in stage]
-        at = f" {short(limits[0])}" if limits and place == "page" else ""
-        return self.names[place] + at
+        if place != "page":
+            return self.names[place]
+        return joined(" ", [sentence(self.names[place]), *map(short, limits[:1])])
 
 
 FIGURES = (
@@ -330,7 +341,7 @@ FIGURES = (
     Figure("sample_uniques", _count, {
         "page": "Sample uniques", "stages": "sample uniques",
     }),
-    Figure("k_anonymity", lambda f, *_: f"{f:.6g}", {
+    Figure("k_anonymity", lambda f, *_: Number(f"{f:.6g}"), {
         "text": "k-anonymity (smallest f)", "page": "k-anonymity (smallest *f*)",
         "stages": "k-anonymity (smallest f)", "notebook": "k-anonymity",
     }),
@@ -424,7 +435,7 @@ FIGURES = (
     Figure("unsafe_by_model", _count, {
         "stages": "  by the latent-class model",
     }),
-    Figure("below_k", lambda one, *_: f"{one['records']:,}", {
+    Figure("below_k", lambda one, *_: Number(f"{one['records']:,}"), {
         "page": "Records, *f* below the *k* asked for", "stages": "  f below k",
     }),
     Figure("at_risk_threshold", _count, {

@@ -10,6 +10,7 @@ import re
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
+from riskcore.common.words import sentence
 from riskcore.data.profile import ColumnProfile
 
 Role: TypeAlias = Literal[
@@ -40,6 +41,13 @@ _SMALL_HOUSEHOLD = 1.2
 _FEW = 3
 # With so many values they are numbers of groups even if the records were shuffled.
 _MANY_GROUPS = 500
+
+
+_OWN = {
+    "record": "{n} of {of} records have a value that no other record has",
+    "household": "{n} of {of} records have a value that no other household has",
+    "person": "{n} of {of} records have a value that no other person has",
+}
 
 
 class Proposal(NamedTuple):
@@ -132,20 +140,21 @@ def shared_by_few(column: ColumnProfile) -> bool:
 def own_values(column: ColumnProfile, group: str = "household") -> str:
     """Return in words how many records have a value of their own."""
     unit = "record" if column.constant is None else group
-    return (
-        f"{column.single:,} of {column.records:,} records have a value that no other "
-        f"{unit} has"
-    )
+    return sentence(_OWN[unit], column.single, column.records)
 
 
 def propose(column: ColumnProfile) -> Proposal:
     """Return the role that a column seems to have, and why."""
     words = words_of(column)
     if _looks_like(_OF_ANOTHER_MARK, column):
-        reason = "text like numbers: was the right decimal mark given for the file?"
-        return Proposal(None, reason)
+        return Proposal(
+            None,
+            sentence(
+                "text like numbers: was the right decimal mark given for the file?"
+            ),
+        )
     if _looks_like(_DAY_OR_MONTH, column):
-        reason = (
+        reason = sentence(
             "text like dates: is the day first or the month? say so, as month:dmy; "
             "years need four digits"
         )
@@ -153,9 +162,9 @@ def propose(column: ColumnProfile) -> Proposal:
     named = words & _WEIGHT or any(word.endswith("wgt") for word in words)
     positive = column.smallest is None or not column.is_number or column.smallest > 0
     if named and column.is_number and column.distinct and positive:
-        return Proposal("weight", "its name")
+        return Proposal("weight", sentence("its name"))
     if column.distinct <= 1:
-        return Proposal("harmless", "one value for all records")
+        return Proposal("harmless", sentence("one value for all records"))
     return _identifier(column, words) or _variable(column, words)
 
 
@@ -163,17 +172,19 @@ def _variable(column: ColumnProfile, words: frozenset[str]) -> Proposal:
     """Return what kind of variable a column seems to be."""
     many = has_many_values(column)
     if column.type != "number" and any(word.endswith("code") for word in words):
-        return Proposal("key", "its name")
+        return Proposal("key", sentence("its name"))
     own = column.single >= UNIQUE_SHARE * column.records
     if words & _KEY and not (column.is_number and many and own):
-        return Proposal("key", "its name")
+        return Proposal("key", sentence("its name"))
     if column.is_number and many:
-        return Proposal("numeric", f"{column.distinct:,} different numbers")
+        reason = sentence("{n} different numbers", column.distinct)
+        return Proposal("numeric", reason)
     if words & _SENSITIVE:
-        return Proposal("sensitive", "its name")
+        return Proposal("sensitive", sentence("its name"))
     ends = {str(end).strip().lower() for end in (column.smallest, column.largest)}
     if ends <= _FIRST_NAMES or ends <= _TRAITS:
-        return Proposal("key" if ends <= _TRAITS else "identifier", "its values")
+        role: Role = "key" if ends <= _TRAITS else "identifier"
+        return Proposal(role, sentence("its values"))
     return Proposal(None, own_values(column) if singles_out(column) else "")
 
 
@@ -190,28 +201,33 @@ def _identifier(column: ColumnProfile, words: frozenset[str]) -> Proposal | None
     mostly = column.single >= _MOSTLY * (column.records - column.missing)
     many = mostly or has_many_values(column)
     if words & _HOUSEHOLD and _is_grouping(column) and not mostly:
-        return Proposal("household", "its name, and few records share a value")
+        reason = sentence("its name, and few records share a value")
+        return Proposal("household", reason)
     if mostly and _names_identifier(words):
-        return Proposal("identifier", "its name, and nearly all values are unique")
+        reason = sentence("its name, and nearly all values are unique")
+        return Proposal("identifier", reason)
     if many and _names_identifier(words) and not words & _KEY and _is_code(column):
-        return Proposal("identifier", f"its name, and {column.distinct:,} values")
+        reason = sentence("its name, and {n} values", column.distinct)
+        return Proposal("identifier", reason)
     if mostly:
         return _unique(column)
     if column.type == "text" and many and column.longest > _LONG:
-        return Proposal("identifier", "text, free text")
+        return Proposal("identifier", sentence("text, free text"))
     return None if words & _KEY else _group(column)
 
 
 def _unique(column: ColumnProfile) -> Proposal | None:
     """Return that values, nearly all of them unique, identify records; or None."""
     if column.type == "text":
-        return Proposal("identifier", "text, nearly all values are unique")
+        reason = sentence("text, nearly all values are unique")
+        return Proposal("identifier", reason)
     if column.type != "whole number":
         return None
     if _is_running(column):
-        return Proposal("identifier", "a running number")
+        return Proposal("identifier", sentence("a running number"))
     if column.order == "ascending" and column.distinct == column.single:
-        return Proposal("identifier", "unique whole numbers in ascending order")
+        reason = sentence("unique whole numbers in ascending order")
+        return Proposal("identifier", reason)
     return None
 
 
@@ -234,10 +250,11 @@ def _group(column: ColumnProfile) -> Proposal | None:
     numbered = column.type == "whole number" and _is_running(column)
     in_order = column.order == "ascending" or column.type == "text"
     if column.order is not None and (numbered or in_order):
-        reason = "few records share a value, and they stand together"
+        reason = sentence("few records share a value, and they stand together")
         return Proposal("household", reason)
     if numbered and column.distinct > _MANY_GROUPS:
-        return Proposal("household", "running numbers that few records share")
+        reason = sentence("running numbers that few records share")
+        return Proposal("household", reason)
     return None
 
 

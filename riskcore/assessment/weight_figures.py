@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.words import counted
+from riskcore.common.words import Number, by_count, joined, sentence
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.engines.counting import LARGEST_SQUARED, Weights
 
@@ -22,7 +22,7 @@ _SCALED = 1e-3
 # People for each record, from which on whole weights may have implied decimals, and
 # means of weights that may be 1 with two or three decimals.
 _MANY, _MEANS = 10_000, (100, 1_000)
-_NO_WEIGHTS = (
+_NO_WEIGHTS = sentence(
     "There are no weights: the sample is taken for the population. If it is a sample, "
     "give the weights or the sampling fraction."
 )
@@ -97,15 +97,18 @@ def _design_effect(n: int, total: float, squares: float) -> float | None:
 def weights_text(figures: Mapping[str, Any]) -> str:
     """Return what `WeightFigures.to_dict` tells, on one line."""
     smallest, largest = figures["smallest"], figures["largest"]
-    zero = f", {figures['zero']:,} zero" if figures["zero"] else ""
+    ends = [Number(f"{end:,.6g}") for end in (smallest, largest)]
+    text = [sentence("{low} to {high}", *ends)]
     if smallest == largest:
-        return f"{smallest:,.6g} each{zero}"
-    text = f"{smallest:,.6g} to {largest:,.6g}{zero}"
-    if figures["ratio"] is not None:
-        text += f", ratio {figures['ratio']:,.4g}"
-    if figures["design_effect"] is not None:
-        text += f", design effect {figures['design_effect']:.3g}"
-    return text
+        text = [sentence("{n} each", ends[0])]
+    if figures["zero"]:
+        text.append(sentence("{n} zero", figures["zero"]))
+    if figures["ratio"] is not None and smallest != largest:
+        text.append(sentence("ratio {n}", Number(f"{figures['ratio']:,.4g}")))
+    if figures["design_effect"] is not None and smallest != largest:
+        effect = Number(f"{figures['design_effect']:.3g}")
+        text.append(sentence("design effect {n}", effect))
+    return joined(", ", text)
 
 
 def weight_remarks(
@@ -116,39 +119,56 @@ def weight_remarks(
         return [_NO_WEIGHTS] if sampling_fraction is None else []
     remarks = [*weights.remarks]
     if weights.scale not in (None, 1):
-        remarks.append(f"The weights are those of the file times {weights.scale:g}.")
+        scale = Number(f"{weights.scale:g}")
+        remarks.append(sentence("The weights are those of the file times {n}.", scale))
     if weights.smallest < 1:
         remarks.append(
-            f"{counted(weights.below_one, 'weight')} "
-            f"{'is' if weights.below_one == 1 else 'are'} below 1, the smallest "
-            f"{weights.smallest:.6g}: a record stands for itself at least."
+            by_count(
+                weights.below_one,
+                "{n} weight is below 1, the smallest {smallest}: a record stands for "
+                "itself at least.",
+                "{n} weights are below 1, the smallest {smallest}: a record stands for "
+                "itself at least.",
+                *(weights.below_one, Number(f"{weights.smallest:.6g}")),
+            )
         )
     positive = weights.records - weights.zero
     mean = weights.total / positive
     round_mean = weights.ratio > 1 and any(abs(mean / x - 1) < _SCALED for x in _MEANS)
     if weights.whole and (mean >= _MANY or round_mean):
         remarks.append(
-            "All weights are whole numbers, and a record stands for "
-            f"{mean:,.0f} people on average: if they have implied "
-            "decimals, the risk is far too low; give their scale, such as "
-            "--weight-scale 0.01 (in Python: Reading(weight_scale=0.01))."
+            sentence(
+                "All weights are whole numbers, and a record stands for {n} people on "
+                "average: if they have implied decimals, the risk is far too low; give "
+                "their scale, such as --weight-scale 0.01 (in Python: "
+                "Reading(weight_scale=0.01)).",
+                Number(f"{mean:,.0f}"),
+            )
         )
     if min(abs(weights.total / n - 1) for n in (weights.records, positive)) < _SCALED:
         remarks.append(
-            "The weights add up to the number of records: if they were scaled to a "
-            "mean of 1, the risk is far too high; use weights that add up to the "
-            "population."
+            sentence(
+                "The weights add up to the number of records: if they were scaled to a "
+                "mean of 1, the risk is far too high; use weights that add up to the "
+                "population."
+            )
         )
     if weights.ratio >= _RATIO or (weights.design_effect or 0) >= _DESIGN_EFFECT:
         remarks.append(
-            f"The weights differ a lot, {weights_text(weights.to_dict())}: check the "
-            "smallest and the largest."
+            sentence(
+                "The weights differ a lot, {figures}: check the smallest and the "
+                "largest.",
+                weights_text(weights.to_dict()),
+            )
         )
     implied = weights.sampling_fraction
     sampling_fraction = None if weights.remarks else sampling_fraction
     if sampling_fraction and abs(implied / sampling_fraction - 1) > _APART:
         remarks.append(
-            f"By the weights {100 * implied:.3g} % of the population were sampled, by "
-            f"the sampling fraction {100 * sampling_fraction:.3g} %."
+            sentence(
+                "By the weights {n} % of the population were sampled, by the sampling "
+                "fraction {fraction} %.",
+                *(Number(f"{100 * x:.3g}") for x in (implied, sampling_fraction)),
+            )
         )
     return remarks

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 
-from riskcore.common.words import printable
+from riskcore.common.words import Number, Sentence, printable, sentence
 
 _CELL = "text-align:left;padding:0.15em 1em 0.15em 0"
 _NUMBER = f"{_CELL};font-variant-numeric:tabular-nums"
@@ -35,20 +35,20 @@ def label(value: object) -> str:
     return f"<bdi>{escape(value)}</bdi>"
 
 
-def digits(x: float, shift: int = 0) -> str:
+def digits(x: float, shift: int = 0) -> Number:
     """Return the shortest digits of x, as chart.js writes them, moved by ``shift``."""
     if x == math.inf:
-        return "∞"
+        return Number("∞")
     if x == 0.0:
-        return "0"
+        return Number("0")
     number = Decimal(repr(float(x))).normalize().scaleb(shift)
     if -6 <= number.adjusted() < 21:
-        return f"{number:f}"
+        return Number(f"{number:f}")
     mantissa = number.scaleb(-number.adjusted())
-    return f"{mantissa:f}e{number.adjusted()}"
+    return Number(f"{mantissa:f}e{number.adjusted()}")
 
 
-def short(x: float, shift: int = 0, figures: int = 6) -> str:
+def short(x: float, shift: int = 0, figures: int = 6) -> Number:
     """Return x with a number of digits, its point moved as by `digits`."""
     if not math.isfinite(x):
         return digits(x)
@@ -56,21 +56,26 @@ def short(x: float, shift: int = 0, figures: int = 6) -> str:
     return digits(float(context.create_decimal(Decimal(x))), shift)
 
 
-def readable(x: float, shift: int = 0) -> str:
+def readable(x: float, shift: int = 0) -> Number:
     """Return x with three digits, or more before the point, moved as by `digits`."""
     if not math.isfinite(x):
         return digits(x)
     moved = Decimal(x).scaleb(shift)
     if not _WHOLE[0] <= moved < _WHOLE[1]:
         return short(x, shift, 3)
-    return f"{moved.quantize(Decimal(1), ROUND_HALF_UP):,}"
+    return Number(f"{moved.quantize(Decimal(1), ROUND_HALF_UP):,}")
 
 
-def all_digits(x: float, shift: int = 0) -> str:
+def percent(share: float) -> Sentence:
+    """Return a share in per cent, as `readable` does."""
+    return sentence("{n} %", readable(share, 2))
+
+
+def all_digits(x: float, shift: int = 0) -> Number:
     """Return x as `digits` does, with commas between thousands."""
     text = digits(x, shift)
     whole, point, rest = text.partition(".")
-    return f"{int(whole):,}{point}{rest}" if whole.isdecimal() else text
+    return Number(f"{int(whole):,}{point}{rest}") if whole.isdecimal() else text
 
 
 def known(x: float, form: str) -> str:

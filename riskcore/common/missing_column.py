@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
+from riskcore.common.words import sentence
+
 # Names in a message: existing, requested, and close ones.
 _LISTED = 20
 _ASKED = 10
@@ -51,7 +53,7 @@ def no_such_column(
     if hint.endswith("?"):
         columns = f"{columns[0].upper()}{columns[1:]}"
     asked = f"{where}{use}no column {_listed(lacking, _ASKED)}"
-    return NoSuchNameError(f"{asked};{hint} {columns}")
+    return NoSuchNameError(sentence("{asked};{hint} {columns}", asked, hint, columns))
 
 
 def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
@@ -61,7 +63,7 @@ def _hint(lacking: Sequence[Hashable], names: Sequence[Hashable]) -> str:
         apart = f"{' '.join(parts)} (in Python: {parts})"
         return f" give each name by itself, with blanks between: {apart};"
     if len(names) == 1 and str(lacking[0]) in _BETWEEN.split(str(names[0])):
-        return (
+        return sentence(
             " the first line was read as one name: is the delimiter another, to be "
             "given by riskcore.Reading(delimiter=...)?"
         )

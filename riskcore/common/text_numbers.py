@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from riskcore.common.words import Number, quoted, sentence
+
 # Python would also take 1_000, Arabic digits and sNaN.
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 _MOST_DIGITS = 300
@@ -35,7 +37,7 @@ def fraction(text: str) -> float:
     exact = _decimal(number.removesuffix("%").rstrip(), text)
     percent = number.endswith("%")
     if not 0 <= exact <= (100 if percent else 1):
-        raise ValueError(f"{text} is not in [0, 1] (or 0% to 100%)")
+        raise ValueError(sentence("{n} is not in [0, 1] (or 0% to 100%)", Number(text)))
     return float(exact.scaleb(-2) if percent else exact)
 
 
@@ -52,7 +54,7 @@ def number(text: str) -> float:
 def whole(text: str) -> int:
     """Read a whole number."""
     if not (text.isascii() and text.isdecimal()):
-        raise ValueError(f"{text!r} is not a whole number >= 0")
+        raise ValueError(sentence("{text} is not a whole number >= 0", quoted(text)))
     if len(text) > _MOST_DIGITS:
         raise ValueError(f"a whole number of {len(text)} digits is too long")
     return int(text)
@@ -63,5 +65,5 @@ def _decimal(number: str, text: str) -> Decimal:
     if len(number) > _MOST_DIGITS:
         raise ValueError(f"a number of {len(number)} characters is too long")
     if not _NUMBER.fullmatch(number):
-        raise ValueError(f"{text!r} is not a number")
+        raise ValueError(sentence("{text} is not a number", quoted(text)))
     return Decimal(number)

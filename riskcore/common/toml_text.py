@@ -21,6 +21,8 @@ from riskcore.common.settings import Place
 class RulesError(ValueError):
     """A fault of a file of rules: the message begins with its line and column."""
 
+    words = ""  # the fault without its place
+
 
 _LARGEST = 1 << 20
 _WIDTH = 88

@@ -7,7 +7,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from riskcore.assessment.reported_figures import code
-from riskcore.common.words import counted, listed, shortened
+from riskcore.common.words import (
+    Number,
+    by_count,
+    counted,
+    joined,
+    listed,
+    sentence,
+    shortened,
+)
 
 Z = 1.959963984540054  # of a 95 % interval, by the normal distribution
 _NAMED = 5
@@ -191,25 +199,33 @@ class ModelComparison:
     def verdict(self) -> str:
         """The verdict as a sentence."""
         if self.reason:
-            return f"no verdict: {self.reason}"
+            return sentence("no verdict: {why}", self.reason)
         m = len(self.slopes)
         if self.status == "unchanged":
-            return f"conclusions unchanged: {_all_keep(m)}{_least(self.slopes)}"
+            keep, least = _all_keep(m), _least(self.slopes)
+            return sentence("conclusions unchanged: {keep}{overlap}", keep, least)
         said = []
-        if self.changed:
-            verb = "changes" if len(self.changed) == 1 else "change"
+        if n := len(self.changed):
             said.append(
-                f"{len(self.changed)} of {counted(m, 'coefficient')} {verb} sign or "
-                f"significance: {_named(self.changed)}"
+                by_count(
+                    n,
+                    "{n} of {coefficients} changes sign or significance: {names}",
+                    "{n} of {coefficients} change sign or significance: {names}",
+                    *(n, counted(m, "coefficient"), _named(self.changed)),
+                )
             )
-        if self.disjoint:
-            n = len(self.disjoint)
-            keep = "keeps its conclusion, but its" if n == 1 else "keep theirs, but the"
+        if n := len(self.disjoint):
             said.append(
-                f"{n} of {counted(m, 'coefficient')} {keep} intervals before and after "
-                f"do not overlap: {_named(self.disjoint)}"
+                by_count(
+                    n,
+                    "{n} of {coefficients} keeps its conclusion, but its intervals "
+                    "before and after do not overlap: {names}",
+                    "{n} of {coefficients} keep theirs, but the intervals before and "
+                    "after do not overlap: {names}",
+                    *(n, counted(m, "coefficient"), _named(self.disjoint)),
+                )
             )
-        return "; ".join(said)
+        return joined("; ", said)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the model before and after as plain data for JSON.
@@ -242,8 +258,8 @@ class ModelComparison:
 
 def _all_keep(m: int) -> str:
     if m == 1:
-        return "the coefficient keeps its sign and significance"
-    return f"all {m} coefficients keep their sign and significance"
+        return sentence("the coefficient keeps its sign and significance")
+    return sentence("all {n} coefficients keep their sign and significance", m)
 
 
 def _least(coefficients: Sequence[Coefficient]) -> str:
@@ -253,11 +269,17 @@ def _least(coefficients: Sequence[Coefficient]) -> str:
         return ""
     least, term = min(overlaps, key=lambda pair: pair[0])
     if len(overlaps) == 1:
-        return f", its intervals overlap by {100 * least:.3g} %"
+        return sentence(", its intervals overlap by {n} %", _percent(least))
     if least == 1:
-        return ", and no interval moves"
+        return sentence(", and no interval moves")
     where = shortened(term, _LONGEST_NAME)
-    return f", their intervals overlap by at least {100 * least:.3g} % ({where})"
+    return sentence(
+        ", their intervals overlap by at least {n} % ({term})", _percent(least), where
+    )
+
+
+def _percent(share: float, form: str = ".3g") -> Number:
+    return Number(format(100 * share, form))
 
 
 def _named(coefficients: Sequence[Coefficient]) -> str:
@@ -268,7 +290,7 @@ def some(names: Sequence[str]) -> str:
     """Return the first names and the number of the others."""
     first = [shortened(name, _LONGEST_NAME) for name in names[:_NAMED]]
     more = len(names) - len(first)
-    return listed([*first, f"{more} more"] if more else first)
+    return listed([*first, sentence("{n} more", more)] if more else first)
 
 
 def _list(interval: Interval | None) -> list[float] | None:
@@ -363,29 +385,35 @@ class TableComparison:
     def verdict(self) -> str:
         """The verdict as a sentence."""
         if self.reason or self.largest is None:
-            return f"no verdict: {self.reason}"
+            return sentence("no verdict: {why}", self.reason)
         largest = self.largest
         m, n = len(self.cells), len(self.outside)
+        said = by_count(
+            n,
+            "{n} of {shares} leaves its 95 % interval",
+            "{n} of {shares} leave their 95 % interval",
+            *(n, counted(m, "share")),
+        )
         if not n:
-            said = (
-                f"conclusions unchanged: {'the' if m == 1 else f'all {m}'} "
-                f"{'share stays' if m == 1 else 'shares stay'} within their 95 % "
-                "intervals"
+            said = sentence(
+                "conclusions unchanged: the share stays within its 95 % interval"
+                if m == 1
+                else "conclusions unchanged: all {n} shares stay within their 95 % "
+                "intervals",
+                *[m][: m - 1],
             )
-        else:
-            verb = "leaves its" if n == 1 else "leave their"
-            said = f"{n} of {counted(m, 'share')} {verb} 95 % interval"
         if largest.change == 0:
-            return f"{said}; no share changes"
+            return sentence("{verdict}; no share changes", said)
         cell = zip(self.columns, largest.categories, strict=True)
         where = ", ".join(
             shortened(category_of(name, category), _LONGEST_NAME)
             for name, category in cell
         )
-        return (
-            f"{said}; the largest change is {100 * largest.change:+.3g} percentage "
-            f"points, at {where}: {100 * largest.share_before:.3g} % before, "
-            f"{100 * largest.share_after:.3g} % after"
+        return sentence(
+            "{verdict}; the largest change is {change} percentage points, at {where}: "
+            "{before} % before, {after} % after",
+            *(said, _percent(largest.change, "+.3g"), where),
+            *map(_percent, (largest.share_before, largest.share_after)),
         )
 
     def to_dict(self) -> dict[str, Any]:

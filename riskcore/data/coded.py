@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
-from riskcore.common.words import counted
+from riskcore.common.words import by_count, counted, joined, listed, quoted, sentence
 from riskcore.data.columns import (
     CodedColumn,
     Records,
@@ -276,26 +276,33 @@ def doubtful_codes(
     columns: Iterable[CodedColumn], records: NDArray[np.int64] | None = None
 ) -> list[str]:
     """Return a line for each key whose categories are in doubt."""
-    lines = []
+    lines: list[str] = []
     for column in columns:
         text = [label for label in column.labels.tolist() if isinstance(label, str)]
         suspects = _like_missing(column, records)
         suspects += map(str, likely_codes(column, sizes=records))
         if suspects:
-            many = len(suspects) > 1
-            taken = "are taken as categories" if many else "is taken as a category"
             lines.append(
-                f"key {column.name!r}: {', '.join(suspects)} {taken}; if missing is "
-                "meant, declare missing codes by riskcore.Reading(missing_codes=...)"
+                by_count(
+                    len(suspects),
+                    "key {key}: {codes} is taken as a category; if missing is meant, "
+                    "declare missing codes by riskcore.Reading(missing_codes=...)",
+                    "key {key}: {codes} are taken as categories; if missing is meant, "
+                    "declare missing codes by riskcore.Reading(missing_codes=...)",
+                    *(quoted(column.name), joined(", ", suspects)),
+                )
             )
         alike = _alike(text)
         if alike:
-            pairs = ", ".join(map(_side_by_side, alike[:_SHOWN]))
-            more = len(alike) - _SHOWN
+            pairs = joined(", ", map(_side_by_side, alike[:_SHOWN]))
+            if (more := len(alike) - _SHOWN) > 0:
+                pairs = sentence("{labels}, and {n} more", pairs, more)
             lines.append(
-                f"key {column.name!r}: {pairs}{f', and {more} more' * (more > 0)} "
-                "are taken as different categories; if they are the same code, recode "
-                "or clean the file"
+                sentence(
+                    "key {key}: {labels} are taken as different categories; if they "
+                    "are the same code, recode or clean the file",
+                    *(quoted(column.name), pairs),
+                )
             )
     return lines
 
@@ -303,13 +310,18 @@ def doubtful_codes(
 def _side_by_side(labels: list[str]) -> str:
     """Return labels in a row, by ASCII alone where letters would look the same."""
     seen = {normalize("NFC", label).translate(LOOKS) for label in labels}
-    return " and ".join(map(repr if len(seen) == len(labels) else ascii, labels))
+    shown = map(repr if len(seen) == len(labels) else ascii, labels)
+    return listed(shown)
 
 
 def _like_missing(column: CodedColumn, records: Sizes) -> list[str]:
     """Return the categories that look like missing values, with their records."""
     return [
-        f"{label!r} ({counted(count_records(column.codes == code, records), 'record')})"
+        sentence(
+            "{code} ({records})",
+            quoted(label),
+            counted(count_records(column.codes == code, records), "record"),
+        )
         for code, label in enumerate(column.labels.tolist())
         if isinstance(label, str) and label.strip().lower() in _LIKE_MISSING
     ]

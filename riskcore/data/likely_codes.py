@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.text_numbers import with_point
-from riskcore.common.words import counted, printable
+from riskcore.common.words import counted, joined, quoted, sentence
 from riskcore.data.columns import ByDesign, CodedColumn, plain_value
 from riskcore.data.files.labels import code_text, number_text
 from riskcore.data.files.reading import declared, numbers_among
@@ -52,8 +52,8 @@ class LikelyCode(NamedTuple):
     records: int
 
     def __str__(self) -> str:
-        label = "" if self.label is None else f" {self.label!r}"
-        return f"{self.text}{printable(label)} ({counted(self.records, 'record')})"
+        text = self.text if self.label is None else f"{self.text} {quoted(self.label)}"
+        return sentence("{code} ({records})", text, counted(self.records, "record"))
 
 
 def likely_codes(
@@ -89,21 +89,25 @@ def refuse_codes(
 ) -> None:
     """Refuse a column with likely codes; ``keep`` says what to do with numbers."""
     if codes := likely_codes(column, labels, **reading):
-        raise ValueError(f"{doubts_of(column, codes)}. If they are numbers, {keep}")
+        doubts = doubts_of(column, codes)
+        raise ValueError(
+            sentence("{doubts}. If they are numbers, {keep}", doubts, keep)
+        )
 
 
 def doubts_of(column: CodedColumn, codes: Sequence[LikelyCode]) -> str:
     """Return which numbers of a column may be codes, and how to declare them."""
     texts = [code.text for code in codes]
-    return (
-        f"{column.name} has values that may be codes: {in_words(codes)}. For codes "
-        f"that mean a missing value give {declared(column.name, texts)}"
+    return sentence(
+        "{column} has values that may be codes: {codes}. For codes that mean a missing "
+        "value give {options}",
+        *(column.name, in_words(codes), declared(column.name, texts)),
     )
 
 
 def in_words(codes: Sequence[LikelyCode]) -> str:
     """Return codes with their labels and records, in words."""
-    return ", ".join(map(str, codes))
+    return joined(", ", map(str, codes))
 
 
 def numbers_in(column: CodedColumn, decimal: str = ".") -> Floats:

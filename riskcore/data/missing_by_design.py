@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.warn import warn
-from riskcore.common.words import counted, shortened
+from riskcore.common.words import counted, joined, sentence, shortened
 from riskcore.data.coded import CodedRecords, Sizes, count_records
 from riskcore.data.columns import BY_DESIGN, CodedColumn, comparable, plain_value
 from riskcore.data.files.labels import code_text
@@ -74,8 +74,11 @@ def missing_by_design(
         if reasons:
             rows = ~left & (column.codes == len(column.labels))
             records_by_design = counted(count_records(rows, sizes), "record")
-            reason = f"missing by design in {records_by_design}: all of "
-            designs[column.name] = Design(rows, by, reason + ", all of ".join(reasons))
+            reason = sentence(
+                "missing by design in {records}: {categories}",
+                *(records_by_design, joined(", ", reasons)),
+            )
+            designs[column.name] = Design(rows, by, reason)
     return designs
 
 
@@ -142,11 +145,16 @@ def _records(key: CodedColumn, sizes: Sizes, rows: Any = slice(None)) -> NDArray
 
 def _reason(key: CodedColumn, empty: Mask, others: int) -> str:
     """Return the categories of a key in words, and how many records have a value."""
-    most = "except " if 2 * np.count_nonzero(empty) > len(empty) > 2 else ""
+    most = 2 * np.count_nonzero(empty) > len(empty) > 2
     named = key.labels[~empty] if most else key.labels[empty]
     texts = shortened(", ".join(code_text(plain_value(x)) for x in named), 40)
-    exceptions = f" ({counted(others, 'record')} excepted)" if others else ""
-    return f"{key.name} {most}{texts}{exceptions}"
+    told = sentence(
+        "all of {key} except {categories}" if most else "all of {key} {categories}",
+        *(key.name, texts),
+    )
+    if not others:
+        return told
+    return sentence("{what} ({records} excepted)", told, counted(others, "record"))
 
 
 def _nearly_all(some: NDArray[Any], records: NDArray[Any]) -> Mask:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 
+from riskcore.common.words import Number
 
-def number(value: float) -> str:
+
+def number(value: float) -> Number:
     """Return a number of claims or links: whole from 100 on, else three digits."""
     if math.isnan(value):
-        return "unknown"
-    return f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.3g}"
+        return Number("unknown")
+    return Number(f"{value:,.0f}" if abs(value) >= 99.5 else f"{value:.3g}")
 
 
 def percent(share: float) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
 from typing import Any, Literal, TypeAlias
 
-from riskcore.common.words import printable
+from riskcore.common.words import by_count, joined, printable, quoted, sentence
 
 Rule: TypeAlias = Literal["equal", "between", "code", "members", "finer", "order"]
 Kind: TypeAlias = Literal[
@@ -29,10 +30,8 @@ NEAR = 10
 _HOW = {
     "equal": "they can be read off the records that have the same value",
     "between": "they can be read off the records next to them in its order",
-    "code": "each of its values goes with one value of {key!r}",
     "members": "the number of records of a household gives them",
     "finer": "its values, their number or their order follow the codes",
-    "order": f"sorted by it, records stand within {NEAR} of where they stood",
 }
 
 
@@ -65,28 +64,34 @@ class Shown:
     unit: Literal["record", "household"] = "record"
 
     def __str__(self) -> str:
-        count = f"{self.count:,} of {self.of:,}"
-        show = "shows" if self.count == 1 else "show"
+        n, of, key, where = self.count, self.of, quoted(self.key), quoted(self.column)
         if self.rule == "order":
-            return (
-                f"the places that {count} records had before {show} in "
-                f"{self.column!r}: {_HOW[self.rule]}"
+            return sentence(
+                "the places that {n} of {of} records had before show in {column}: "
+                "sorted by it, records stand within {near} of where they stood",
+                *(n, of, where, NEAR),
             )
-        what = f"{count} suppressed values of {self.key!r}"
+        what = sentence("{n} of {of} suppressed values of {key}", n, of, key)
         if self.rule == "finer":
-            what = f"{count} values of {self.key!r} before recoding"
+            what = sentence("{n} of {of} values of {key} before recoding", n, of, key)
         elif self.unit == "household":
-            what = f"suppressed values of {self.key!r} in {count} households"
-            show = "show"
-        how = _HOW[self.rule].format(key=self.key)
+            what = sentence(
+                "suppressed values of {key} in {n} of {of} households", key, n, of
+            )
+        how = sentence("each of its values goes with one value of {key}", key)
         if self.column is None:
-            where = "the order of the records"
-            how = "they can be read off the records before and after them"
+            where = sentence("the order of the records")
+            how = sentence("they can be read off the records before and after them")
             if self.rule == "finer":
-                how = "records of one code stand together"
-        else:
-            where = repr(self.column)
-        return f"{what} {show} in {where}: {how}"
+                how = sentence("records of one code stand together")
+        elif self.rule != "code":
+            how = sentence(_HOW[self.rule])
+        return by_count(
+            2 if self.unit == "household" else n,
+            "{values} shows in {column}: {how}",
+            "{values} show in {column}: {how}",
+            *(what, where, how),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain data."""
@@ -116,7 +121,7 @@ class Remedy:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        return f"{self.words}: {self.options}" if self.settings else self.words
+        return joined(": ", filter(None, [self.words, self.options]))
 
     @property
     def options(self) -> str:
@@ -129,7 +134,8 @@ class Remedy:
 
 def in_words(remedies: Iterable[Remedy]) -> str:
     """Return remedies, each of which is enough, as a sentence."""
-    return "; or ".join(map(str, remedies))
+    words = [*map(str, remedies)] or [""]
+    return reduce(lambda a, b: sentence("{remedies}; or {last}", a, b), words)
 
 
 def _option(name: str) -> str:

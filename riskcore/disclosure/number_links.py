@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from riskcore.assessment.roles import ALLOWED
 from riskcore.common.scatter import shuffled
 from riskcore.common.sheet import Part
-from riskcore.common.words import listed, printable
+from riskcore.common.words import listed, printable, quoted, sentence
 from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
@@ -80,6 +80,13 @@ class Computed(NamedTuple):
         return f"{self.column} (computed from {', '.join(map(str, self.of))})"
 
 
+_AMONG = {
+    "all": "{n} people",
+    "largest": "the people with the {n} largest numbers",
+    "smallest": "the people with the {n} smallest numbers",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class NumberLink:
     """How often a released row that fits keys and numbers tells of the right person."""
@@ -113,22 +120,25 @@ class NumberLink:
         )
 
     def __str__(self) -> str:
-        names = listed(["the keys" + self._without, *map(_quoted, self.known)])
-        people = f"{self.people:,} people"
-        if self.among != "all":
-            people = f"the people with the {self.people} {self.among} numbers"
+        keys = sentence("the keys")
+        if self.without:
+            keys = sentence("the keys without {columns}", self._left)
+        people: str = sentence(_AMONG[self.among], self.people)
         right = number(self.right)
-        what = f"of {people} {right} are found"
+        what = sentence("of {people} {n} are found", people, right)
         if self.told is not None:
-            what = f"{_quoted(self.told)} is read rightly for {right} of {people}"
-        return f"{what} by {names} ({number(self.chance)} by chance)"
+            what = sentence(
+                "{column} is read rightly for {n} of {people}",
+                *(quoted(self.told), right, people),
+            )
+        names = listed([keys, *map(quoted, self.known)])
+        chance = number(self.chance)
+        return sentence("{what} by {names} ({chance} by chance)", what, names, chance)
 
     @property
-    def _without(self) -> str:
-        """Which keys are not used, in words."""
-        if not self.without:
-            return ""
-        return f" without {listed(printable(str(name)) for name in self.without)}"
+    def _left(self) -> str:
+        """The keys that are not used, in words."""
+        return listed(printable(str(name)) for name in self.without)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON."""
@@ -209,17 +219,13 @@ def _by_numbers(known_numbers: KnownNumbers) -> list[NumberLink]:
     return links
 
 
-def _quoted(name: Hashable) -> str:
-    """Return the name of a column in quotation marks."""
-    return repr(printable(str(name)))
-
-
 def part_of_links(links: Sequence[NumberLink]) -> Part:
     """Return a table of the links that find most, those first that leak."""
     rows = [["numbers", "tell", "of", "people", "right", "by chance"]]
     ranked = sorted(links, key=lambda link: (not link.leaks, -link.beyond_chance))
     for link in ranked[:_SHOWN]:
-        names = ", ".join(printable(str(name)) for name in link.known) + link._without
+        names = ", ".join(printable(str(name)) for name in link.known)
+        names += f" without {link._left}" if link.without else ""
         told = "the person" if link.told is None else printable(str(link.told))
         figures = (f"{link.right:,.4g}", f"{link.chance:,.3g}")
         rows.append([names, told, link.among, f"{link.people:,}", *figures])

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from riskcore.assessment.goals import Goal
-from riskcore.common.words import counted, listed, printable
+from riskcore.common.words import counted, joined, listed, printable, sentence
 from riskcore.disclosure.leaks import Leak
 
 # Columns that are named in a sentence; more are counted.
@@ -97,9 +97,11 @@ class Verdict:
         """
         kind = self._kind
         if kind == "leaks":
-            return f"goals met, {counted(len(self.open), 'leak')} open"
+            leaks = counted(len(self.open), "leak")
+            return sentence("goals met, {leaks} open", leaks)
         if kind == "accepted":
-            return f"safe except for {counted(len(self.accepted), 'accepted leak')}"
+            leaks = counted(len(self.accepted), "accepted leak")
+            return sentence("safe except for {leaks}", leaks)
         return kind
 
     @property
@@ -112,25 +114,31 @@ class Verdict:
         """The state as a sentence, and what is lacking."""
         kind = self._kind
         if kind == "leaks":
-            are = "1 leak is" if len(self.open) == 1 else f"{len(self.open)} leaks are"
-            return f"NOT SAFE: the goals are met, but {are} open."
+            if len(self.open) == 1:
+                return sentence("NOT SAFE: the goals are met, but 1 leak is open.")
+            return sentence(
+                "NOT SAFE: the goals are met, but {n} leaks are open.", len(self.open)
+            )
         if kind == "accepted":
+            leaks = counted(len(self.accepted), "accepted leak")
             called = [
-                f" {leak.text}: {leak.accepted}."
+                sentence("{leak}: {reason}.", leak.text, leak.accepted)
                 for leak in self.accepted
                 if leak.kind == "harmless"
             ]
-            return f"{self.state.capitalize()}.{''.join(called)}"
+            return joined(" ", [sentence("Safe except for {leaks}.", leaks), *called])
         if kind == "not examined":
             said = [no_role_text(self.not_examined)] if self.not_examined else []
-            said += [f"not judged: {listed(self.not_judged)}"] * bool(self.not_judged)
-            return f"NOT EXAMINED: {'; '.join(said)}."
-        return _IN_PUBLIC[kind]
+            if self.not_judged:
+                lacking = listed(self.not_judged)
+                said.append(sentence("not judged: {what}", lacking))
+            return sentence("NOT EXAMINED: {what}.", joined("; ", said))
+        return sentence(_IN_PUBLIC[kind])
 
     @property
     def sentence(self) -> str:
         """The state, and how the goals are met, for internal use."""
-        return " ".join(filter(None, (self.headline, self.on_goals)))
+        return joined(" ", filter(None, (self.headline, self.on_goals)))
 
     @property
     def public_sentence(self) -> str:
@@ -199,10 +207,13 @@ def tiles(verdict: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 def no_role_text(names: Collection[Hashable]) -> str:
     """Return that columns have no role, and what to do, in words."""
-    verb, them = ("has", "it") if len(names) == 1 else ("have", "each")
-    return (
-        f"{listed_columns(names)} {verb} no role; give {them} one (--role COLUMN=ROLE, "
+    return sentence(
+        "{columns} has no role; give it one (--role COLUMN=ROLE, "
         "or --role '*=harmless:REASON' for all the others)"
+        if len(names) == 1
+        else "{columns} have no role; give each one (--role COLUMN=ROLE, "
+        "or --role '*=harmless:REASON' for all the others)",
+        listed_columns(names),
     )
 
 
@@ -210,5 +221,6 @@ def listed_columns(names: Collection[Hashable]) -> str:
     """Return columns in a sentence; many are counted."""
     shown = [printable(str(name)) for name in names]
     if len(shown) > _NAMED:
-        shown = [*shown[:_NAMED], f"{len(shown) - _NAMED:,} more"]
+        more = sentence("{n} more", len(shown) - _NAMED)
+        shown = [*shown[:_NAMED], more]
     return listed(shown)

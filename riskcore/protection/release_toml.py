@@ -27,7 +27,7 @@ from riskcore.common.toml_text import (
     read_text,
     toml_of,
 )
-from riskcore.common.words import counted
+from riskcore.common.words import counted, joined, words_in
 from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.files.replace import replacing_all
 from riskcore.data.recoding_words import rule_file
@@ -786,12 +786,14 @@ class Release:
             where = place or self._place_of(said) or self._place_in(said)
             raise self._error(where, said) from None
         except (TypeError, ValueError) as error:
-            raise self._error(place or self._place_in(str(error)), str(error)) from None
+            raise self._error(
+                place or self._place_in(str(error)), words_in(error)
+            ) from None
         except FileNotFoundError as error:
             if error.filename is not None:  # the file says where it is
                 raise
             rules_error = self._error(self._place_in(str(error)), str(error))
-            raise FileNotFoundError(str(rules_error)) from None
+            raise FileNotFoundError(str(rules_error)) from rules_error
 
     def _place_of(self, message: str) -> Place:
         """Return where the rules name the column that does not exist."""
@@ -842,8 +844,10 @@ class Release:
             place = own if holds(parsed(self.text, where), own) else place
             where += f":{position(self.text, place)}"
         names = ".".join(str(part) for part in place if isinstance(part, str))
-        named = f"{names}: " if names else ""
-        return RulesError(f"{where}: {named}{message}")
+        words = joined(": ", filter(None, [names, message]))
+        error = RulesError(f"{where}: {words}")
+        error.words = words
+        return error
 
     def __repr__(self) -> str:
         left_out = ("format", CONFIRMED, TRY)

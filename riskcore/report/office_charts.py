@@ -12,18 +12,21 @@ from typing import Any
 import numpy as np
 
 from riskcore.assessment.assessment import Assessment
-from riskcore.common.html import digits, readable, short
-from riskcore.common.words import printable
+from riskcore.common.html import digits, percent, readable, short
+from riskcore.common.words import Number, Write, printable, sentence
 from riskcore.core.risk.file_risk import Counts, Risks
 from riskcore.core.risk.histogram import class_counts
 from riskcore.core.risk.threshold import RiskDistribution
-from riskcore.report.page_charts import Outline, risk_plot
+from riskcore.report.page_charts import Outline, interval, risk_plot
 from riskcore.report.risk_curve import RiskCurve, risk_curve, shared_edges
 
 RECORDS, HOUSEHOLDS = 0, 1
 # Number of outlines that the style knows.
 _KINDS = 3
-_LEVELS = {RECORDS: "individual risk", HOUSEHOLDS: "household risk"}
+_LEVELS = {
+    RECORDS: sentence("individual risk"),
+    HOUSEHOLDS: sentence("household risk"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +154,7 @@ def class_chart(
     level: int,
     threshold: float | None,
     description: str,
+    write: Write,
 ) -> tuple[str, list[list[str]], tuple[Outline, ...]]:
     """Return the chart of the last stage as SVG, its classes, and the other stages."""
     distributions = [_distributions(x, level) for x in stages.values()]
@@ -162,7 +166,7 @@ def class_chart(
     ]
     *others, last = outlines
     name = _LEVELS[level]
-    plot = risk_plot(risks[-1], edges, threshold, name, description, others)
+    plot = risk_plot(risks[-1], edges, threshold, name, description, others, write)
     return plot, _class_lines(risks[-1], edges, last.counts), tuple(others)
 
 
@@ -176,8 +180,8 @@ def _class_lines(
     ):
         unsafe = own.unsafe_count(low)
         rates = unsafe / own.n, own.capped_rate(low)
-        line = [f"{digits(low)} to {digits(high)}", f"{count:,}", f"{unsafe:,}"]
-        lines.append([*line, *(f"{readable(x, 2)} %" for x in rates)])
+        line = [interval(low, high), Number(f"{count:,}"), Number(f"{unsafe:,}")]
+        lines.append([*line, *map(percent, rates)])
     return lines
 
 

@@ -11,8 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from riskcore.common.html import digits, escape, readable, short
-from riskcore.common.words import counted, printable
+from riskcore.common.html import digits, escape, percent, readable, short
+from riskcore.common.words import (
+    Number,
+    Sentence,
+    Write,
+    counted,
+    joined,
+    printable,
+    sentence,
+)
 from riskcore.core.risk.file_risk import Counts, Risks
 from riskcore.core.risk.histogram import class_counts
 from riskcore.core.risk.threshold import RiskDistribution
@@ -39,16 +47,17 @@ def risk_plot(
     title: str,
     description: str,
     others: Sequence[Outline] = (),
+    write: Write = str,
 ) -> str:
     """Return the classes of risk, the share at or above each risk, and a threshold."""
-    beyond, line = _mark(threshold, edges)
+    beyond, line = _mark(threshold, edges, write)
     counts = class_counts(distribution, edges)
-    parts = _drawing(counts, edges, _steps(distribution, edges), title, others)
-    hover = _hover(edges, _descriptions(counts, edges, others))
+    parts = _drawing(counts, edges, _steps(distribution, edges), title, others, write)
+    hover = _hover(edges, _descriptions(counts, edges, others), write)
     return _plot([beyond, *parts, line, hover], description)
 
 
-def _mark(threshold: float | None, edges: Risks) -> tuple[str, str]:
+def _mark(threshold: float | None, edges: Risks, write: Write) -> tuple[str, str]:
     """Return the area at and above a threshold, and its line; empty without one."""
     if threshold is None:
         return "", ""
@@ -61,16 +70,16 @@ def _mark(threshold: float | None, edges: Risks) -> tuple[str, str]:
     line = (
         f'<line class="threshold" x1="{at}%" x2="{at}%" y1="0" y2="{_HEIGHT}"/>'
         f'<text class="mark" x="{at}%" y="-8" text-anchor="{anchor}">'
-        f"{short(threshold)}</text>"
+        f"{write(short(threshold))}</text>"
     )
     return beyond, line
 
 
 def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> str:
     """Return the classes of risk, and the share at or above each of their bounds."""
-    parts = _drawing(counts, edges, _line(counts, edges), title)
+    parts = _drawing(counts, edges, _line(counts, edges), title, (), str)
     texts = [counted(count, "record") for count in counts.tolist()]
-    return _plot([*parts, _hover(edges, texts)], description)
+    return _plot([*parts, _hover(edges, texts, str)], description)
 
 
 def _plot(parts: list[str], description: str) -> str:
@@ -82,7 +91,12 @@ def _plot(parts: list[str], description: str) -> str:
 
 
 def _drawing(
-    counts: Counts, edges: Risks, path: str, title: str, others: Sequence[Outline] = ()
+    counts: Counts,
+    edges: Risks,
+    path: str,
+    title: str,
+    others: Sequence[Outline],
+    write: Write,
 ) -> list[str]:
     """Return bars, outlines, curve and axes."""
     most = max(int(x.max()) for x in (counts, *(other.counts for other in others)))
@@ -93,14 +107,18 @@ def _drawing(
         for outline in others
     )
     return [
-        _classes(counts, edges, marks),
+        _classes(counts, edges, marks, write),
         f'<svg width="100%" height="{_HEIGHT}" preserveAspectRatio="none" '
         f'viewBox="0 0 {_STEPS} {_HEIGHT}" overflow="visible">'
         f'{"".join(outlines)}<path class="curve" d="{path}"/></svg>',
         f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
-        *(_risk_mark(value, spare, edges) for value, spare in _risk_marks(edges)),
-        *(_share_mark(percent) for percent in (0, 25, 50, 75, 100)),
-        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
+        *(
+            _risk_mark(value, spare, edges, write)
+            for value, spare in _risk_marks(edges)
+        ),
+        *(_share_mark(share, write) for share in (0, 0.25, 0.5, 0.75, 1)),
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">'
+        f"{escape(write(title))}</text>",
     ]
 
 
@@ -110,10 +128,11 @@ def column_plot(
     unsafe: int,
     title: str,
     description: str,
+    write: Write = str,
 ) -> str:
     """Return columns of records; the first ones are marked as unsafe."""
     width, marks = 100 / len(counts), _count_marks(max(counts))
-    parts = [_count_mark(value, marks[-1]) for value in marks]
+    parts = [_count_mark(value, marks[-1], write) for value in marks]
     for k, (label, count) in enumerate(zip(labels, counts, strict=True)):
         height = max(_HEIGHT * count / marks[-1], 0.5) if count else 0
         kind = "marked" if k < unsafe else "bars"
@@ -122,7 +141,7 @@ def column_plot(
             f'<g class="{kind}"><rect x="{(k + 0.1) * width:.3f}%" '
             f'width="{0.8 * width:.3f}%" y="{_HEIGHT - height:.2f}" '
             f'height="{height:.2f}"><title>{escape(label)}: '
-            f"{counted(count, 'record')}</title></rect></g>"
+            f"{escape(write(counted(count, 'record')))}</title></rect></g>"
             f'<text{spare} x="{(k + 0.5) * width:.3f}%" y="{_HEIGHT + 20}" '
             f'text-anchor="middle">{escape(label)}</text>'
         )
@@ -180,24 +199,25 @@ def _descriptions(counts: Counts, edges: Risks, others: Sequence[Outline]) -> li
     """Return the records in each class and above its lower bound, in words."""
     n = int(counts.sum())
     above = counts[::-1].cumsum()[::-1].tolist()
-    lines = []
+    lines: list[str] = []
     for k, count in enumerate(counts.tolist()):
-        more = "".join(f"; {x.name}: {int(x.counts[k]):,}" for x in others)
-        lines.append(
-            f"{counted(count, 'record')}, {readable(count / n, 2)} %{more}; "
-            f"at or above {digits(float(edges[k]))}: {counted(above[k], 'record')}, "
-            f"{readable(above[k] / n, 2)} %"
-        )
+        own = counted(count, "record"), percent(count / n)
+        more = [sentence("{name}: {n}", x.name, int(x.counts[k])) for x in others]
+        beyond = counted(above[k], "record"), percent(above[k] / n)
+        start = sentence("at or above {risk}", digits(float(edges[k])))
+        parts = [joined(", ", own), *more, joined(": ", [start, joined(", ", beyond)])]
+        lines.append(joined("; ", parts))
     return lines
 
 
-def _hover(edges: Risks, texts: Sequence[str]) -> str:
+def _hover(edges: Risks, texts: Sequence[str], write: Write) -> str:
     """Return the areas of the classes, which show a text under the pointer."""
     bounds = edges.tolist()
     parts = []
     for low, high, text in zip(bounds[:-1], bounds[1:], texts, strict=True):
         left, right = _place(low, edges), _place(high, edges)
-        shown = escape(printable(f"{digits(low)} to {digits(high)}: {text}"))
+        told = joined(": ", [interval(low, high), text])
+        shown = escape(printable(write(told)))
         parts.append(
             f'<rect x="{left:.3f}%" width="{right - left:.3f}%" y="0" '
             f'height="{_HEIGHT}"><title>{shown}</title></rect>'
@@ -205,7 +225,12 @@ def _hover(edges: Risks, texts: Sequence[str]) -> str:
     return f'<g class="hover">{"".join(parts)}</g>'
 
 
-def _classes(counts: Counts, edges: Risks, marks: Sequence[int]) -> str:
+def interval(low: float, high: float) -> Sentence:
+    """Return an interval of numbers."""
+    return sentence("{low} to {high}", digits(low), digits(high))
+
+
+def _classes(counts: Counts, edges: Risks, marks: Sequence[int], write: Write) -> str:
     """Return the histogram with the axis on its left."""
     bounds = [_place(edge, edges) for edge in edges.tolist()]
     bars = []
@@ -218,7 +243,7 @@ def _classes(counts: Counts, edges: Risks, marks: Sequence[int]) -> str:
                 f'<rect x="{left:.3f}%" width="{right - left:.3f}%" '
                 f'y="{_HEIGHT - height:.2f}" height="{height:.2f}"/>'
             )
-    lines = [_count_mark(value, marks[-1]) for value in marks]
+    lines = [_count_mark(value, marks[-1], write) for value in marks]
     return "\n".join([*lines, f'<g class="bars">{"".join(bars)}</g>'])
 
 
@@ -229,9 +254,11 @@ def _count_marks(most: int) -> list[int]:
     return [k * step for k in range(max(-(-most // step), 1) + 1)]
 
 
-def _count_mark(value: int, top: int) -> str:
+def _count_mark(value: int, top: int, write: Write) -> str:
     y = f"{_HEIGHT * (1 - value / top):.2f}"
-    text = f"{value:,}" if top < 10**6 else f"{value / 10**6:,g} M"
+    text = write(Number(f"{value:,}"))
+    if top >= 10**6:
+        text = f"{write(Number(f'{value / 10**6:,g}'))} M"
     return (
         f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>'
         f'<text x="0" dx="-8" y="{y}" dy="4" text-anchor="end">{text}</text>'
@@ -266,9 +293,9 @@ def _line(counts: Counts, edges: Risks) -> str:
     return "M" + "L".join(points)
 
 
-def _share_mark(percent: int) -> str:
-    y = _HEIGHT * (1 - percent / 100)
-    return f'<text x="100%" dx="8" y="{y:.2f}" dy="4">{percent} %</text>'
+def _share_mark(share: float, write: Write) -> str:
+    y = _HEIGHT * (1 - share)
+    return f'<text x="100%" dx="8" y="{y:.2f}" dy="4">{write(percent(share))}</text>'
 
 
 def _risk_marks(edges: Risks) -> list[tuple[float, bool]]:
@@ -286,13 +313,13 @@ def _risk_marks(edges: Risks) -> list[tuple[float, bool]]:
     return [(value, spare) for value, spare in marks if low <= value <= high]
 
 
-def _risk_mark(value: float, spare: bool, edges: Risks) -> str:
+def _risk_mark(value: float, spare: bool, edges: Risks, write: Write) -> str:
     x = f"{_place(value, edges):.3f}"
     kind = ' class="spare"' if spare else ""
     return (
         f'<line class="axis" x1="{x}%" x2="{x}%" y1="{_HEIGHT}" y2="{_HEIGHT + 5}"/>'
         f'<text{kind} x="{x}%" y="{_HEIGHT + 20}" text-anchor="middle">'
-        f"{power_of_ten(value)}</text>"
+        f"{write(power_of_ten(value))}</text>"
     )
 
 

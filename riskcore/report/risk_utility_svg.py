@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import floor, log10
 
 from riskcore.common.html import escape, short
+from riskcore.common.words import Write, sentence
 
 _HEIGHT = 240
 _MARKS = 5
@@ -20,6 +21,7 @@ def spots(
     description: str,
     links: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
+    write: Write = str,
 ) -> str:
     """Return an SVG chart of risk and loss, with links and classes of spots by mark."""
     top = nice(max(risk for risk, *_ in points))
@@ -31,9 +33,9 @@ def spots(
         parts += [
             f'<line class="grid" x1="0" x2="100%" y1="{y:.2f}" y2="{y:.2f}"/>',
             f'<text x="0" dx="-8" y="{y:.2f}" dy="4" text-anchor="end">'
-            f"{short(top * step / _MARKS, figures=3)}</text>",
+            f"{write(short(top * step / _MARKS, figures=3))}</text>",
             f'<text{spare} x="{x:.3f}%" y="{_HEIGHT + 20}" text-anchor="middle">'
-            f"{short(right * step / _MARKS, 2, figures=3)} %</text>",
+            f"{write(short(right * step / _MARKS, 2, figures=3))} %</text>",
         ]
     parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
     # The marks of neighbors alternate above and below.
@@ -52,7 +54,8 @@ def spots(
         link = (links or {}).get(mark)
         parts.append(f'<a href="{escape(link)}">{spot}</a>' if link else spot)
     parts.append(
-        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">information lost</text>'
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">'
+        f"{escape(write(sentence('information lost')))}</text>"
     )
     # What is in a picture cannot be reached; links can.
     role = "group" if links else "img"

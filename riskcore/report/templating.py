@@ -23,7 +23,7 @@ from riskcore.common import html
 from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
 from riskcore.common.version import __version__
-from riskcore.common.words import counted, printable, shortened
+from riskcore.common.words import Number, counted, printable, sentence, shortened
 from riskcore.data.files import replace
 from riskcore.report.provenance import now
 
@@ -112,17 +112,19 @@ def environment(*packages: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_finalized,
+        finalize=finalized,
     )
     environment.filters |= {
         "label": _label,
         "cell": _cell,
         "figure": _figure,
         "three": three_digits,
-        "percent": lambda fraction: f"{readable(fraction, 2)} %",
+        "percent": html.percent,
         "thousands": "{:,}".format,
+        "told": str,
+        "capital": lambda text: text[:1].upper() + text[1:],
     }
-    environment.globals["counted"] = counted
+    environment.globals |= {"counted": counted, "sentence": sentence}
     # Without spaces and sorting, as the data of a chart are long.
     environment.policies["json.dumps_kwargs"] = {
         "allow_nan": False,
@@ -131,7 +133,7 @@ def environment(*packages: str) -> Environment:
     return environment
 
 
-def _finalized(value: Any) -> Any:
+def finalized(value: Any) -> Any:
     """Return a value for a template: text on one line, and HTML unchanged."""
     if isinstance(value, str) and not hasattr(value, "__html__"):
         return printable(value)
@@ -168,7 +170,7 @@ def three_digits(text: str) -> str:
     if found is None:
         return text
     shown = readable(float(found[1].replace(",", ""))) + found[2]
-    return shown if len(shown) < len(text) else text
+    return Number(shown) if len(shown) < len(text) else text
 
 
 def is_number(item: Any) -> bool:

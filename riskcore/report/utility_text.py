@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from riskcore.assessment.reported_figures import label
 from riskcore.common.html import readable
 from riskcore.common.sheet import Facts, Part, Sheet
-from riskcore.common.words import counted, printable
+from riskcore.common.words import Number, counted, joined, printable, sentence
 from riskcore.comparison.analyses import category_of
 
 # Numbers of pairs of keys, of strata and of cells of a table in the text; JSON has all.
@@ -113,17 +113,17 @@ def model_facts(model: Plain, labels: Mapping[str, str], form: Name = label) -> 
 def records_facts(study: Plain) -> Facts:
     """Return the complete and the incomplete records of a model or a table."""
     return [
-        (what, before_after(*(f"{study[f'{name}_{when}']:,}" for when in _WHEN)))
+        (what, before_after(*(whole(study[f"{name}_{when}"]) for when in _WHEN)))
         for what, name in (
-            ("complete records", "records"),
-            ("incomplete, left out", "incomplete"),
+            (sentence("complete records"), "records"),
+            (sentence("incomplete, left out"), "incomplete"),
         )
     ]
 
 
 _WHEN = "before", "after"
+_BOTH = sentence("before"), sentence("after")
 _CHANGES = {
-    "": "",
     "sign": "sign changes",
     "significance": "significance changes",
     "estimate": "only one file has an estimate",
@@ -131,7 +131,7 @@ _CHANGES = {
 
 
 def coefficient_rows(
-    model: Plain, form: Name = label, interval: str = " ({} to {})"
+    model: Plain, form: Name = label, interval: str = "aside"
 ) -> list[list[str]]:
     """Return the coefficients before and after, after a header row."""
     if not model["coefficients"]:
@@ -140,8 +140,7 @@ def coefficient_rows(
     rows = [["", *estimates, "overlap", "difference, s.e.", ""]]
     for coefficient in model["coefficients"]:
         texts = [
-            number(coefficient[when])
-            + ("" if ends is None else interval.format(*map(number, ends)))
+            joined("", [number(coefficient[when]), *_interval(ends, interval)])
             for when, ends in ((x, coefficient[f"interval_{x}"]) for x in _WHEN)
         ]
         compared = (
@@ -153,10 +152,19 @@ def coefficient_rows(
                 form(coefficient["term"]),
                 *texts,
                 *compared,
-                _CHANGES[coefficient["change"]],
+                coefficient["change"] and sentence(_CHANGES[coefficient["change"]]),
             ]
         )
     return rows
+
+
+_INTERVALS = {"aside": " ({low} to {high})", "below": "\n{low} to {high}"}
+
+
+def _interval(ends: Sequence[float] | None, place: str) -> Iterator[str]:
+    """Yield an interval in words, if there is one."""
+    if ends is not None:
+        yield sentence(_INTERVALS[place], *map(number, ends))
 
 
 def _rounded(value: float | None) -> float | None:
@@ -181,7 +189,8 @@ def cell_rows(table: Plain, most: int, form: Name = label) -> list[list[str]]:
     """Return the shares that have changed most, in order, after a header row."""
     cells = table["cells"]
     ranked = sorted(range(len(cells)), key=lambda i: (-abs(cells[i]["change"]), i))
-    rows = [["", "before", "after", "change, points", "95 % margin", ""]]
+    change, margin = sentence("change, points"), sentence("95 % margin")
+    rows: list[list[str]] = [["", *_BOTH, change, margin, ""]]
     for cell in (cells[i] for i in sorted(ranked[:most])):
         rows.append(
             [
@@ -189,8 +198,8 @@ def cell_rows(table: Plain, most: int, form: Name = label) -> list[list[str]]:
                 percent(cell["share_before"]),
                 percent(cell["share_after"]),
                 number(100 * cell["change"]),
-                f"± {number(100 * cell['margin'])}",
-                "leaves its interval" if cell["outside"] else "",
+                sentence("± {n}", number(100 * cell["margin"])),
+                sentence("leaves its interval") if cell["outside"] else "",
             ]
         )
     return rows
@@ -201,38 +210,43 @@ def cell_rows(table: Plain, most: int, form: Name = label) -> list[list[str]]:
 
 def before_after(before: str, after: str) -> str:
     """Return a value before and after, or one value if they agree."""
-    return before if before == after else f"{before} before, {after} after"
+    if before == after:
+        return before
+    return sentence("{before} before, {after} after", before, after)
 
 
-def number(value: float | None) -> str:
+def number(value: float | None) -> Number:
     """Return a figure with three digits, a dash if it is unknown."""
     if value is None:
-        return "-"
+        return Number("-")
     size = abs(value)
     text = f"{size:.3g}" if 0 < size < _SMALL else readable(size)
-    return f"{'-' if value < 0 else ''}{text.replace('e-0', 'e-')}"
+    return Number(f"{'-' if value < 0 else ''}{text.replace('e-0', 'e-')}")
 
 
 def percent(share: float | None) -> str:
     """Return a share in per cent with three digits, a dash if it is unknown."""
-    return "-" if share is None else f"{number(100 * share)} %"
+    return "-" if share is None else sentence("{n} %", number(100 * share))
 
 
 def whole(value: int | None) -> str:
     """Return a count as text, a dash if it is unknown."""
-    return "-" if value is None else f"{value:,}"
+    return "-" if value is None else Number(f"{value:,}")
 
 
 def key_rows(keys: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the categories and entropy of the keys by file, after a header row."""
-    rows = [["", "", *_WHEN]]
+    rows: list[list[str]] = [["", "", *_BOTH]]
     for key in keys:
         stages = key["original"], key["safe"]
         shown = name(key["key"])
         for what, values in (
-            ("categories", [whole(stage["categories"]) for stage in stages]),
-            ("records in the smallest", [whole(x["smallest_records"]) for x in stages]),
-            ("entropy, bits", [number(stage["entropy"]) for stage in stages]),
+            (sentence("categories"), [whole(x["categories"]) for x in stages]),
+            (
+                sentence("records in the smallest"),
+                [whole(x["smallest_records"]) for x in stages],
+            ),
+            (sentence("entropy, bits"), [number(x["entropy"]) for x in stages]),
         ):
             rows.append([shown, what, *values])
             shown = ""
@@ -244,15 +258,18 @@ def distance_rows(
 ) -> list[list[str]]:
     """Return suppressed values, distances and entropies or missing shares by key."""
     has_loss = any(key["share_lost"] is not None for key in keys)
-    lost = ["information lost"] if has_loss else []
-    two = ["missing before", "after"]
+    lost = [sentence("information lost")] if has_loss else []
+    two: list[str] = [sentence("missing before"), sentence("after")]
     if entropy:
         two = ["entropy, bits: original", "safe file"]
-    rows = [["", "suppressed", *two, "TV", *lost]]
+    rows: list[list[str]] = [["", sentence("suppressed"), *two, "TV", *lost]]
     for key in keys:
         safe = key["safe"]
         if entropy:
-            stages = [number(x["entropy"]) for x in (key["original"], safe)]
+            stages: list[str] = [
+                number(key["original"]["entropy"]),
+                number(safe["entropy"]),
+            ]
         else:
             before = key["recoded"] or key["original"]
             stages = [percent(x["missing_share"]) for x in (before, safe)]
@@ -264,8 +281,9 @@ def distance_rows(
 
 def loss_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the categories that lost most by suppression, after a header row."""
-    head = ["", "category", "records before", "after", "lost"]
-    rows = [[*head, "share of the known before", "after"]]
+    head = sentence("category"), sentence("records before"), sentence("after")
+    extra = sentence("share of the known before"), sentence("after")
+    rows: list[list[str]] = [["", *head, sentence("lost"), *extra]]
     for loss in figures["losses"]["categories"][:_LISTED]:
         counts = whole(loss["records_before"]), whole(loss["records_after"])
         shares = (percent(loss[f"known_{when}"]) for when in ("before", "after"))
@@ -316,7 +334,8 @@ def most_changed(pairs: list[Plain]) -> list[Plain]:
 def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the distances and associations of pairs of keys, after a header row."""
     figures = "total_variation", "cramers_v_before", "cramers_v_after"
-    head = ["most changed", "TV", "Cramer's V: before", "after"]
+    before = sentence("Cramer's V: before")
+    head = [sentence("most changed"), "TV", before, sentence("after")]
     return [
         head,
         *(
@@ -326,17 +345,24 @@ def pair_rows(pairs: list[Plain], name: Name = label) -> list[list[str]]:
     ]
 
 
+_COUNTS = {"records": "records", "missing": "missing"}
+_MOMENTS = {"mean": "mean", "variance": "variance"}
+
+
 def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the moments and quantiles of columns of numbers, after a header row."""
-    quantiles = [f"{100 * share:g} % quantile" for share in figures["quantiles"]]
-    rows = [["", "", *_WHEN]]
+    quantiles = [
+        sentence("{n} % quantile", Number(f"{100 * share:g}"))
+        for share in figures["quantiles"]
+    ]
+    rows: list[list[str]] = [["", "", *_BOTH]]
     for column in figures["numbers"]:
         stages = [column[when] for when in _WHEN]
-        lines = [
-            (x, [whole(stage[x]) for stage in stages]) for x in ("records", "missing")
-        ]
-        for x in ("mean", "variance"):
-            lines.append((x, [number(stage[x]) for stage in stages]))
+        lines: list[tuple[str, list[str]]] = []
+        for x in _COUNTS:
+            lines.append((sentence(_COUNTS[x]), [whole(stage[x]) for stage in stages]))
+        for x in _MOMENTS:
+            lines.append((sentence(_MOMENTS[x]), [number(s[x]) for s in stages]))
         for i, x in enumerate(quantiles):
             values = [stage["quantiles"] and stage["quantiles"][i] for stage in stages]
             lines.append((x, [number(value) for value in values]))
@@ -348,7 +374,7 @@ def number_rows(figures: Plain, name: Name = label) -> list[list[str]]:
 def correlation_rows(correlations: list[Plain], name: Name = label) -> list[list[str]]:
     """Return the correlations before and after, after a header row."""
     return [
-        ["", "before", "after"],
+        ["", *_BOTH],
         *(
             [
                 " x ".join(map(name, correlation["columns"])),
@@ -375,12 +401,13 @@ def _strata(figures: Plain) -> Part:
 def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
     """Return the suppressed values by stratum and key, after a header row."""
     keys = [entry["key"] for entry in figures["keys"]]
-    rows = [["", "records", *map(name, keys)]]
+    rows: list[list[str]] = [["", sentence("records"), *map(name, keys)]]
     for entry in figures["strata"]["rows"]:
         row = [" x ".join(map(name, entry["stratum"])), whole(entry["records_before"])]
         for key in keys:
             share = percent(entry["rate"][key])
-            row.append(f"{whole(entry['suppressed'][key])} ({share})")
+            count = whole(entry["suppressed"][key])
+            row.append(sentence("{n} ({share})", count, share))
         rows.append(row)
     return rows
 
@@ -388,26 +415,39 @@ def stratum_rows(figures: Plain, name: Name = label) -> list[list[str]]:
 def propensity_lines(figures: Plain) -> list[str]:
     """Return what the propensity score shows, and what it does not, in sentences."""
     propensity = figures["propensity"]
-    terms = "main effects and pairs" if propensity["interactions"] else "main effects"
+    pairs = propensity["interactions"]
+    terms = sentence("main effects and pairs" if pairs else "main effects")
     if propensity["pmse"] is None:
-        return [f"Propensity score ({terms}): none, {propensity['reason']}"]
+        why = propensity["reason"]
+        return [sentence("Propensity score ({terms}): none, {why}.", terms, why)]
     pmse, ratio = propensity["pmse"], propensity["ratio"]
-    lines = [
-        f"Propensity score ({terms}, "
-        f"{counted(propensity['parameters'], 'parameter')}): pMSE {number(pmse)}. It "
-        "would be 0 if the score could not tell the safe file from the original"
-        + (", and it cannot." if pmse == 0 else f". {_beside_sampling(propensity)}")
-    ]
+    parameters = counted(propensity["parameters"], "parameter")
+    score = sentence(
+        "Propensity score ({terms}, {parameters}): pMSE {pmse}. It would be 0 if the "
+        "score could not tell the safe file from the original, and it cannot."
+        if pmse == 0
+        else "Propensity score ({terms}, {parameters}): pMSE {pmse}. It would be 0 if "
+        "the score could not tell the safe file from the original.",
+        *(terms, parameters, number(pmse)),
+    )
+    if pmse:
+        score = joined(" ", [score, _beside_sampling(propensity)])
+    lines: list[str] = [score]
     if propensity["told_apart"]:
         lines.append(
-            f"{counted(propensity['told_apart'], 'record')} can be assigned to a file "
-            "with certainty, because their category occurs in one file only."
+            sentence(
+                "{records} can be assigned to a file with certainty, because their "
+                "category occurs in one file only.",
+                counted(propensity["told_apart"], "record"),
+            )
         )
     if propensity["reason"]:
-        lines.append(f"Note: {propensity['reason']}.")
+        lines.append(sentence("Note: {reason}.", propensity["reason"]))
     if ratio is not None and pmse > 0:
         lines.append(
-            "This is not a test: the safe file is a changed copy of the original."
+            sentence(
+                "This is not a test: the safe file is a changed copy of the original."
+            )
         )
     return lines
 
@@ -415,12 +455,14 @@ def propensity_lines(figures: Plain) -> list[str]:
 def _beside_sampling(propensity: Plain) -> str:
     """Return what a pMSE means beside that of two samples of one population."""
     if propensity["ratio"] is None:
-        return "Nothing is known to compare it with"
-    more = "less" if propensity["ratio"] < 1 else "more"
-    return (
-        "Two samples of one population would give "
-        f"{number(propensity['expected'])}; this is {number(propensity['ratio'])} "
-        f"times as much, so the files differ {more} than two such samples."
+        return sentence("Nothing is known to compare it with.")
+    return sentence(
+        "Two samples of one population would give {n}; this is {ratio} times as much, "
+        "so the files differ less than two such samples."
+        if propensity["ratio"] < 1
+        else "Two samples of one population would give {n}; this is {ratio} times as "
+        "much, so the files differ more than two such samples.",
+        *(number(propensity["expected"]), number(propensity["ratio"])),
     )
 
 

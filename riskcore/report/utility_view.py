@@ -82,9 +82,7 @@ def utility_view(
             for entry in comparison.keys
             if entry.reason
         ],
-        "propensity": [
-            entry.rstrip(".") for entry in utility_text.propensity_lines(figures)
-        ],
+        "propensity": utility_text.propensity_lines(figures),
     }
 
 
@@ -118,7 +116,7 @@ def studies_view(comparison: Comparison) -> dict[str, Any]:
                 "facts": utility_text.model_facts(
                     study, figures["labels"], whole_label
                 ),
-                "rows": utility_text.coefficient_rows(study, whole_label, "\n{} to {}"),
+                "rows": utility_text.coefficient_rows(study, whole_label, "below"),
                 "notes": [note[0].upper() + note[1:] for note in study["notes"]],
             }
             for study in models
@@ -128,8 +126,7 @@ def studies_view(comparison: Comparison) -> dict[str, Any]:
 
 
 def _verdict(name: str, study: dict[str, Any]) -> dict[str, Any]:
-    text = study["verdict"]
-    return {"name": name, "status": study["status"], "text": text[0].upper() + text[1:]}
+    return {"name": name, "status": study["status"], "text": study["verdict"]}
 
 
 def _table_view(table: dict[str, Any]) -> dict[str, Any]:

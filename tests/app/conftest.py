@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
+from riskcore.app import texts
 from riskcore.app.start import open_workbench
 from riskcore.simulate import microdata
 from tests.app.served import LONG, SECRET, Served, tiny
@@ -92,3 +93,11 @@ def app(folder):
     served = Served(tiny(folder))
     yield served
     assert served.end() == 0
+
+
+@pytest.fixture
+def read_in():
+    """Return what sets the reader, who is English again afterwards."""
+    token = texts.READER.set(texts.Reader())
+    yield lambda *chosen: texts.READER.set(texts.Reader.of(*chosen))
+    texts.READER.reset(token)

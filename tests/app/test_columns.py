@@ -7,6 +7,7 @@ import pytest
 
 from riskcore.app.forms import Form
 from riskcore.app.pages import columns
+from riskcore.app.texts import told
 from tests.app.client import Client
 
 
@@ -100,7 +101,7 @@ def test_categories_that_look_missing_are_told_of_keys(bench):
     bench.set_roles({"sex": "key"}, "")
     (line,) = columns.view(bench, Form())["doubts"]
     assert "key 'sex': 'NA' (10 records)" in line
-    assert line.endswith('"Codes that mean missing" on the page of the data')
+    assert told(line).endswith("declare the code on the page of the data")
 
 
 def test_an_old_page_takes_no_role_of_others_back(bench):

@@ -6,9 +6,9 @@ import pytest
 
 import riskcore
 from riskcore.app import comparisons
-from riskcore.app.forms import FORMATS
 from riskcore.app.pages import compare
 from riskcore.app.session import RefusedError
+from riskcore.app.texts import told
 from riskcore.protection.trials import try_out
 from tests.accepted import ANY_LEAK
 from tests.app.workbenches import KEYS, ROLES, form
@@ -339,7 +339,7 @@ def test_the_picture_has_all_versions_with_figures(chosen):
     settled(chosen)
     chosen.history.name(2, "five")
     chosen.history.show(2)
-    found = compare.picture(chosen, FORMATS["en"])
+    found = compare.picture(chosen)
     assert [row["number"] for row in found["rows"]] == [3, 2, 1]
     assert [row["shown"] for row in found["rows"]] == [False, True, False]
     assert found["rows"][1]["name"] == "five"
@@ -355,14 +355,14 @@ def test_versions_that_are_not_safe_are_hollow(chosen):
     figures = dict.fromkeys(comparisons.FIGURES, 0.5) | {"values_suppressed": 3}
     chosen.history.keep_figures(0, figures | {"safe": False})
     chosen.history.keep_figures(1, figures | {"safe": True})
-    drawing = compare.picture(chosen, FORMATS["en"])["drawing"]
+    drawing = compare.picture(chosen)["drawing"]
     assert len(re.findall(r'class="[a-z ]*unsafe"', drawing)) == 1
 
 
 def test_figures_that_are_not_numbers_are_unknown(chosen):
     chosen.history.keep_figures(0, {"safe": True, "share_lost": "<b>", "pmse": [1]})
     chosen.history.keep_figures(1, {"safe": 1, "share_lost": float("nan")})
-    found = compare.picture(chosen, FORMATS["en"])
+    found = compare.picture(chosen)
     assert found["drawing"] == ""
     assert all(row["figures"].share_lost is None for row in found["rows"])
     assert [row["figures"].safe for row in found["rows"]] == [False, True]
@@ -373,7 +373,7 @@ def test_the_picture_has_the_newest_of_many_versions(chosen):
         chosen.history.add(f"# {i}", "")
         chosen.history.keep_figures(i, {"safe": True, "share_lost": i / 1000})
     chosen.history.show(4)
-    found = compare.picture(chosen, FORMATS["en"])
+    found = compare.picture(chosen)
     numbers = [row["number"] for row in found["rows"]]
     assert len(numbers) == comparisons.MOST_DRAWN
     assert numbers[0] == 299
@@ -384,21 +384,16 @@ def test_the_picture_has_the_newest_of_many_versions(chosen):
 # --- numbers as the reader writes them ---
 
 
-def test_figures_are_written_as_the_reader_writes(chosen):
-    english, german = seen(chosen), seen(chosen, "de")
-    rows = (one["view"]["distances"][1:] for one in (english, german))
-    for a, b in zip(*rows, strict=True):
-        assert a[0] == b[0]
-        for x, y in zip(a[1:], b[1:], strict=True):
-            assert y == x.translate(str.maketrans(",.", ".,"))
-    assert german["percent"](0.125) == "12,5 %"
-    mean = english["view"]["mean"]
-    assert 0.0 < float(mean) < 1.0
-    assert german["view"]["mean"] == mean.replace(".", ",")
-
-
-def test_names_with_digits_stay_as_they_are():
-    rows = [["1,234.5", "x"], ["AGE 1.5", "1,234.5"]]
-    found = compare.rewritten(rows, 1, FORMATS["de"])
-    assert found == [["1,234.5", "x"], ["AGE 1.5", "1.234,5"]]
-    assert compare.rewritten([], 1, FORMATS["de"]) == [[]]
+def test_figures_are_written_as_the_reader_writes(chosen, read_in):
+    view = seen(chosen)["view"]
+    read_in("de", None, "")
+    for row in view["distances"][1:]:
+        assert told(row[0]) == row[0]
+        for figure in row[1:]:
+            assert told(figure) == figure.translate(str.maketrans(",.", ".,"))
+    assert told(seen(chosen)["percent"](0.125)) == "12,5 %"
+    assert 0.0 < float(view["mean"]) < 1.0
+    assert told(view["mean"]) == view["mean"].replace(".", ",")
+    drawing = compare.picture(chosen)["drawing"]
+    assert not re.search(r">[0-9]+\.[0-9]+( %)?<", drawing)
+    assert "Informationsverlust" in drawing

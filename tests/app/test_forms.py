@@ -188,23 +188,6 @@ def test_numbers_on_pages():
     assert forms.shown(999, EN) == "999"
 
 
-@pytest.mark.parametrize(
-    ("cookie", "languages", "name"),
-    [
-        ("de", "en", "de"),
-        (None, "fr-CH, fr;q=0.9, en;q=0.8", "fr"),
-        (None, "de-AT", "de"),
-        (None, "DE", "de"),
-        (None, "es, de;q=0.5", "de"),
-        (None, "", "en"),
-        ("xx", "xx", "en"),
-        ("../de", "it", "en"),
-    ],
-)
-def test_the_format_is_chosen_or_that_of_the_browser(cookie, languages, name):
-    assert forms.format_of(cookie, languages) is forms.FORMATS[name]
-
-
 # --- forms ---
 
 
@@ -226,21 +209,3 @@ def test_many_fields_of_one_name_take_linear_time():
     form = forms.Form.of([("a", str(i)) for i in range(5_000)], EN)
     assert len(form.all("a")) == 5_000
     assert form.text("a") == "4999"
-
-
-def test_names_in_quotes_keep_their_numbers():
-    text = "'x1,234.5': 1,234.5 of 'a 2.5' are 2.5 % of 2,000"
-    assert forms.sentence_in_format(text, forms.FORMATS["de"]) == (
-        "'x1,234.5': 1.234,5 of 'a 2.5' are 2,5 % of 2.000"
-    )
-
-
-def test_the_axes_and_titles_of_a_drawing_have_the_numbers_of_the_reader():
-    drawing = (
-        '<text x="1.5">0.005</text><text>1,200</text><text>2.5 %</text>'
-        '<rect x="1.5"><title>0.5 to 1: 1,200 records</title></rect>'
-    )
-    assert forms.axes_in_format(drawing, forms.FORMATS["de"]) == (
-        '<text x="1.5">0,005</text><text>1.200</text><text>2,5 %</text>'
-        '<rect x="1.5"><title>0,5 to 1: 1.200 records</title></rect>'
-    )

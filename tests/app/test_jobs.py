@@ -7,6 +7,7 @@ import pytest
 
 import riskcore
 from riskcore.app.jobs import CanceledError, Job, Jobs, words_of
+from riskcore.app.texts import told
 
 PATIENCE = 30
 
@@ -181,8 +182,8 @@ def test_words_of_a_file_error_say_what_is_wrong():
 @pytest.mark.parametrize(
     ("delimiter", "weight", "advice"),
     [
-        (";", "W", "(start riskcore app with --decimal ,)"),
-        (",", None, "to be given to riskcore app by --delimiter?"),
+        (";", "W", "a comma: choose it on the page of the data"),
+        (",", None, "is the delimiter another? Choose it on the page of the data."),
     ],
 )
 def test_words_of_an_error_advise_what_the_command_takes(
@@ -193,7 +194,7 @@ def test_words_of_an_error_advise_what_the_command_takes(
     reading = riskcore.Reading(delimiter=delimiter)
     with pytest.raises((KeyError, ValueError)) as error:
         riskcore.assess(path, ["A"], weight, reading=reading)
-    assert advice in words_of(error.value)
+    assert advice in told(words_of(error.value))
 
 
 def test_a_defect_tells_the_terminal_where_but_not_of_which_value(jobs, capsys):

@@ -189,7 +189,7 @@ def test_costs_of_keys(bench):
     assert bench.table("suppress")["cost"] == {"SEX": 2.5}
     protect.costs(bench, form(cost_1="", was_cost_1="2.5"))
     assert "cost" not in bench.table("suppress")
-    with pytest.raises(RefusedError, match=r"^SEX: 'many' is not a number"):
+    with pytest.raises(ValueError, match=r"^SEX: 'many' is not a number"):
         protect.costs(bench, form(cost_1="many", was_cost_1=""))
 
 

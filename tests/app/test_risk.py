@@ -13,6 +13,7 @@ from riskcore.app.jobs import CanceledError
 from riskcore.app.pages import risk
 from riskcore.app.pages.risk import PAGE
 from riskcore.app.session import RefusedError
+from riskcore.app.texts import told
 from riskcore.app.verdict import verdict_of
 from tests.app.workbenches import KEYS, ROLES, at, form
 
@@ -131,13 +132,16 @@ def test_a_recoded_file_has_two_stages(bench):
     assert [one.name for one in chart["others"]] == ["original"]
 
 
-def test_numbers_are_written_as_the_reader_writes_them(bench):
-    rows = PAGE.view(bench, form(numbers="de"))["risk"]["rows"]
-    told = {row["label"]: row["values"][0] for row in rows}
-    english = figures(bench)
-    name = "Re-identification rate"
-    assert told[name] == english[name][0].replace(".", ",")
-    assert "," in told[name]
+def test_numbers_are_written_as_the_reader_writes_them(bench, read_in):
+    read_in("de", None, "")
+    rows = PAGE.view(bench, form())["risk"]["rows"]
+    german = {told(row["label"]): told(row["values"][0]) for row in rows}
+    english = figures(bench)["Re-identification rate"][0]
+    assert german["Reidentifikationsrate"] == english.replace(".", ",")
+    assert "," in german["Reidentifikationsrate"]
+    chart = PAGE.view(bench, form())["risk"]["charts"][0]["drawing"]
+    assert "individuelles Risiko" in chart
+    assert re.search("<title>[0-9],[0-9]+ bis [^<]* Datens", chart)
 
 
 def test_a_key_switched_off_has_no_role_and_comes_back_in_one_click(bench):
@@ -314,20 +318,20 @@ def test_the_riskiest_combinations_with_labels(bench, monkeypatch):
     monkeypatch.setattr(type(bench.source), "labels", labels)
     found = part(bench, "riskiest", count=30)
     result = assessed(bench)
-    assert found["told"]["keys"] == KEYS
-    risks = [line[0][0] for line in found["told"]["lines"]]
+    assert found["view"]["keys"] == KEYS
+    risks = [line[0][0] for line in found["view"]["lines"]]
     assert risks == [row["individual_risk"] for row in result.riskiest(30)]
-    shown = {str(line[1][3]) for line in found["told"]["lines"]}
+    shown = {str(line[1][3]) for line in found["view"]["lines"]}
     assert shown & {"1 (single)", "2 (married)"}
     for wrong in ("7", "1000", "x", ""):
-        assert len(part(bench, "riskiest", count=wrong)["told"]["lines"]) == 10
+        assert len(part(bench, "riskiest", count=wrong)["view"]["lines"]) == 10
 
 
 def test_labels_of_recoded_columns_are_left_out(bench, monkeypatch):
     labels = riskcore.data.files.labels.Labels({"SEX": "Sex"}, {"MARSTAT": MARRIED})
     monkeypatch.setattr(type(bench.source), "labels", labels)
     bench.change("recoded", recodings={"MARSTAT": "from:2"})
-    lines = part(bench, "riskiest")["told"]["lines"]
+    lines = part(bench, "riskiest")["view"]["lines"]
     assert not any("(" in str(line[1][3]) for line in lines)
     rows = part(bench, "keys")["rows"]
     assert {row["key"]: row["label"] for row in rows}["SEX"] == "Sex"
@@ -348,7 +352,7 @@ def test_what_the_model_says_is_asked_for(bench):
     assert bench.jobs.of("model") is None
     found = part(bench, "model")
     result = assessed(bench, population="both")
-    assert found["told"]["by_model"] == result.figures["by_model"]
+    assert found["figures"]["by_model"] == result.figures["by_model"]
     assert found["believe"].startswith("the model: ")
     assert found["unsafe"] is None
 

@@ -113,11 +113,12 @@ def test_back_leads_to_our_pages_only(bench):
 def test_numbers_are_written_as_the_reader_chose(bench, survey):
     assert bench.description() or bench.jobs.of("describe").ended.wait(60)
     german = Client(bench, **{"accept-language": "de-DE,de;q=0.9,en;q=0.5"})
-    assert '<option value="de" selected>' in german.get("/columns").text
-    german.post("/numbers", {"format": "fr"})
-    assert '<option value="fr" selected>' in german.get("/columns").text
-    german.post("/numbers", {"format": "xx"})
-    assert '<option value="fr" selected>' in german.get("/columns").text
+    chosen = '<option value="{}" selected>{}</option>'.format
+    assert chosen("de", "1.234,5") in german.get("/columns").text
+    german.post("/reader", {"numbers": "fr"})
+    assert chosen("fr", "1\u202f234,5") in german.get("/columns").text
+    german.post("/reader", {"numbers": "xx"})
+    assert chosen("fr", "1\u202f234,5") in german.get("/columns").text
 
 
 def test_labels_are_text(survey, opened):

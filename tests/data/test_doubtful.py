@@ -29,7 +29,7 @@ def test_categories_that_look_like_missing_ones_are_said(tmp_path):
         riskcore.assess(path, ["mar", "age"], "w")
     said = [str(one.message) for one in caught]
     assert said[0].startswith("key 'mar': 'NA' (2 records) is taken as a category; if")
-    assert said[1].startswith("key 'age': ' 2' and '02' and '2' are taken as different")
+    assert said[1].startswith("key 'age': ' 2', '02' and '2' are taken as different")
     assert all(one.filename == __file__ for one in caught)
     reading = Reading(missing_codes=["NA"])
     with pytest.raises(ValueError, match=r"'mar' in 2 of 4 .*'wildcard'"):

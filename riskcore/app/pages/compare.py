@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
-from riskcore.app.forms import Form, NumberFormat, axes_in_format, in_format
+from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.values import numbers_of
 from riskcore.app.session import RefusedError
-from riskcore.app.texts import said
+from riskcore.app.texts import said, told
 from riskcore.app.workbench import Workbench
+from riskcore.common.words import words_in
 from riskcore.comparison.formula import formulas
 from riskcore.protection.trials import Trial
 from riskcore.report import utility_text
@@ -26,16 +27,6 @@ if TYPE_CHECKING:
 # Larger tables show only the cells that changed most.
 MOST_CELLS = 600
 _PAIRS, _STRATA = 10, 20
-# Columns of text in each table of the comparison; figures follow.
-_TEXTS = {
-    "keys": 2,
-    "distances": 1,
-    "numbers": 2,
-    "correlations": 1,
-    "pairs": 1,
-    "losses": 2,
-    "strata": 1,
-}
 _SHARES = 100  # sums of weights below are not rounded to whole numbers
 
 
@@ -47,15 +38,15 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "usual": _usual(bench),
         "chosen": comparisons.choices(bench),
         "lacking": "",
-        "picture": picture(bench, form.numbers),
+        "picture": picture(bench),
     }
     try:
         job = bench.comparison()
     except RefusedError as error:
-        return {**common, "work": "lacking", "lacking": str(error)}
+        return {**common, "work": "lacking", "lacking": words_in(error)}
     values = {**common, "work": job.state, "why": job.error}
     if isinstance(job.result, Compared):
-        values |= _compared(job.result, form.numbers)
+        values |= _compared(job.result)
     return values
 
 
@@ -67,35 +58,31 @@ def _usual(bench: Workbench) -> list[int]:
     return [*[*keys, 0, 0][:2], [*numbers, 0][0]]
 
 
-def _compared(result: Compared, numbers: NumberFormat) -> dict[str, Any]:
+def _compared(result: Compared) -> dict[str, Any]:
     """Return the values of a comparison that is there."""
     comparison = result.found
     if comparison is None:
         return {"why": result.reason, "work": "failed"}
     view = utility_view(comparison, _PAIRS, _STRATA)
-    for name, texts in _TEXTS.items():
-        view[name] = rewritten(view[name], texts, numbers)
-    view["mean"] = in_format(view["mean"], numbers)
-    view["propensity"] = [in_format(entry, numbers) for entry in view["propensity"]]
     return {
         "view": view,
         "missing": comparison.newly_missing,
         "lost": comparison.share_lost,
-        "percent": lambda share: in_format(utility_text.percent(share), numbers),
-        "studies": _studies(result.studies, numbers),
+        "percent": utility_text.percent,
+        "studies": _studies(result.studies),
     }
 
 
 # --- tables and models of the user ---
 
 
-def _studies(studies: Iterable[Study], numbers: NumberFormat) -> list[dict[str, Any]]:
+def _studies(studies: Iterable[Study]) -> list[dict[str, Any]]:
     """Return what the page shows of the tables and the models."""
     places = {"tables": count(), "models": count()}
-    return [_study(study, next(places[study.kind]), numbers) for study in studies]
+    return [_study(study, next(places[study.kind])) for study in studies]
 
 
-def _study(study: Study, place: int, numbers: NumberFormat) -> dict[str, Any]:
+def _study(study: Study, place: int) -> dict[str, Any]:
     """Return what the page shows of a table or a model."""
     name = study.asked if study.kind == "models" else " x ".join(study.asked)
     shown = {"name": name, "place": place, "kind": study.kind}
@@ -104,8 +91,6 @@ def _study(study: Study, place: int, numbers: NumberFormat) -> dict[str, Any]:
     sections = studies_view(study.found)
     verdict = sections["verdicts"][0]
     parts = sections["models"] or sections["tables"]
-    for part in parts:
-        part["rows"] = rewritten(part["rows"], 1, numbers)
     return {
         **shown,
         "error": "",
@@ -163,24 +148,10 @@ def _count(value: float, total: float) -> int | float:
     return value if total < _SHARES else round(value)
 
 
-def rewritten(
-    rows: Sequence[Sequence[str]], texts: int, numbers: NumberFormat
-) -> list[list[str]]:
-    """Return rows, after a head and columns of text, as the reader writes numbers."""
-    head, *others = rows or [[]]
-    return [
-        list(head),
-        *(
-            [*row[:texts], *(in_format(x, numbers) for x in row[texts:])]
-            for row in others
-        ),
-    ]
-
-
 # --- all versions that were carried out ---
 
 
-def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
+def picture(bench: Workbench) -> dict[str, Any]:
     """Return the picture of risk and loss of the versions, and its figures."""
     tried, history = comparisons.trials(bench), bench.history
     shown, front = str(history.current.number), tried.front()
@@ -198,9 +169,7 @@ def picture(bench: Workbench, numbers: NumberFormat) -> dict[str, Any]:
     kinds[shown] = f"{kinds.get(shown, '')} shown".strip()
     links = {trial.name: f"/history?version={trial.name}" for trial in tried.trials}
     return {
-        "drawing": axes_in_format(spots(points, "states-text", links, kinds), numbers)
-        if points
-        else "",
+        "drawing": spots(points, "states-text", links, kinds, told) if points else "",
         "rows": [_state(bench, trial, front) for trial in reversed(tried.trials)],
         "more": len(history.figures) > len(tried.trials),
     }

@@ -11,7 +11,7 @@ import numpy as np
 from riskcore.app.jobs import Job
 from riskcore.app.pages.treat_words import in_words, rules_of, value_of
 from riskcore.app.session import Tables
-from riskcore.app.texts import load_texts, said
+from riskcore.app.texts import load_texts, said, told
 from riskcore.app.workbench import Workbench, examination_of
 from riskcore.common.progress import Lines
 from riskcore.common.words import listed, printable
@@ -139,13 +139,13 @@ def _words(leak: Leak, remedy: Remedy) -> str:
             key, (*_, column) = next(iter(value.items()))
         if name == "treat":
             for treated, rules in value.items():
-                told = ", ".join(in_words(treated, _listed(rules)))
-                parts.append(f"{printable(treated)}: {told}")
+                how = ", ".join(map(told, in_words(treated, _listed(rules))))
+                parts.append(f"{printable(treated)}: {how}")
         elif f"does_{name}" in load_texts()["leaks"]:
             text = said("leaks", f"does_{name}", column=column, key=key, role=role)
             parts.append(text)
         else:
-            parts.append(remedy.words)
+            parts.append(told(remedy.words))
     return ". ".join(parts)
 
 

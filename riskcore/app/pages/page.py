@@ -25,7 +25,7 @@ Answer: TypeAlias = "Callable[[Workbench, Form], Response]"
 class Page:
     """A page, its actions, and the parts of it that are fetched by themselves.
 
-    Its name stands in the address, in `texts.toml`, and in the names of its templates;
+    Its name stands in the address, in the texts, and in the names of its templates;
     ``/PAGE/NAME`` is the address of an action, a part and an answer.
     """
 

@@ -17,6 +17,7 @@ from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 from riskcore.common.settings import NEVER
+from riskcore.common.words import printable
 from riskcore.protection.result import Protected
 from riskcore.report.utility_view import losses_of
 
@@ -359,20 +360,12 @@ def costs(bench: Workbench, form: Form) -> str:
         if text.lower() in (NEVER, said("protect", "never").lower()):
             new_costs[str(name)] = NEVER
         elif text:
-            new_costs[str(name)] = _number(form, f"cost-{i}", str(name))
+            new_costs[str(name)] = form.number(f"cost-{i}", printable(str(name)))
     words = said("protect", "costs_set" if new_costs else "costs_gone")
     if new_costs != old_costs:
         none = WAYS["cost"][1][0] if bench.source.variables else None
         bench.change(words, suppress={"cost": new_costs or none})
     return words
-
-
-def _number(form: Form, field: str, name: str) -> float:
-    """Return a field as a number; an error has the name that the page gives it."""
-    try:
-        return form.number(field)
-    except ValueError as error:
-        raise RefusedError(str(error).replace(f"{field}:", f"{name}:", 1)) from None
 
 
 def _ticked(

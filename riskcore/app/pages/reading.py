@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.app.forms import Form
+from riskcore.common.words import quoted, sentence
 from riskcore.data.files.read_settings import Codes
 from riskcore.data.files.reading import Reading
 
@@ -75,4 +76,5 @@ def _words(text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise ValueError(f"{text!r}: a quotation mark is not closed") from None
+        why = sentence("{text}: a quotation mark is not closed", quoted(text))
+        raise ValueError(why) from None

@@ -33,6 +33,7 @@ from riskcore.app.pages.values import (
 from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import State, Workbench
+from riskcore.common.words import words_in
 from riskcore.data.recode import Recoding
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     try:
         state = _state(bench)
     except RefusedError as error:  # rules that do not suit the file can be changed here
-        fault = str(error)
+        fault = words_in(error)
     return {
         "lacking": "",
         "fault": fault,
@@ -240,7 +241,7 @@ def _after(
     try:
         recoded = recoding.apply(column.labels)
     except (TypeError, ValueError) as error:
-        raise RefusedError(str(error)) from None
+        raise RefusedError(words_in(error)) from None
     records: dict[str, int] = {}
     for at in _ordered(bench, column):
         code = recoded.codes[at]

@@ -10,6 +10,7 @@ from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages.values import code_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
+from riskcore.common.words import quoted, sentence, words_in
 from riskcore.data.recoding_words import is_rule
 
 # How a column can be recoded, in the order of the page.
@@ -80,7 +81,7 @@ def rule_of(way: str, form: Form, codes: Mapping[str, str]) -> str | None:
     try:
         return _RULES[way](form, codes)
     except ValueError as error:
-        raise RefusedError(str(error)) from None
+        raise RefusedError(words_in(error)) from None
 
 
 def _cut(form: Form, _: Mapping[str, str]) -> str | None:
@@ -118,9 +119,11 @@ def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
     new = form.text("new")
     picked = [codes[entry] for entry in form.all("pick") if entry in codes]
     if "*" in picked:
-        raise RefusedError("'*' stands for all other codes; write a recode file for it")
+        star = sentence("'*' stands for all other codes; write a recode file for it")
+        raise RefusedError(star)
     if picked and not new:
-        raise RefusedError("give the code that the checked categories become")
+        what = sentence("give the code that the checked categories become")
+        raise RefusedError(what)
     for code in picked:
         old = [entry for entry, to in new_codes.items() if to == code]
         new_codes |= dict.fromkeys((code, *old), new)
@@ -133,9 +136,11 @@ def merged(words: str) -> dict[str, str]:
     for pair in filter(None, (part.strip() for part in words.split(","))):
         old, equals, new = pair.partition("=")
         if not (old and equals and new):
-            raise RefusedError(f"{pair!r} is not OLD=NEW, such as 3=2")
+            why = sentence("{pair} is not OLD=NEW, such as 3=2", quoted(pair))
+            raise RefusedError(why)
         if new_codes.setdefault(old, new) != new:
-            raise RefusedError(f"{old!r} becomes two codes; give one")
+            why = sentence("{code} becomes two codes; give one", quoted(old))
+            raise RefusedError(why)
     return new_codes
 
 
@@ -164,7 +169,8 @@ def _file(form: Form, _: Mapping[str, str]) -> str | None:
     if not path:
         return None
     if is_rule(path):
-        raise RefusedError(f"{path!r} is a rule, not the path of a file")
+        why = sentence("{path} is a rule, not the path of a file", quoted(path))
+        raise RefusedError(why)
     return f"hierarchy:{path}:{form.whole('level')}" if form.has("level") else path
 
 

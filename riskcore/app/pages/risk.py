@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskcore.app.contributions import Contribution, contributions
-from riskcore.app.forms import Form, axes_in_format, in_format
+from riskcore.app.forms import Form
 from riskcore.app.jobs import FAILURES, Job, words_of
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.values import label_of
 from riskcore.app.session import RefusedError
-from riskcore.app.texts import said
+from riskcore.app.texts import said, told
 from riskcore.app.workbench import Workbench
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.suda import suda
@@ -151,16 +151,16 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
         "threshold": finite(shown.aim.threshold),
         "household_threshold": finite(shown.aim.household_threshold),
         "stages": [*shown.stages],
-        "rows": _figure_rows(shown, unsafe[shown.at], form),
-        "charts": _charts(shown, form),
-        "frequencies": _frequencies(shown, form),
-        "remarks": [in_format(entry, form.numbers) for entry in _remarks(bench)],
+        "rows": _figure_rows(shown, unsafe[shown.at]),
+        "charts": _charts(shown),
+        "frequencies": _frequencies(shown),
+        "remarks": _remarks(bench),
         "beside": shown.recoded.beside is not None and shown.recoded.beside.needed,
         "counts": COUNTS,
     }
 
 
-def _figure_rows(shown: _Set, unsafe: int, form: Form) -> list[dict[str, Any]]:
+def _figure_rows(shown: _Set, unsafe: int) -> list[dict[str, Any]]:
     """Return the figures of the file, as reports have them."""
     aim = shown.aim
     several = aim.of_households or aim.k is not None
@@ -177,10 +177,10 @@ def _figure_rows(shown: _Set, unsafe: int, form: Form) -> list[dict[str, Any]]:
         )
     return [
         {
-            "label": in_format(row.label, form.numbers),
+            "label": row.label,
             "of": row.of,
-            "values": [in_format(text, form.numbers) for text in row.values],
-            "exact": [in_format(text, form.numbers) for text in row.exact],
+            "values": row.values,
+            "exact": row.exact,
         }
         for row in figure_rows(by_stage)
     ]
@@ -193,7 +193,7 @@ def _remarks(bench: Workbench) -> list[str]:
     return bench.keep("remarks", key, lambda: remarks_on(source, *key))
 
 
-def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
+def _charts(shown: _Set) -> list[dict[str, Any]]:
     """Return the charts of the risk of records, and of households if it decides."""
     aim, charts = shown.aim, []
     levels = [(RECORDS, aim.threshold)]
@@ -203,16 +203,15 @@ def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
         name = f"chart-{level}"
         try:
             drawing, lines, others = class_chart(
-                shown.stages, level, finite(threshold), f"{name}-text"
+                shown.stages, level, finite(threshold), f"{name}-text", told
             )
         except ValueError:  # a risk of 0 has no place on a log scale
             continue
-        lines = [[in_format(text, form.numbers) for text in line] for line in lines]
         charts.append(
             {
                 "id": name,
                 "households": level == HOUSEHOLDS,
-                "drawing": axes_in_format(drawing, form.numbers),
+                "drawing": drawing,
                 "lines": lines,
                 "others": others,
                 "threshold": finite(threshold),
@@ -221,7 +220,7 @@ def _charts(shown: _Set, form: Form) -> list[dict[str, Any]]:
     return charts
 
 
-def _frequencies(shown: _Set, form: Form) -> dict[str, Any] | None:
+def _frequencies(shown: _Set) -> dict[str, Any] | None:
     """Return the chart of the records by sample frequency, if there is a k."""
     k = shown.aim.k
     if k is None:
@@ -236,8 +235,7 @@ def _frequencies(shown: _Set, form: Form) -> dict[str, Any] | None:
     labels.append(said("risk", "or_more", n=bounds[-1]))
     unsafe = bounds.index(k)
     title = said("risk", "frequency")
-    drawing = column_plot(labels, counts, unsafe, title, title)
-    drawing = axes_in_format(drawing, form.numbers)
+    drawing = column_plot(labels, counts, unsafe, title, title, told)
     return {"drawing": drawing, "rows": [*zip(labels, counts, strict=True)]}
 
 
@@ -359,14 +357,13 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
         return {**stage.figures, "unsafe_by_model": unsafe}
 
     job = bench.jobs.start("model", (bench.key_of(*_NOT_RISK), shown.at), work)
-    told = _result(bench, job)
-    if told is None:
-        return {"told": None, "canceled": job.state == "canceled"}
-    view = model_view(told).items()
+    figures = _result(bench, job)
+    if figures is None:
+        return {"figures": None, "canceled": job.state == "canceled"}
     return {
-        "told": told,
-        **{name: in_format(text, form.numbers) for name, text in view},
-        "unsafe": told["unsafe_by_model"] if aim.has_threshold else None,
+        "figures": figures,
+        **model_view(figures),
+        "unsafe": figures["unsafe_by_model"] if aim.has_threshold else None,
         "n_records": stage.cells.n,
     }
 
@@ -392,8 +389,8 @@ def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
     labels = bench.source.labels
     if labels is not None:  # recoded columns have other codes
         labels = labels.without_codes_of([*map(str, shown.settings.recodings)])
-    told = riskiest_view(combinations, labels)
-    return {"told": told, "count": len(combinations)}
+    view = riskiest_view(combinations, labels)
+    return {"view": view, "count": len(combinations)}
 
 
 # --- actions ---

@@ -10,6 +10,7 @@ from riskcore.app.forms import Form
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
+from riskcore.common.words import sentence
 from riskcore.protection.treatments.rules import Treatment
 
 OF_NUMBERS: Final = (
@@ -110,7 +111,7 @@ def _number(form: Form, name: str) -> str:
 def _path(form: Form) -> str:
     """Return the path of a file."""
     if not form.has("path"):
-        raise RefusedError("give the path of the file of totals")
+        raise RefusedError(sentence("give the path of the file of totals"))
     return form.text("path")
 
 

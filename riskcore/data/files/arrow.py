@@ -22,7 +22,7 @@ from riskcore.common.interrupts import uninterrupted
 from riskcore.common.needs import need
 from riskcore.common.progress import Parts
 from riskcore.common.text_numbers import NUMBER, is_number, with_point
-from riskcore.common.words import counted
+from riskcore.common.words import counted, quoted, sentence
 from riskcore.data.files.base_format import FileFormat, Writing, suffix_of
 from riskcore.data.files.intake import Accounted
 from riskcore.data.files.reading import declared, numbers_among, warn_of_idle_codes
@@ -262,12 +262,18 @@ def as_numbers(path: Path, name: str, column: Any, decimal: str = ".") -> Any:
     if count:
         first = compute.index(wrong, True).as_py()
         value = column[first].as_py()
-        hint = f"; others have {mark!r} between thousands: write all numbers alike"
+        hint: str = sentence(
+            "; others have {mark} between thousands: write all numbers alike",
+            quoted(mark),
+        )
         if not mark or mark in value or not is_number(with_point(value, decimal)):
             hint = _about_text(name, value, decimal, path)
         raise ValueError(
-            f"{path}: {name} is not a number in {counted(count, 'record')}, "
-            f"first in record {first + 1:,}: {value!r}{hint}"
+            sentence(
+                "{path}: {column} is not a number in {records}, first in record "
+                "{first}: {value}{hint}",
+                *(path, name, counted(count, "record"), first + 1, quoted(value), hint),
+            )
         )
     _refuse_thousands(path, name, column, text, numbers, decimal)
     return numbers
@@ -286,10 +292,13 @@ def _refuse_thousands(
         return
     if compute.all(compute.or_(grouped, whole)).as_py():
         value = column[compute.index(grouped, True).as_py()].as_py()
-        how = "" if decimal == "," else ", or give decimal=','"
+        how = "" if decimal == "," else sentence(", or give decimal=','")
         raise ValueError(
-            f"{path}: {name} has {value!r} beside {least:.0f}, so its mark is "
-            f"probably one of thousands: write it without marks{how}"
+            sentence(
+                "{path}: {column} has {value} beside {number}, so its mark is probably "
+                "one of thousands: write it without marks{how}",
+                *(path, name, quoted(value), f"{least:.0f}", how),
+            )
         )
 
 
@@ -314,19 +323,29 @@ def _without_marks(text: Any) -> tuple[Any, str, Any]:
 def _about_text(name: str, text: str, decimal: str, path: Any) -> str:
     """Return a hint for text among numbers: other marks, or a missing code."""
     other, word = (",", "comma") if decimal == "." else (".", "point")
-    hint = ""
+    hint: str = ""
     if _THOUSANDS.fullmatch(text.strip()):
-        hint = "; write it without marks between thousands"
+        hint = sentence("; write it without marks between thousands")
     if decimal in text or not is_number(text.strip().replace(other, ".")):
         code = text.strip()
         if hint or not code or not code.isprintable():
             return hint
-        return f"; if it stands for a missing value: {declared(name, [code])}"
+        how = declared(name, [code])
+        return sentence("; if it stands for a missing value: {how}", how)
     if suffix_of(Path(path))[0] not in _WITH_MARKS:
         return f"; it is text with a decimal {word}: make it a number in the file"
     if hint:
-        return f"{hint}, or if the {word} is the decimal mark, give decimal={other!r}"
-    return f"; the decimal mark may be a {word} (decimal={other!r})"
+        return sentence(
+            "{hint}, or if the comma is the decimal mark, give decimal=','"
+            if other == ","
+            else "{hint}, or if the point is the decimal mark, give decimal='.'",
+            hint,
+        )
+    return sentence(
+        "; the decimal mark may be a comma (decimal=',')"
+        if other == ","
+        else "; the decimal mark may be a point (decimal='.')"
+    )
 
 
 def table_of(columns: Any, *, plain: bool) -> Any:

@@ -25,7 +25,7 @@ from riskcore.assessment.roles import (
 )
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import ANY
-from riskcore.common.words import counted, listed, printable
+from riskcore.common.words import by_count, counted, joined, listed, quoted, sentence
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
@@ -70,7 +70,10 @@ from riskcore.protection.settings.remedies import (
 from riskcore.protection.settings.settings import Settings
 
 Profiles = Iterable[ColumnProfile]
-_ALONE = "records are in a household that is alone with the keys of all its members"
+_ALONE = (
+    "{n} of {of} records are in a household that is alone with the keys of all its "
+    "members"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,14 +222,17 @@ def of_columns(
             continue
         kind: Kind = "identifier" if proposed.role == "identifier" else "unique"
         if like:
-            like = f"seems to {like} ({proposed.reason}): "
+            like = sentence(like, proposed.reason)
         text = _text(column, settings, like)
         advice = _advice(column, settings, renumbered)
         yield Leak(of, kind, text, advice)
 
 
 # Columns that may not stay without a role, even if no value is unique.
-_SEEMS = {"identifier": "be an identifier", "household": "tell who belongs together"}
+_SEEMS = {
+    "identifier": "seems to be an identifier ({why})",
+    "household": "seems to tell who belongs together ({why})",
+}
 
 
 def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
@@ -234,8 +240,8 @@ def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
     said = own_values(column, group)
     if not singles_out(column):
         present = column.records - column.missing
-        said = f"{column.distinct:,} values in {present:,} records"
-    return f"{printable(str(column.name))!r}: {like}{said}"
+        said = sentence("{n} values in {of} records", column.distinct, present)
+    return joined(": ", filter(None, [quoted(column.name), like, said]))
 
 
 def _advice(
@@ -245,14 +251,18 @@ def _advice(
     name, proposed = column.name, propose(column).role
     mends: list[Remedy | None] = [leave_out([name])]
     if proposed == "identifier":
-        mends.insert(0, with_role(name, "identifier", "say that it is an identifier"))
+        mends.insert(
+            0, with_role(name, "identifier", sentence("say that it is an identifier"))
+        )
     if proposed in ("identifier", "household"):
         mends.append(new_ids(name, renumbered))
     elif column.is_number:
         mends.insert(0, coarser([column]))
     else:
         mends.insert(0, as_key(name, settings))
-    as_sensitive = with_role(name, "sensitive", "say that no intruder knows it")
+    as_sensitive = with_role(
+        name, "sensitive", sentence("say that no intruder knows it")
+    )
     return either(*mends, as_sensitive, accepted([name]))
 
 
@@ -266,14 +276,17 @@ def _of_numbers(
     n = result.n
     altered = {name for entry in result.settings.altered for name in entry}
     names: dict[Hashable, None] = {}
-    said = []
+    said: list[str] = []
     alone = (
         0 if altered.issuperset(numbers) else alone_with_numbers(result, numbers, gone)
     )
     if too_many(alone, n):
         names = dict.fromkeys(numbers)
         said.append(
-            f"{alone:,} of {n:,} records are alone with their keys and these numbers"
+            sentence(
+                "{n} of {of} records are alone with their keys and these numbers",
+                *(alone, n),
+            )
         )
     best: dict[tuple[bool, bool], NumberLink] = {}
     for link in sorted(links, key=lambda link: link.beyond_chance):
@@ -313,10 +326,11 @@ def _leak_without_effect(
     names: Sequence[Hashable], keys: Sequence[Hashable], count: int, n: int
 ) -> Leak:
     """Return the leak of a treatment without effect, accepted if all columns are."""
-    text = (
-        f"{_quoted(names)}: the treatment protects nothing, because {count:,} of "
-        f"{n:,} rows of {listed(map(str, (*keys, *names)))} are still those of the "
-        "original, to the precision of the released numbers"
+    text = sentence(
+        "{columns}: the treatment protects nothing, because {n} of {of} rows of "
+        "{all_columns} are still those of the original, to the precision of the "
+        "released numbers",
+        *(_quoted(names), count, n, listed(map(str, (*keys, *names)))),
     )
     advice = either(leave_out(names), accepted(names))
     return Leak(tuple(names), "no effect", text, advice, of_all=True)
@@ -324,7 +338,7 @@ def _leak_without_effect(
 
 def _quoted(names: Iterable[Hashable]) -> str:
     """Return names of columns in quotation marks."""
-    return ", ".join(repr(printable(str(name))) for name in names)
+    return ", ".join(map(quoted, names))
 
 
 def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterator[Leak]:
@@ -342,9 +356,10 @@ def _ways_of_writing(result: ProtectedRecords, gone: Collection[str]) -> Iterato
         alone &= np.bincount(number.codes)[number.codes] > 1
         count = int(np.count_nonzero(alone))
         if too_many(count, result.n):
-            text = (
-                f"{printable(str(name))!r}: equal numbers are written in different "
-                f"ways, and {count:,} of {result.n:,} records have a way of their own"
+            text = sentence(
+                "{column}: equal numbers are written in different ways, and {n} of "
+                "{of} records have a way of their own",
+                *(quoted(name), count, result.n),
             )
             advice = either(coarser(profile(result.rows, [name])), leave_out([name]))
             yield Leak((name,), "unique", text, advice)
@@ -355,7 +370,7 @@ def leak_of_numbers(
 ) -> Leak:
     """Return the leak of numbers, accepted if all of them are."""
     advice = either(coarser(columns), leave_out(names), accepted(names))
-    text = f"{_quoted(names)}: {'; '.join(said)}"
+    text = joined(": ", [_quoted(names), joined("; ", said)])
     return Leak(tuple(names), "numbers", text, advice, of_all=True)
 
 
@@ -368,7 +383,7 @@ def _by_composition(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         _keys_of_sets(result, gone), result.household_of.astype(np.int64)
     )
     if too_many(records, n):
-        text = f"{printable(str(household))!r}: {records:,} of {n:,} {_ALONE}"
+        text = joined(": ", [quoted(household), sentence(_ALONE, records, n)])
         without = {*gone, str(household)}
         mend = _members_apart(result, household, result.household_of, without)
         advice = either(mend, accepted([household]))
@@ -387,19 +402,23 @@ def _rebuilt(
         rebuilt = records_rebuilt(sets, codes, columns, shuffled=shuffled)
         if not rebuilt.leaks(result.n):
             continue
-        by = "members stand together"
-        many = f"{rebuilt.records:,} of {result.n:,}"
-        told = f"{many} {_ALONE}"
+        by = sentence("members stand together")
+        told = sentence(_ALONE, rebuilt.records, result.n)
         if rebuilt.columns:
-            verb = "shows" if len(rebuilt.columns) == 1 else "show"
-            by = f"{listed_columns(rebuilt.columns)} {verb} who belongs together"
-            told = (
-                f"whoever knows the keys of all members of a household finds {many} "
-                "people although their own keys fit several records "
-                f"({number(rebuilt.chance)} by chance)"
+            by = by_count(
+                len(rebuilt.columns),
+                "{columns} shows who belongs together",
+                "{columns} show who belongs together",
+                listed_columns(rebuilt.columns),
+            )
+            told = sentence(
+                "whoever knows the keys of all members of a household finds {n} of "
+                "{of} people although their own keys fit several records ({chance} by "
+                "chance)",
+                *(rebuilt.records, result.n, number(rebuilt.chance)),
             )
         mend = _members_apart(result, None, codes, left_out, shuffled=shuffled)
-        text = f"{printable(str(name))!r}: left out, but {by}: {told}"
+        text = sentence("{column}: left out, but {by}: {told}", quoted(name), by, told)
         advice = either(mend, accepted([name]))
         yield Leak((name,), "composition", text, advice)
 
@@ -485,9 +504,9 @@ def _copies(
         for entry in derived_of_coded(coded, result.household_of, ids):
             if entry.column == name and entry.of != (None,):
                 (source,) = entry.of
-                text = (
-                    f"{printable(str(source))!r}: it gives back the values of "
-                    f"{printable(str(name))!r} that were altered"
+                text = sentence(
+                    "{column}: it gives back the values of {other} that were altered",
+                    *(quoted(source), quoted(name)),
                 )
                 advice = either(leave_out([source]), accepted([source]))
                 yield Leak((source,), "reveals", text, advice)
@@ -569,16 +588,18 @@ def _unseen(
     told = [x for x in result.settings.with_role("sensitive") if str(x) not in left_out]
     if told:
         text += f", or whether the keys tell {listed_columns(told)}"
-    advice = either(Remedy("collect the data first"), accepted([None]))
+    advice = either(Remedy(sentence("collect the data first")), accepted([None]))
     yield Leak((None,), "harmless", text, advice)
 
 
 def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Leak:
     """Return the leak of columns that together give values of another back."""
-    key = printable(str(derivation.column))
-    names = listed(repr(printable(str(name))) for name in derivation.of)
-    values = counted(count, "hidden value")
-    text = f"{names}: together they give back {values} of {key!r}"
+    text = sentence(
+        "{columns}: together they give back {values} of {column}",
+        listed(map(quoted, derivation.of)),
+        counted(count, "hidden value"),
+        quoted(derivation.column),
+    )
     related = (related_to(derivation.column, name, settings) for name in derivation.of)
     drops: list[Remedy | None] = [
         leave_out([x]) for x in derivation.of if x not in settings.variables
@@ -593,17 +614,21 @@ def _kept_ids(
     household: Hashable, settings: Settings, renumbered: Collection[Hashable]
 ) -> Leak:
     """Return the leak of ids, of households or persons, that are the original ones."""
-    name = printable(str(household))
-    unit = "household" if settings.person is None else "person"
-    text = f"{name!r}: the original {unit} ids are kept"
+    text = sentence(
+        "{column}: the original household ids are kept"
+        if settings.person is None
+        else "{column}: the original person ids are kept",
+        quoted(household),
+    )
     return Leak((household,), "ids", text, (new_ids(household, renumbered),))
 
 
 def called_harmless(names: Collection[Hashable]) -> Leak:
     """Return that columns were called harmless all at once, which is accepted."""
-    verb = "is" if len(names) == 1 else "are"
-    text = (
-        f"{counted(len(names), 'column')} {verb} called harmless without being "
-        f"examined ({listed_columns(names)})"
+    text = by_count(
+        len(names),
+        "{n} column is called harmless without being examined ({names})",
+        "{n} columns are called harmless without being examined ({names})",
+        *(len(names), listed_columns(names)),
     )
-    return Leak((ANY,), "harmless", text, (Remedy("give each a role"),))
+    return Leak((ANY,), "harmless", text, (Remedy(sentence("give each a role")),))

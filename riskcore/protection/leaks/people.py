@@ -9,7 +9,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.words import counted, listed, printable
+from riskcore.common.words import Number, counted, listed, printable, quoted, sentence
 from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import Leak, Remedy
@@ -26,10 +26,12 @@ from riskcore.protection.settings.remedies import (
 
 SharedByName = Mapping[Hashable, SharedValues]
 _DIFFERENT = Remedy(
-    "ask that the people who fit a record differ, which hides some", {"l": 2}
+    sentence("ask that the people who fit a record differ, which hides some"), {"l": 2}
 )
 _ALL = 0.995  # of the people: the weights of a whole population may vary a little
-_INSIDERS = Remedy("blank companions of their records", {"against_insiders": True})
+_INSIDERS = Remedy(
+    sentence("blank companions of their records"), {"against_insiders": True}
+)
 
 
 def values_shared(
@@ -74,11 +76,14 @@ def leaks_of_shared(
     level = math.log(LEVEL / max(len(shared) * len(result.sets), 1))
     for name, values in shared.items():
         if too_many(values.beyond_chance, result.n) and values.log_chance < level:
-            what = "a narrow band of it" if values.width else "its value"
-            text = (
-                f"{printable(str(name))!r}: the keys tell {what} for {values.people:,} "
-                f"of {result.n:,} records ({values.by_chance:,.1f} by chance; a guess "
-                f"by the shares of values is right for {values.guessed:,.1f} of them)"
+            text = sentence(
+                "{column}: the keys tell {what} for {n} of {of} records ({chance} by "
+                "chance; a guess by the shares of values is right for {guessed} of "
+                "them)",
+                quoted(name),
+                sentence("a narrow band of it" if values.width else "its value"),
+                *(values.people, result.n),
+                *(Number(f"{x:,.1f}") for x in (values.by_chance, values.guessed)),
             )
             fewer = _without_a_key(result, name, values.people, gone)
             asked = (result.settings.l, result.settings.t) != (None, None)
@@ -104,8 +109,8 @@ def _without_a_key(
     best = min(left, key=left.__getitem__, default=None)
     if best is None or 2 * left[best] > people:
         return None
-    key = printable(str(best))
-    return without_key(best, f"leave {key!r} out, which leaves {left[best]:,}")
+    words = sentence("leave {key} out, which leaves {n}", quoted(best), left[best])
+    return without_key(best, words)
 
 
 def leaks_of_elimination(
@@ -121,12 +126,13 @@ def leaks_of_elimination(
     # Without suppression people are named whose keys are missing.
     variables = result.settings.variables
     keys = [name for name in variables if result.masks[name].any()] or variables
-    text = (
-        f"blanks of {listed([printable(str(name)) for name in keys])}: someone who "
-        "knows all people of the file tells the blanked keys of "
-        f"{counted(elimination.records_told, 'record')}, and names "
-        f"{counted(elimination.people, 'person', 'people')}, because complete records "
-        "account for the others"
+    text = sentence(
+        "blanks of {keys}: someone who knows all people of the file tells the blanked "
+        "keys of {records}, and names {people}, because complete records account for "
+        "the others",
+        listed([printable(str(name)) for name in keys]),
+        counted(elimination.records_told, "record"),
+        counted(elimination.people, "person", "people"),
     )
     advice = either(_INSIDERS, accepted(keys))
     yield Leak(tuple(keys), "elimination", text, advice, of_all=True)

@@ -263,19 +263,18 @@ def not_verified(engine: Engine) -> RuntimeError:
 def warn_of_unchecked(names: Iterable[Hashable]) -> None:
     """Warn that some columns were not checked, and say how to check them."""
     listed = list(names)
-    message = (
-        f"{unchecked(listed)}; result.preview(drop=...) has the engine group by them"
-    )
+    how = "result.preview(drop=...) has the engine group by them"
+    message = f"not checked: {unchecked(listed)}; {how}"
     warn(message, ColumnsNotChecked)
 
 
 def unchecked(names: Iterable[Hashable]) -> str:
-    """Return which columns were not checked for what they reveal."""
+    """Return in words what columns were not checked for."""
     listed = [repr(name) for name in names]
     more = len(listed) - 8
     columns = ", ".join(listed[:8]) + (f" and {more} more columns" if more > 0 else "")
     return (
-        "not checked: whether suppressed or recoded values show in "
+        "whether suppressed or recoded values show in "
         f"{columns + ' or ' if listed else ''}the order of the records, or follow by "
         "elimination"
     )

@@ -14,7 +14,15 @@ import numpy as np
 from riskcore.assessment.assess_settings import AUTO
 from riskcore.assessment.goals import Goal
 from riskcore.assessment.released import ReleasedAssessment
-from riskcore.common.words import counted, listed
+from riskcore.common.words import (
+    Number,
+    by_count,
+    counted,
+    joined,
+    listed,
+    one_of,
+    sentence,
+)
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination
 from riskcore.protection.records.on_engine import unchecked
@@ -29,24 +37,25 @@ _MUCH = 0.5
 MANY = 3
 _BLANKS = "a blank stands for any value"
 _FAULTS = {
-    "min_population": "have keys of fewer people than {}",
-    "l": "have keys whose records differ too little in {}",
-    "t": "have keys whose records are too far from the file in {}",
+    "min_population": "have keys of fewer people than {limit}",
+    "l": "have keys whose records differ too little in {column}",
+    "t": "have keys whose records are too far from the file in {column}",
 }
+_UNIT = {"record": "record", "household": "household", "person": "person"}
+_UNITS = {"record": "records", "household": "households", "person": "persons"}
 
 
 def verdict_of(
     result: ProtectedRecords, examined: Examination, dropped: Collection[Hashable] = ()
 ) -> Verdict:
     """Return the verdict on a protected file; its public words skip ``dropped``."""
-    not_judged = [
-        f"the risk with the keys {' x '.join(map(str, key_set.keys))} by the model"
+    not_judged: list[str] = [
+        sentence("the risk with the keys {keys} by the model", key_set.crossed)
         for key_set in result.sets
         if key_set.unknown_by_model and result.settings.population_name == AUTO
     ]
     if result.on_engine is not None and result.hidden and not examined.written:
-        said = unchecked(result.not_checked)
-        not_judged.append(said.removeprefix("not checked: "))
+        not_judged.append(unchecked(result.not_checked))
     gone = (*dropped, *result.settings.with_role("identifier"))
     published = replace(result, settings=result.settings.without(gone))
     in_public = [
@@ -61,7 +70,7 @@ def verdict_of(
         examined.leaks,
         examined.not_examined,
         tuple(not_judged),
-        " ".join(filter(None, internal)),
+        joined(" ", filter(None, internal)),
         " ".join(filter(None, in_public)),
     )
 
@@ -94,32 +103,40 @@ def by_model(result: ProtectedRecords, *, public: bool = False) -> Iterator[str]
     if result.settings.person is not None and result.sets[0].aim.has_threshold:
         yield "Persons of a panel are counted by the weights, not by a model."
     for key_set in result.sets:
-        of = f", with the keys {' x '.join(map(str, key_set.keys))}"
+        of: str = sentence(", with the keys {keys}", key_set.crossed)
         of = of if len(result.sets) > 1 else ""
         if left := key_set.unsafe_by_model:
-            more = counted(left, "more record")
-            if public:
-                more = f"{record.about(left)} more records"
-            yield (
-                f"But by the latent-class model {more} "
-                f"{'is' if left == 1 and not public else 'are'} at or above the "
-                f"threshold{of}."
+            yield by_count(
+                left + public,
+                "But by the latent-class model {n} more record is at or above the "
+                "threshold{of}.",
+                "But by the latent-class model {n} more records are at or above the "
+                "threshold{of}.",
+                record.about(left) if public else left,
+                of,
             )
         elif why := key_set.unknown_by_model:
-            yield (
+            yield sentence(
                 "But the weights tell little here, and the latent-class model has no "
-                f"estimate{of if public else f' ({why})'}."
+                "estimate{why}.",
+                of if public else f" ({why})",
             )
 
 
 def _altered(result: ProtectedRecords, *, public: bool) -> str:
     """Return which columns have values that the original does not imply, and how."""
-    said = "; ".join(
-        f"{listed(map(str, names))} "
-        f"({'; '.join(rule.describe(public=public) for rule in rules)})"
-        for names, rules in result.settings.altered.items()
+    said = joined(
+        "; ",
+        (
+            sentence(
+                "{columns} ({rules})",
+                listed(map(str, names)),
+                joined("; ", [rule.describe(public=public) for rule in rules]),
+            )
+            for names, rules in result.settings.altered.items()
+        ),
     )
-    return f"Values were altered: {said}." if said else ""
+    return sentence("Values were altered: {values}.", said) if said else ""
 
 
 def _claims_nothing(result: ProtectedRecords) -> str:
@@ -142,19 +159,22 @@ def on_goals(result: ProtectedRecords, *, public: bool = False) -> str:
     """Return in words whether the goals are met with each set of keys, and why not."""
     if len(result.sets) > MANY:
         return _of_many(result, public=public)
-    return " ".join(
-        _sentence(
-            _said(result, key_set, public=public)[1],
-            _known(result, key_set),
-            _price(result, [key_set], public=public) if key_set.safe else [],
-        )
-        for key_set in result.sets
+    return joined(
+        " ",
+        (
+            _sentence(
+                _said(result, key_set, public=public)[1],
+                _known(result, key_set),
+                _price(result, [key_set], public=public) if key_set.safe else [],
+            )
+            for key_set in result.sets
+        ),
     )
 
 
 def _known(result: ProtectedRecords, key_set: KeySet) -> str:
     """Return what an intruder with one set of keys knows."""
-    return f"the keys {' x '.join(map(str, key_set.keys))}{result.settings.known_in}"
+    return sentence("the keys {keys}", f"{key_set.crossed}{result.settings.known_in}")
 
 
 def _said(
@@ -163,7 +183,8 @@ def _said(
     """Return the number of unsafe rows (1 or more if unsafe), and a text."""
     if key_set.safe:
         goal = listed(_goals(result, key_set, public=public))
-        return 0, f"{goal or 'no threshold was needed'} ({_BLANKS})"
+        goal = goal or sentence("no threshold was needed")
+        return 0, sentence("{goals} (a blank stands for any value)", goal)
     if public:
         rows = f"{result.settings.unit}s"
         return 1, f"{rows} still {_fault(key_set)} ({_BLANKS})"
@@ -173,8 +194,11 @@ def _said(
 
 def _sentence(text: str, name: str, price: Sequence[str] = ()) -> str:
     """Return the sentence on some sets of keys."""
-    but = f"; but {', '.join(price)}" if price else ""
-    return f"With {name}, {text}{but}."
+    if not price:
+        return sentence("With {keys}, {text}.", name, text)
+    return sentence(
+        "With {keys}, {text}; but {price}.", name, text, joined(", ", price)
+    )
 
 
 def _of_many(result: ProtectedRecords, *, public: bool) -> str:
@@ -189,17 +213,21 @@ def _of_many(result: ProtectedRecords, *, public: bool) -> str:
         which = alike[what]
         name = listed(_known(result, key_set) for key_set in which)
         if len(which) > MANY:
-            other = "" if len(which) == len(result.sets) else "other "
-            name = f"each of {len(which)} {other}sets of keys"
-            name += result.settings.known_in
+            other = len(which) < len(result.sets)
+            name = sentence(
+                "each of {n} other sets of keys{in_waves}"
+                if other
+                else "each of {n} sets of keys{in_waves}",
+                len(which),
+                result.settings.known_in,
+            )
         price = [] if what[0] else _price(result, which, public=public)
         parts.append(_sentence(what[1], name, price))
     left = sum(len(alike[what]) for what in unsafe[MANY:])
     if left:
-        parts.append(
-            f"With {counted(left, 'more set')} of keys, the goals are not met."
-        )
-    return " ".join(parts)
+        more = counted(left, "more set")
+        parts.append(sentence("With {sets} of keys, the goals are not met.", more))
+    return joined(" ", parts)
 
 
 def _unsafe(result: ProtectedRecords, key_set: KeySet) -> str:
@@ -214,19 +242,24 @@ def _unsafe(result: ProtectedRecords, key_set: KeySet) -> str:
     stuck = cells.count_of(unsafe & ~may_go)
     why = []
     if stuck:
-        why.append(f"{stuck:,} because no key is left to blank")
+        why.append(sentence("{n} because no key is left to blank", stuck))
     if count > stuck:
         why.append(
-            f"{count - stuck:,} would stay unsafe even with all keys blanked, so "
-            f"{_easier(key_set)} or recode"
+            sentence(
+                "{n} would stay unsafe even with all keys blanked, so {ways} or recode",
+                count - stuck,
+                _easier(key_set),
+            )
         )
-    households = key_set.aim.unsafe_households(key_set.protected)
-    units = "household" if households == 1 else "households"
-    rows = f"{result.settings.unit}s"
-    of_households = f" and {households:,} {units}" if households else ""
-    return (
-        f"{count:,} of {cells.n:,} {rows}{of_households} still "
-        f"{_fault(key_set)} ({_BLANKS}): {', '.join(why)}"
+    rows = sentence(_UNITS[result.settings.unit])
+    who: list[str] = [sentence("{n} of {of} {units}", count, cells.n, rows)]
+    if households := key_set.aim.unsafe_households(key_set.protected):
+        who.append(counted(households, "household"))
+    return sentence(
+        "{records} still {faults} (a blank stands for any value): {why}",
+        listed(who),
+        _fault(key_set),
+        joined(", ", why),
     )
 
 
@@ -234,43 +267,48 @@ def _fault(key_set: KeySet) -> str:
     """Return what is wrong with unsafe records."""
     faults = []
     if key_set.aim.has_threshold:
-        faults.append("have a risk at or above their threshold")
+        faults.append(sentence("have a risk at or above their threshold"))
     if key_set.aim.k is not None:
-        faults.append(f"have a frequency f below {key_set.aim.k}")
+        faults.append(sentence("have a frequency f below {k}", key_set.aim.k))
     for goal in key_set.aim.goals:
-        of = f"{goal.asked:.8g}" if goal.sensitive is None else goal.sensitive
-        faults.append(_FAULTS[goal.rule].format(of))
-    return " or ".join(faults)
+        of = _limit(goal.asked) if goal.sensitive is None else goal.sensitive
+        faults.append(sentence(_FAULTS[goal.rule], of))
+    return one_of(faults)
+
+
+def _limit(value: float) -> Number:
+    """Return a limit with eight digits."""
+    return Number(f"{value:.8g}")
 
 
 def _easier(key_set: KeySet) -> str:
     """Return how to ask for less."""
-    ways = ["raise the threshold"] if key_set.aim.has_threshold else []
-    ways += [] if key_set.aim.k is None else ["lower k"]
+    ways = [sentence("raise the threshold")] if key_set.aim.has_threshold else []
+    ways += [] if key_set.aim.k is None else [sentence("lower {rule}", "k")]
     ways += [
-        f"{'raise' if goal.rule == 't' else 'lower'} {goal.rule}"
+        sentence("raise {rule}" if goal.rule == "t" else "lower {rule}", goal.rule)
         for goal in key_set.aim.goals
     ]
-    return ", ".join(dict.fromkeys(ways))
+    return joined(", ", dict.fromkeys(ways))
 
 
 def _goals(result: ProtectedRecords, key_set: KeySet, *, public: bool) -> Iterator[str]:
     """Yield what no record and no household has."""
     settings, aim = result.settings, key_set.aim
-    unit = result.settings.unit
+    unit = sentence(_UNIT[settings.unit])
     if aim.k is not None:
-        yield f"no {unit} has a frequency f below {aim.k}"
+        yield sentence("no {unit} has a frequency f below {k}", unit, aim.k)
     for goal in aim.goals:
+        limit, of = _limit(goal.asked), goal.sensitive
         if goal.rule == "min_population":
-            yield f"no {unit} has keys of fewer than {goal.asked:.8g} people"
+            yield sentence("no {unit} has keys of fewer than {n} people", unit, limit)
         elif goal.rule == "l":
-            yield f"{goal.sensitive} is {goal.asked:.8g}-diverse for all keys"
+            yield sentence("{column} is {l}-diverse for all keys", of, limit)
         else:
-            near = f"within {goal.asked:.8g} of the file"
-            yield f"{goal.sensitive} is {near} for all keys"
+            yield sentence("{column} is within {t} of the file for all keys", of, limit)
     for subject, threshold, rate in (
         (unit, aim.threshold, settings.rate),
-        ("household", aim.household_threshold, settings.household_rate),
+        (sentence("household"), aim.household_threshold, settings.household_rate),
     ):
         if public and rate is not None:
             # The threshold itself is a figure of the recoded file.
@@ -279,24 +317,35 @@ def _goals(result: ProtectedRecords, key_set: KeySet, *, public: bool) -> Iterat
                 f"re-identification rate of {100 * rate:.8g} %"
             )
         elif threshold < np.inf:
-            yield f"no {subject} has a risk of {threshold:.8g} or more"
+            limit = _limit(threshold)
+            yield sentence("no {unit} has a risk of {risk} or more", subject, limit)
 
 
 def _price(
     result: ProtectedRecords, sets: Sequence[KeySet], *, public: bool
 ) -> list[str]:
     """Return the price of safety from some sets of keys, if it is high."""
-    said = []
+    said: list[str] = []
     for key in dict.fromkeys(key for key_set in sets for key in key_set.keys):
         share = result.blanked_share[key]
         if share > _MUCH:
-            amount = "more than half" if public else f"{100 * share:.3g} %"
-            said.append(f"{key} is blanked in {amount} of the records")
+            much = sentence("{n} %", Number(f"{100 * share:.3g}"))
+            amount = "more than half" if public else much
+            said.append(sentence("{key} is blanked in {n} of the records", key, amount))
     if lost := max(key_set.without_keys for key_set in sets):
-        count = record.about(lost) if public else f"{lost:,}"
         unit = result.settings.unit
-        units = f"{unit} has" if count == "1" else f"{unit}s have"
-        where = "" if len(sets) == 1 else " of one of them"
-        most = "up to " if where and not public else ""
-        said.append(f"{most}{count} {units} lost all keys{where}")
+        rows: str = counted(lost, _UNIT[unit], _UNITS[unit])
+        if public:
+            rows = f"{record.about(lost)} {_UNITS[unit]}"
+        if len(sets) > 1:
+            most = rows if public else sentence("up to {n}", rows)
+            said.append(sentence("{records} have lost all keys of one of them", most))
+        else:
+            words = by_count(
+                lost + public,
+                "{records} has lost all keys",
+                "{records} have lost all keys",
+                rows,
+            )
+            said.append(words)
     return said

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from riskcore.common.settings import NEVER, ORDER
-from riskcore.common.words import printable
+from riskcore.common.words import by_count, quoted, sentence
 from riskcore.data.profile import ColumnProfile
 from riskcore.disclosure.leaks import Remedy
 from riskcore.protection.settings.settings import Settings
 
 # Rounded numbers fall into about so many classes.
 _CLASSES = 10
-SHUFFLE = Remedy("shuffle the records", {"shuffle": True})
+SHUFFLE = Remedy(sentence("shuffle the records"), {"shuffle": True})
 
 
 def either(*remedies: Remedy | None) -> tuple[Remedy, ...]:
@@ -25,7 +25,7 @@ def either(*remedies: Remedy | None) -> tuple[Remedy, ...]:
 def leave_out(names: Iterable[Hashable], **more: Any) -> Remedy:
     """Return that columns are left out, with more settings."""
     columns = [*map(str, names)]
-    words = "leave it out" if len(columns) == 1 else "leave them out"
+    words = by_count(len(columns), "leave it out", "leave them out")
     return Remedy(words, {"drop": columns, **more})
 
 
@@ -37,7 +37,7 @@ def without_key(key: Hashable, words: str) -> Remedy:
 def new_ids(name: Hashable, others: Iterable[Hashable] = ()) -> Remedy:
     """Return that a column gets new ids, and ``others`` as before."""
     names = [*dict.fromkeys(map(str, (*others, name)))]
-    return Remedy("give it new ids", {"renumber": names})
+    return Remedy(sentence("give it new ids"), {"renumber": names})
 
 
 def never_blanked(key: Hashable, settings: Settings) -> Remedy | None:
@@ -48,9 +48,12 @@ def never_blanked(key: Hashable, settings: Settings) -> Remedy | None:
         return None
     costs = {} if isinstance(settings.cost, str) else settings.cost
     stated = {str(x): _stated(cost) for x, cost in {**costs, key: math.inf}.items()}
-    what = f"blank other keys than {printable(str(key))!r}"
+    what = sentence("blank other keys than {key}", quoted(key))
     if settings.cost in ("equal", "entropy"):
-        what += f" in place of costs that are {settings.cost!r}"
+        what = sentence(
+            "blank other keys than {key} in place of costs that are {cost}",
+            *(quoted(key), quoted(settings.cost)),
+        )
     return Remedy(what, {"cost": stated})
 
 
@@ -71,7 +74,7 @@ def as_key(name: Hashable, settings: Settings) -> Remedy | None:
     if len(settings.keys) > 1:
         return None
     keys = [key for key in settings.keys[0] if key not in settings.strata]
-    return Remedy("make it a key", {"keys": [*map(str, keys), str(name)]})
+    return Remedy(sentence("make it a key"), {"keys": [*map(str, keys), str(name)]})
 
 
 def coarser(columns: Iterable[ColumnProfile]) -> Remedy | None:
@@ -88,13 +91,15 @@ def coarser(columns: Iterable[ColumnProfile]) -> Remedy | None:
         span = float(column.largest) - float(column.smallest)
         base = 10.0 ** math.ceil(math.log10(span / _CLASSES)) if span > 0 else 1.0
         rules[str(column.name)] = f"round:{base:.12g}"
-    words = "make it much coarser" if len(rules) == 1 else "make them much coarser"
+    words = by_count(len(rules), "make it much coarser", "make them much coarser")
     return Remedy(words, {"treat": rules}) if rules else None
 
 
 def coarser_weights(name: Hashable) -> Remedy:
     """Return that weights are shared in few classes."""
-    return Remedy("make the weights coarser", {"treat": {str(name): "share-weights:5"}})
+    return Remedy(
+        sentence("make the weights coarser"), {"treat": {str(name): "share-weights:5"}}
+    )
 
 
 def related_to(key: Hashable, name: Hashable, settings: Settings) -> Remedy | None:
@@ -108,7 +113,7 @@ def related_to(key: Hashable, name: Hashable, settings: Settings) -> Remedy | No
         if variable != key
     }
     related = {str(variable): [*map(str, names)] for variable, names in others.items()}
-    return Remedy(f"blank it with {printable(str(key))!r}", {"related": related})
+    return Remedy(sentence("blank it with {key}", quoted(key)), {"related": related})
 
 
 def for_all_members(settings: Settings, name: Hashable, **more: Any) -> Remedy | None:
@@ -119,12 +124,15 @@ def for_all_members(settings: Settings, name: Hashable, **more: Any) -> Remedy |
     if not left:
         return None
     columns = [*map(str, (*settings.household_keys, *left))]
-    return Remedy("blank it for all members", {"household_keys": columns, **more})
+    return Remedy(
+        sentence("blank it for all members"), {"household_keys": columns, **more}
+    )
 
 
 def accepted(names: Iterable[Hashable | None]) -> Remedy:
     """Return that a leak is accepted."""
     columns = (ORDER if name is None else str(name) for name in names)
     return Remedy(
-        "accept this with a reason", {"accept": dict.fromkeys(columns, "REASON")}
+        sentence("accept this with a reason"),
+        {"accept": dict.fromkeys(columns, "REASON")},
     )

@@ -73,6 +73,11 @@ class KeySet:
     protected: Assessment
 
     @property
+    def crossed(self) -> str:
+        """The names of the keys in words."""
+        return " x ".join(map(str, self.keys))
+
+    @property
     def unsafe(self) -> Mask:
         """Mask of the rows that are still unsafe, shape (n,).
 

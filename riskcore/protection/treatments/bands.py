@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from riskcore.common.words import joined, sentence
 from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -20,6 +21,11 @@ from riskcore.protection.treatments.rules import (
 )
 
 _WORDS = ("midpoint", "mean")
+
+_BECOMES = {
+    "midpoint": "{bands}, each value the midpoint of its band",
+    "mean": "{bands}, each value the mean of its band",
+}
 
 
 @enter
@@ -71,11 +77,13 @@ class Bands(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "in 4 bands, each value the midpoint of its band"."""
-        what = self.becomes if isinstance(self.becomes, str) else "code"
-        phrase = f"in {len(self.breaks) + 1} bands"
+        bands = sentence("in {n} bands", len(self.breaks) + 1)
         if not public:
-            phrase += f" with the breaks {', '.join(map(shown_number, self.breaks))}"
-        return f"{phrase}, each value the {what} of its band"
+            breaks = joined(", ", map(shown_number, self.breaks))
+            bands = sentence("{bands} with the breaks {breaks}", bands, breaks)
+        if not isinstance(self.becomes, str):
+            return sentence("{bands}, each value the code of its band", bands)
+        return sentence(_BECOMES[self.becomes], bands)
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the values of the bands."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
+from riskcore.common.words import sentence
 from riskcore.data.kd_tree import build_trees, nodes_of
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.disclosure.gower import gower_scale
@@ -83,9 +84,12 @@ class Microaggregation(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "the mean of groups of at least 3 records"."""
-        groups = f"groups of at least {self.k} similar records"
-        what = "median" if self.median else "mean"
-        return f"the {what} of {groups}{self.in_strata()}"
+        return sentence(
+            "the median of groups of at least {n} similar records{within}"
+            if self.median
+            else "the mean of groups of at least {n} similar records{within}",
+            *(self.k, self.in_strata()),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the means of the groups."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskcore.common.words import sentence
 from riskcore.comparison.cholesky import factored
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.precision import rounded_as
@@ -50,10 +51,13 @@ class Noise(ShareTreatment):
 
     def describe(self, public: bool) -> str:
         """Return "with noise of 10 % of the standard deviation, zeros kept"."""
-        of = "each value" if self.relative else "the standard deviation"
-        size = f"noise of {percent_words(self.share)} of {of}"
-        kept = ", means and covariances kept" if self.correlated else ""
-        return f"with {size}, zeros kept{kept}"
+        of = sentence("each value" if self.relative else "the standard deviation")
+        return sentence(
+            "with noise of {share} of {what}, zeros kept, means and covariances kept"
+            if self.correlated
+            else "with noise of {share} of {what}, zeros kept",
+            *(percent_words(self.share), of),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the values with noise."""

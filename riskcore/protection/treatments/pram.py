@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common.words import sentence
 from riskcore.data.files.labels import code_text
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.rules import (
@@ -114,10 +115,13 @@ class PostRandomization(Treatment):
         if public:
             return "post-randomized"
         if self.table:
-            return "post-randomized by a matrix of one's own"
-        kind = " in two steps" if self.invariant else ""
-        kept = f"kept with {shown_number(self.keep)}"
-        return f"post-randomized{kind}, {kept}{self.in_strata()}"
+            return sentence("post-randomized by a matrix of one's own")
+        return sentence(
+            "post-randomized in two steps, kept with {probability}{within}"
+            if self.invariant
+            else "post-randomized, kept with {probability}{within}",
+            *(shown_number(self.keep), self.in_strata()),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the categories that were drawn."""

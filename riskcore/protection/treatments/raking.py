@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.words import counted
+from riskcore.common.words import counted, sentence
 from riskcore.comparison.measures import sums_by
 from riskcore.data.files.labels import code_text
 from riskcore.protection.treatments.rules import (
@@ -184,7 +184,7 @@ class Raking(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "raked to known totals of REGION, SEX"."""
-        return f"raked to known totals of {', '.join(self.margins)}"
+        return sentence("raked to known totals of {columns}", ", ".join(self.margins))
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the raked weights, or refuse totals that cannot be reached."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.words import sentence
 from riskcore.data.ranks import random_order, ranked
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (
@@ -47,10 +48,13 @@ class RankSwap(ShareTreatment):
         An intruder who knows how far ranks may be apart can narrow the partners down
         (Nin, Herranz and Torra 2008), so the public phrase does not tell.
         """
-        reach = (
-            "" if public else f", at most {percent_words(self.share)} of the ranks away"
+        reach = sentence(
+            ", at most {share} of the ranks away", percent_words(self.share)
         )
-        return f"exchanged with a record of similar rank{reach}{self.in_strata()}"
+        return sentence(
+            "exchanged with a record of similar rank{reach}{within}",
+            *("" if public else reach, self.in_strata()),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the exchanged values."""

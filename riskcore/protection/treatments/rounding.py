@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from riskcore.common import arguments
-from riskcore.common.words import counted
+from riskcore.common.words import counted, sentence
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -88,8 +88,13 @@ class Rounding(Treatment):
         if self.base is None:
             to = counted(cast(int, self.digits), "significant digit")
         else:
-            to = f"multiples of {shown_number(self.base)}"
-        return f"rounded to {to}" + (", unbiased at random" if self.unbiased else "")
+            to = sentence("multiples of {n}", shown_number(self.base))
+        return sentence(
+            "rounded to {what}, unbiased at random"
+            if self.unbiased
+            else "rounded to {what}",
+            to,
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the rounded values."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
+from riskcore.common.words import Number, sentence
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -175,7 +176,9 @@ class Treatment(ABC):
 
     def in_strata(self) -> str:
         """Return " within REGION, SEX", or nothing without strata."""
-        return f" within {', '.join(self.strata)}" if self.strata else ""
+        if not self.strata:
+            return ""
+        return sentence(" within {columns}", ", ".join(self.strata))
 
     @classmethod
     def _flags(cls) -> list[str]:
@@ -374,7 +377,7 @@ def percent_of(text: str) -> float:
 
 def shown_number(number: float) -> str:
     """Return the shortest text of a number; whole numbers without a point."""
-    return str(int(number)) if number.is_integer() else repr(number)
+    return Number(int(number) if number.is_integer() else repr(number))
 
 
 def shown_percent(share: float) -> str:
@@ -385,7 +388,7 @@ def shown_percent(share: float) -> str:
 
 def percent_words(share: float) -> str:
     """Return a share in a sentence."""
-    return f"{shown_percent(share)[:-1]} %"
+    return sentence("{n} %", Number(shown_percent(share)[:-1]))
 
 
 def refuse_share(share: float, most: float) -> None:

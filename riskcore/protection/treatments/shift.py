@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from riskcore.common.warn import warn
-from riskcore.common.words import listed
+from riskcore.common.words import listed, sentence
 from riskcore.data.dates import far_days
 from riskcore.data.integers import code_integers
 from riskcore.protection.treatments.rules import (
@@ -72,8 +72,12 @@ class Shift(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "dates shifted at random"; the public phrase has no number."""
-        most = "" if public else f" by at most {self.days} days{self.in_strata()}"
-        return f"dates shifted at random{most}"
+        if public:
+            return "dates shifted at random"
+        return sentence(
+            "dates shifted at random by at most {n} days{within}",
+            *(self.days, self.in_strata()),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the shifted dates."""

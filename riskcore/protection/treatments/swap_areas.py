@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.progress import Lines, silent
-from riskcore.common.words import counted, listed
+from riskcore.common.words import Number, counted, listed, sentence
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.treatments.pram import total_variation
 from riskcore.protection.treatments.rules import (
@@ -45,9 +45,12 @@ class AreaSwap(ShareTreatment):
 
     def describe(self, public: bool) -> str:
         """Return "swapped between households"; the public phrase tells no share."""
-        share = "" if public else f", {shown_percent(self.share)} of them"
-        same = f" that agree in {', '.join(self.within)}" if self.within else ""
-        return f"swapped between some households{same}{share}"
+        share = sentence(", {share} of them", Number(shown_percent(self.share)))
+        same = sentence(" that agree in {columns}", ", ".join(self.within))
+        return sentence(
+            "swapped between some households{alike}{share}",
+            *(same if self.within else "", "" if public else share),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the area columns after the swaps."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
-from riskcore.common.words import counted
+from riskcore.common.words import by_count, counted, sentence
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
@@ -30,6 +30,7 @@ from riskcore.protection.treatments.rules import (
 # Weights are sums of doubles: so much of a share is taken for rounding.
 _ROUNDING = 1e-12
 _WORDS = ("limit", "mean")
+_BECOME = {"limit": "the limit", "mean": "their mean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +87,33 @@ class _Tail(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "top coding: the largest 1 % become their mean"."""
-        outermost, beyond = (
-            ("largest", "above") if self.sign > 0 else ("smallest", "below")
-        )
+        top, n = self.sign > 0, self.records or 0
         if self.limit is not None:
-            limit = "a limit" if public else shown_number(self.limit)
-            which = f"values {beyond} {limit}"
+            limit = sentence("a limit") if public else shown_number(self.limit)
+            which = sentence("values above {n}" if top else "values below {n}", limit)
         elif self.share is not None:
-            which = f"the {outermost} {percent_words(self.share)} of the values"
+            which = sentence(
+                "the largest {share} of the values"
+                if top
+                else "the smallest {share} of the values",
+                percent_words(self.share),
+            )
         else:
-            which = f"the {counted(cast(int, self.records), f'{outermost} value')}"
-        become = {"limit": "the limit", "mean": "their mean"}.get(
-            cast(str, self.becomes), "one code"
+            which = sentence(
+                "the {n} largest values" if top else "the {n} smallest values", n
+            )
+        become = sentence("one code")
+        if isinstance(self.becomes, str):
+            become = sentence(_BECOME[self.becomes])
+        if n == 1:
+            which = sentence("the largest value" if top else "the smallest value")
+        kind = sentence("top coding" if top else "bottom coding")
+        return by_count(
+            n,
+            "{kind}: {values} becomes {code}",
+            "{kind}: {values} become {code}",
+            *(kind, which, become),
         )
-        if self.records == 1:
-            return f"{self.kind} coding: the {outermost} value becomes {become}"
-        return f"{self.kind} coding: {which} become {become}"
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the coded values."""

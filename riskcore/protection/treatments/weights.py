@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.words import counted
+from riskcore.common.words import counted, sentence
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import random_order, ranked, stable_order
 from riskcore.protection.treatments.rules import (
@@ -55,7 +55,9 @@ class WeightRounding(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "rounded to multiples of 10, keeping the sum"."""
-        return f"rounded to multiples of {shown_number(self.base)}, keeping the sum"
+        return sentence(
+            "rounded to multiples of {n}, keeping the sum", shown_number(self.base)
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the rounded weights."""
@@ -90,8 +92,12 @@ class WeightSharing(Treatment):
 
     def describe(self, public: bool) -> str:
         """Return "replaced by the means of 5 classes"."""
-        of = "the mean" if self.classes == 1 else f"the means of {self.classes} classes"
-        return f"replaced by {of}{self.in_strata()}"
+        if self.classes == 1:
+            return sentence("replaced by the mean{within}", self.in_strata())
+        return sentence(
+            "replaced by the means of {n} classes{within}",
+            *(self.classes, self.in_strata()),
+        )
 
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the shared weights."""
