@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from riskcore.app.forms import FORMATS, Form, format_of, sentence_in_format, shown
@@ -21,8 +21,8 @@ from riskcore.app.history import Version
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES
 from riskcore.app.pages.page import View
+from riskcore.app.panel import panel_of
 from riskcore.app.texts import load_texts
-from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -32,8 +32,12 @@ _STATIC = {
     "app.css": "text/css",
     "app.js": "text/javascript",
     "drag.js": "text/javascript",
+    "vendor/htmx.min.js": "text/javascript",
+    "vendor/idiomorph-ext.min.js": "text/javascript",
 }
 _FORMAT = "riskcore-numbers"
+# Pages beside the steps.
+_TOOLS = ("history",)
 _YEAR = 365 * 24 * 3600
 
 
@@ -52,8 +56,9 @@ class Server:
             Route("/", self.first),
             Route("/status", self.status),
             Route("/numbers", self.numbers, methods=["POST"]),
+            Route("/leave", self.leave, methods=["POST"]),
             Route("/{step:str}", self.step, methods=["POST"]),
-            Route("/static/{name:str}", self.static),
+            Route("/static/{name:path}", self.static),
             Route("/{page:str}", self.page),
             Route("/{page:str}/{part:str}", self.part),
             Route("/{page:str}/{action:str}", self.action, methods=["POST"]),
@@ -124,22 +129,30 @@ class Server:
         return answer
 
     async def status(self, request: Request) -> Response:
-        """Tell what is being done, and how many look."""
-        assert self.guard is not None
-        jobs = self.bench.jobs
+        """Show the panel, and tell a page whether work has ended since it was made."""
+        guard, jobs, version = self.guard, self.bench.jobs, self.bench.history.current
+        assert guard is not None
         if jobs.active:  # long work is use
-            self.guard.renew()
-        return JSONResponse(
-            {
-                "version": self.bench.history.current.number,
-                "viewers": self.guard.viewers(),
-                "jobs": [
-                    {"kind": job.kind, "line": printable(job.line)}
-                    for job in jobs.active
-                ],
-                "ended": jobs.ended,
-            }
+            guard.renew()
+        form = Form.of(parse_qsl(request.url.query), _numbers(request))
+        asked = {name: form.text(name) for name in ("back", "version", "ended")}
+        ended = str(jobs.ended)
+        values = {
+            "back": asked["back"],
+            "seen": int(asked["version"]) if asked["version"].isdecimal() else -1,
+            "ended": asked["ended"],
+        }
+        text = await run_in_threadpool(
+            self._render, request, "panel.html", "", values, version
         )
+        has_ended = {"HX-Trigger": "ended"} if asked["ended"] != ended else None
+        return HTMLResponse(text, headers=has_ended)
+
+    async def leave(self, request: Request) -> Response:
+        """Count the browser of a page that was closed no longer."""
+        assert self.guard is not None
+        self.guard.leave(request.scope["state"]["csrf"])
+        return Response(status_code=204)
 
     async def static(self, request: Request) -> Response:
         """Send a style sheet or a script."""
@@ -206,34 +219,35 @@ class Server:
         version: Version,
     ) -> str:
         """Render a template with the values that all pages share."""
-        # The verdict is that of the version that was shown before the values were made.
+        # The panel is that of the version that was shown before the values were made.
         bench, numbers, texts = self.bench, _numbers(request), load_texts()
         template, csrf = _templates().get_template(file), request.scope["state"]["csrf"]
-        state, verdict = verdict_of(bench, version)
         whole = file in (f"{name}.html", "refused.html")
         said = self._said.pop(csrf, "") if whole else ""
         back = f"{name}?{request.url.query}" if request.url.query else name
-        page_text: str = template.render(
-            csrf=csrf,
-            t=texts,
-            p=texts.get(name, {}),
-            n=partial(shown, numbers=numbers),
-            sentence=partial(sentence_in_format, numbers=numbers),
-            numbers=numbers,
-            formats=FORMATS,
-            page=name,
-            pages=[*self.pages],
-            back=back,
-            file=printable(bench.source.path.name) if bench.source.path else "",
-            history=bench.history,
-            version=version,
-            state=state,
-            verdict=verdict,
-            said=said,
-            jobs=bench.jobs.active,
-            app_version=__version__,
-            **values,
-        )
+        shared = {
+            "csrf": csrf,
+            "t": texts,
+            "p": texts.get(name, {}),
+            "n": partial(shown, numbers=numbers),
+            "sentence": partial(sentence_in_format, numbers=numbers),
+            "numbers": numbers,
+            "formats": FORMATS,
+            "page": name,
+            "pages": [*self.pages],
+            "steps": [x for x in self.pages if x not in _TOOLS],
+            "back": back,
+            "file": printable(bench.source.path.name) if bench.source.path else "",
+            "history": bench.history,
+            "version": version,
+            "seen": version.number,
+            "panel": cache(partial(panel_of, bench, version)),
+            "viewers": self.guard.viewers() if self.guard else 1,
+            "said": said,
+            "jobs": bench.jobs.active,
+            "app_version": __version__,
+        }
+        page_text: str = template.render(shared | values)
         return page_text
 
     def _missing(self, request: Request) -> Response:
@@ -250,7 +264,7 @@ def _numbers(request: Request) -> Any:
 @cache
 def _static(name: str) -> bytes:
     """Return a style sheet or a script; the style begins with that of reports."""
-    own = resources("riskcore.app").joinpath("templates", name).read_bytes()
+    own = resources("riskcore.app").joinpath("static", name).read_bytes()
     if name != "app.css":
         return own
     shared = resources("riskcore.report").joinpath("templates", "style.css")
