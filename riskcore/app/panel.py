@@ -96,8 +96,13 @@ class _Made:
         protected = bench.result_of(plan, rules)
         self.before = self.before or bench.tried()
         self.after = bench.keep("panel", key, lambda: _after(protected))
-        compared, exported = bench.jobs.of("compare"), bench.jobs.of("export")
-        self.compared = bool(compared and compared.result and compared.key[0] == key)
+        compared = bench.jobs.of("compare")
+        # It rests on the plan, and on what was asked to be compared.
+        self.compared = (
+            compared is not None
+            and compared.result is not None
+            and compared.result.plan is bench.jobs.of("plan")
+        )
         self.exported = self._of("export", bench.history.current.number) is not None
         if leaks is not None:
             self.leaks = len(leaks.result.under(rules.settings).open)
@@ -135,16 +140,18 @@ def _headline(unsafe: Pair, *, has_keys: bool) -> str:
 
 def _next(made: _Made, undecided: int, *, has_keys: bool, safe: bool) -> Next | None:
     """Return what to do next; None while work goes on that decides it."""
+    left: Next | None = None
     if not has_keys or undecided:
-        return "columns", "roles" if undecided else "keys", undecided
-    if made.before is None:
-        return "risk", "risk", 0
-    if not made.after.get("met"):
-        if "plan" in made.running:
-            return None
-        return "protect", "goals" if made.after else "protect", 0
-    if made.leaks is None:
-        return None if "leaks" in made.running else ("leaks", "examine", 0)
-    if made.leaks:
-        return "leaks", "leaks", made.leaks
-    return ("export", "export", 0) if safe and not made.exported else None
+        left = "columns", "roles" if undecided else "keys", undecided
+    elif made.before is None:
+        left = "risk", "risk", 0
+    elif not made.after.get("met"):
+        if "plan" not in made.running:
+            left = "protect", "goals" if made.after else "protect", 0
+    elif made.leaks is None:
+        left = None if "leaks" in made.running else ("leaks", "examine", 0)
+    elif made.leaks:
+        left = "leaks", "leaks", made.leaks
+    elif safe and not made.exported:
+        left = "export", "export", 0
+    return left

@@ -135,18 +135,18 @@ class Server:
         if jobs.active:  # long work is use
             guard.renew()
         form = Form.of(parse_qsl(request.url.query), _numbers(request))
-        asked = {name: form.text(name) for name in ("back", "version", "ended")}
-        ended = str(jobs.ended)
         values = {
-            "back": asked["back"],
-            "seen": int(asked["version"]) if asked["version"].isdecimal() else -1,
-            "ended": asked["ended"],
+            "back": self._target(form.text("back")),
+            "seen": form.text("version"),
+            "ended": form.text("ended"),
         }
         text = await run_in_threadpool(
             self._render, request, "panel.html", "", values, version
         )
-        has_ended = {"HX-Trigger": "ended"} if asked["ended"] != ended else None
-        return HTMLResponse(text, headers=has_ended)
+        has_ended = values["ended"] != str(jobs.ended)
+        return HTMLResponse(
+            text, headers={"HX-Trigger": "ended"} if has_ended else None
+        )
 
     async def leave(self, request: Request) -> Response:
         """Count the browser of a page that was closed no longer."""
@@ -175,9 +175,12 @@ class Server:
 
     def _back(self, back: str) -> Response:
         """Lead to a page of ours."""
+        return RedirectResponse(f"/{self._target(back)}", 303)
+
+    def _target(self, back: str) -> str:
+        """Return the page of ours that a form names, or the first."""
         name = back.split("?", 1)[0].strip("/")
-        target = back.lstrip("/") if name in self.pages else next(iter(self.pages))
-        return RedirectResponse(f"/{target}", 303)
+        return back.lstrip("/") if name in self.pages else next(iter(self.pages))
 
     async def _refused(self, request: Request, words: str) -> Response:
         """Say why something cannot be done; nothing has changed."""
@@ -240,14 +243,14 @@ class Server:
             "file": printable(bench.source.path.name) if bench.source.path else "",
             "history": bench.history,
             "version": version,
-            "seen": version.number,
+            "seen": str(version.number),
             "panel": cache(partial(panel_of, bench, version)),
             "viewers": self.guard.viewers() if self.guard else 1,
             "said": said,
             "jobs": bench.jobs.active,
             "app_version": __version__,
         }
-        page_text: str = template.render(shared | values)
+        page_text: str = template.render({**shared, **values})
         return page_text
 
     def _missing(self, request: Request) -> Response:

@@ -90,7 +90,9 @@ def count_ticks(most: float) -> list[tuple[float, float]]:
     """Return round counts and how high they stand if ``most`` is at the top."""
     step = max(_step(most, 4), 1.0)
     counts = [float(step * number) for number in np.arange(0, most // step + 1)]
-    return [(count, round(BOTTOM - (BOTTOM - TOP) * count / most, 2)) for count in counts]
+    return [
+        (count, round(BOTTOM - (BOTTOM - TOP) * count / most, 2)) for count in counts
+    ]
 
 
 def _step(span: float, most: int) -> float:

@@ -40,6 +40,7 @@
       const field = by(id);
       if (!field || stateOf(field)[0] !== usual || stateOf(field)[1] === now) continue;
       field[["checkbox", "radio"].includes(field.type) ? "checked" : "value"] = now;
+      for (let at = field.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
       // What is drawn and counted from a field follows it.
       if (field.closest("[data-live]")) field.dispatchEvent(new Event("input", {bubbles: true}));
     }
@@ -58,8 +59,8 @@
   // The page does not change under a click that has begun.
   let pressed = null;
   addEventListener("pointerdown", () => {
-    pressed = new Promise((resolve) => {
-      const end = () => setTimeout(() => { pressed = null; resolve(); }, 30);
+    const press = pressed = new Promise((resolve) => {
+      const end = () => setTimeout(() => { if (pressed === press) pressed = null; resolve(); }, 30);
       for (const name of ["pointerup", "pointercancel"]) addEventListener(name, end, {once: true, capture: true});
       setTimeout(end, 1500);
     });
@@ -103,7 +104,7 @@
   document.addEventListener("htmx:sendError", () => { by("lost").hidden = false; });
 
   document.addEventListener("htmx:beforeSwap", ({detail}) => {
-    const {elt, xhr, requestConfig} = detail, again = elt === document.body;
+    const {xhr, requestConfig} = detail, {elt} = requestConfig, again = elt === document.body;
     if (detail.target.matches("[data-part]") && xhr.status === 422) {
       Object.assign(detail, {shouldSwap: true, isError: false, selectOverride: "[data-refused]"});
     }
