@@ -5,153 +5,104 @@ Nothing is computed here that takes long: what is not known yet is left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from riskcore.app.session import RefusedError
 from riskcore.app.verdict import verdict_of
 
 if TYPE_CHECKING:
     from riskcore.app.history import Version
-    from riskcore.app.jobs import Job
-    from riskcore.app.workbench import Rules, Workbench
+    from riskcore.app.workbench import Workbench
+    from riskcore.protection.release_toml import Release
 
-# Before and after blanking; None for what is not known yet.
-Pair: TypeAlias = tuple[float | None, float | None]
-# A page, the name of a text, and a number in it.
-Next: TypeAlias = tuple[str, str, int]
-_AFTER = {None: "open", False: "attention", True: "done"}
+_STEPS = {None: "open", False: "attention", True: "done"}
 
 
-@dataclass(frozen=True, slots=True)
-class Panel:
-    """What the panel and the steps show of a version of the rules."""
-
-    state: str  # a word for the color
-    verdict: str
-    undecided: int  # columns without a role
-    unsafe: Pair
-    expected: Pair
-    blanked: int | None
-    leaks: int | None  # open ones
-    headline: str  # the name of its text
-    next: Next | None
-    steps: dict[str, str]  # by page: done, open, changed, attention, or nothing
-
-
-def panel_of(bench: Workbench, version: Version) -> Panel:
-    """Return the panel of a version of the rules."""
+def panel_of(bench: Workbench, version: Version) -> Mapping[str, Any]:
+    """Return what the panel and the steps show of a version of the rules."""
     release = bench.release_of(version)
     state, verdict = verdict_of(bench, version)
-    undecided = len(bench.undecided_of(release))
-    try:
-        rules = bench.rules_of(release)
-    except RefusedError:
-        rules = None
-    made = _Made(bench, rules)
-    before, after = made.before, made.after
-    unsafe = (before and before.any_unsafe, after.get("unsafe"))
-    expected = (before and max(before.expected), after.get("expected"))
-    has_keys = bool(release.key_sets)
-    return Panel(
-        state,
-        verdict,
-        undecided,
-        unsafe,
-        expected,
-        after.get("blanked"),
-        made.leaks,
-        _headline(unsafe, has_keys=has_keys),
-        _next(made, undecided, has_keys=has_keys, safe=state == "safe"),
-        {
-            "columns": "done" if has_keys and not undecided else "open",
-            "risk": "done" if before else "open",
+    made = {"before": None, "unsafe": None, "leaks": None, **_made(bench, release)}
+    before, leaks = made["before"], made["leaks"]
+    undecided, has_keys = len(bench.undecided_of(release)), bool(release.key_sets)
+
+    def step(kind: str, good: bool | None) -> str:
+        """Return how a step stands whose result is good, bad or not there."""
+        job = bench.jobs.of(kind)
+        older = good is None and job is not None and job.result is not None
+        return "changed" if older else _STEPS[good]
+
+    if not has_keys or undecided:
+        following = "columns", "roles" if undecided else "keys", undecided
+    else:
+        following = _next(bench, made, is_safe=state == "safe")
+    both = "before" if made["unsafe"] is None else "before_and_after"
+    headline = both if before else "unknown"
+    return {
+        "state": state,
+        "verdict": verdict,
+        "headline": headline if has_keys else "no_keys",
+        "unsafe": (before and before.any_unsafe, made["unsafe"]),
+        "expected": (before and max(before.expected), made.get("expected")),
+        "blanked": made.get("blanked"),
+        "leaks": leaks,
+        "next": following,
+        "steps": {
+            "columns": _STEPS[(has_keys and not undecided) or None],
+            "risk": _STEPS[before is not None or None],
             "recode": "done" if release.tables.get("recodings") else "",
             "treat": "done" if release.tables.get("treat") else "",
-            "protect": made.step("plan", after.get("met")),
-            "leaks": made.step("leaks", None if made.leaks is None else not made.leaks),
-            "compare": made.step("compare", made.compared or None),
-            "export": made.step("export", made.exported or None),
+            "protect": step("plan", made.get("met")),
+            "leaks": step("leaks", None if leaks is None else not leaks),
+            "compare": step("compare", made.get("compared")),
+            "export": step("export", made.get("exported")),
         },
-    )
-
-
-class _Made:
-    """What the jobs have made for some rules."""
-
-    def __init__(self, bench: Workbench, rules: Rules | None) -> None:
-        self._jobs = bench.jobs
-        self.before: Any = None
-        self.after: dict[str, Any] = {}
-        self.leaks: int | None = None
-        self.running = {job.kind for job in bench.jobs.active}
-        self.compared = self.exported = False
-        if rules is None:
-            return
-        key = bench.planned(rules.tables)
-        self.before = bench.kept("states", key)
-        plan, leaks = self._of("plan", key), self._of("leaks", bench.examined(rules))
-        if plan is None:
-            return
-        protected = bench.result_of(plan, rules)
-        self.before = self.before or bench.tried()
-        self.after = bench.keep("panel", key, lambda: _after(protected))
-        compared = bench.jobs.of("compare")
-        # It rests on the plan, and on what was asked to be compared.
-        self.compared = (
-            compared is not None
-            and compared.result is not None
-            and compared.result.plan is bench.jobs.of("plan")
-        )
-        self.exported = self._of("export", bench.history.current.number) is not None
-        if leaks is not None:
-            self.leaks = len(leaks.result.under(rules.settings).open)
-
-    def _of(self, kind: str, key: object) -> Job | None:
-        """Return the job of a kind if it is of these rules and done."""
-        job = self._jobs.of(kind)
-        return job if job and job.key == key and job.result is not None else None
-
-    def step(self, kind: str, good: bool | None) -> str:
-        """Return how a step stands whose result is good, bad or not there."""
-        job = self._jobs.of(kind)
-        older = good is None and job is not None and job.result is not None
-        return "changed" if older else _AFTER[good]
-
-
-def _after(protected: Any) -> dict[str, Any]:
-    """Return the figures of a protected file; of several sets of keys, the largest."""
-    sets = protected.sets
-    return {
-        "met": protected.goals_met,
-        "unsafe": max(x.protected.cells.count_of(x.unsafe) for x in sets),
-        "expected": max(x.protected.expected_reidentifications for x in sets),
-        "blanked": sum(protected.suppressed.values()),
     }
 
 
-def _headline(unsafe: Pair, *, has_keys: bool) -> str:
-    """Return the name of the headline."""
-    if not has_keys:
-        return "no_keys"
-    known = [figure is not None for figure in unsafe]
-    return "before_and_after" if all(known) else "before" if known[0] else "unknown"
+def _made(bench: Workbench, release: Release) -> dict[str, Any]:
+    """Return what is there for some rules; of several sets of keys, the largest."""
+    try:
+        rules = bench.rules_of(release)
+    except RefusedError:
+        return {}
+    key, jobs = bench.planned(rules.tables), bench.jobs
+    plan, leaks, compared, exported = map(
+        jobs.of, ("plan", "leaks", "compare", "export")
+    )
+    if plan is None or plan.key != key or plan.result is None:
+        return {"before": bench.kept("states", key)}
+
+    def figures() -> dict[str, Any]:
+        sets, blanked = plan.result.sets, plan.result.suppressed
+        return {
+            "met": plan.result.goals_met,
+            "unsafe": max(x.protected.cells.count_of(x.unsafe) for x in sets),
+            "expected": max(x.protected.expected_reidentifications for x in sets),
+            "blanked": sum(blanked.values()),
+        }
+
+    made = {"before": bench.tried(), **bench.keep("panel", key, figures)}
+    if leaks and leaks.key == bench.examined(rules) and leaks.result:
+        made["leaks"] = len(leaks.result.under(rules.settings).open)
+    if compared and compared.result and compared.result.plan is plan:
+        made["compared"] = True
+    if exported and exported.key == bench.history.current.number and exported.result:
+        made["exported"] = True
+    return made
 
 
-def _next(made: _Made, undecided: int, *, has_keys: bool, safe: bool) -> Next | None:
-    """Return what to do next; None while work goes on that decides it."""
-    left: Next | None = None
-    if not has_keys or undecided:
-        left = "columns", "roles" if undecided else "keys", undecided
-    elif made.before is None:
-        left = "risk", "risk", 0
-    elif not made.after.get("met"):
-        if "plan" not in made.running:
-            left = "protect", "goals" if made.after else "protect", 0
-    elif made.leaks is None:
-        left = None if "leaks" in made.running else ("leaks", "examine", 0)
-    elif made.leaks:
-        left = "leaks", "leaks", made.leaks
-    elif safe and not made.exported:
-        left = "export", "export", 0
-    return left
+def _next(bench: Workbench, made: Mapping[str, Any], *, is_safe: bool) -> Any:
+    """Return a page, its text and a number; None while work goes on that decides."""
+    running = {job.kind for job in bench.jobs.active}
+    if made["before"] is None:
+        return "risk", "risk", 0
+    if not made.get("met"):
+        text = "protect" if made["unsafe"] is None else "goals"
+        return None if "plan" in running else ("protect", text, 0)
+    if made["leaks"] is None:
+        return None if "leaks" in running else ("leaks", "examine", 0)
+    if made["leaks"]:
+        return "leaks", "leaks", made["leaks"]
+    return ("export", "export", 0) if is_safe and "exported" not in made else None

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import tomllib
+from types import SimpleNamespace
 
 import pytest
 
@@ -19,7 +20,7 @@ def bench(opened):
 
 
 def seen(bench):
-    return panel_of(bench, bench.history.current)
+    return SimpleNamespace(**panel_of(bench, bench.history.current))
 
 
 def ended(job):
