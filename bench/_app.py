@@ -23,8 +23,7 @@ SETTLED = """async () => {
   const seen = (one) => one.id !== "poll" && !one.closest("details:not([open])");
   const busy = document.querySelectorAll(".htmx-request, [data-part][aria-busy=true]");
   if ([...busy].some(seen)) return false;
-  const waits = "#work, main[aria-busy=true], main [data-waits]";
-  if (document.querySelector(waits)) return false;
+  if (document.querySelector("#work, main[aria-busy=true], [data-waits]")) return false;
   const answer = await fetch("/status", {headers: {"X-Poll": "1"}});
   return !(await answer.text()).includes('id="work"');
 }"""
