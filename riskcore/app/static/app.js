@@ -128,6 +128,7 @@
       pressed.then(() => look(address, {push: address}));
     } else {
       shown = requestConfig.order;
+      root.lang = answer.documentElement.lang;
       looking = again && page === here();
       drafts.set(page, edited(requestConfig.verb === "post" ? elt.closest("form") : null));
       const active = document.activeElement;
