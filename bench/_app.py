@@ -181,7 +181,7 @@ def visit(page, app, name):
 def enter(page, app):
     """Enter by the printed address, and wait for the first page."""
     page.goto(app.address)
-    page.wait_for_url(app.url("columns"))
+    page.wait_for_url(re.compile(f"{app.url()}(data|start)"))
     settle(page)
 
 

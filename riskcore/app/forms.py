@@ -143,6 +143,18 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
     return numbers.write(readable(float(number)))
 
 
+def size_shown(size: int, numbers: NumberFormat) -> str:
+    """Return the size of a file as people say it."""
+    unit, amount = "B", float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000 or unit == "GB":
+            break
+        amount /= 1000
+    return (
+        f"{numbers.write(f'{amount:.3g}' if amount < 100 else f'{amount:.0f}')} {unit}"
+    )
+
+
 def sentence_in_format(text: str, numbers: NumberFormat) -> str:
     """Return a sentence with its numbers as people write them; names in quotes stay."""
     return "'".join(

@@ -60,6 +60,7 @@ _HTML = (b"content-type", b"text/html; charset=utf-8")
 _SAFE = {"GET", "HEAD"}
 _METHODS = {*_SAFE, "POST"}
 _FORM = b"application/x-www-form-urlencoded"
+_FILE = b"application/octet-stream"
 # Headers on which decisions rest: a second one could mean something else to others.
 _ONCE = {
     b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest",
@@ -75,7 +76,7 @@ _TEXTS = {
     405: "The app knows GET, HEAD and POST.",
     408: "The request took too long.",
     413: "The request is too large.",
-    415: "The app reads forms only; files are named by their path, not sent.",
+    415: "The app reads forms, and files that its pages send.",
     421: "The app does not answer under this name. Open the address that the command "
     "printed; through a tunnel use the same port on both sides.",
     429: f"Too many wrong tokens. {_OPEN_AGAIN}",
@@ -105,8 +106,10 @@ class Guard:
     such as ``"127.0.0.1:8000"``; ``"localhost:*"`` stands for any port, for a socket at
     the end of a tunnel. ``token`` is the secret in the printed address. A form may have
     ``largest`` bytes and ``most_fields`` fields, and must arrive in ``patience``
-    seconds. For ``watching`` seconds a browser that asked something is a viewer.
-    ``said`` gets lines for the terminal; by default they go to stderr.
+    seconds. A file, which only a script of our pages can send, may have
+    ``largest_file`` bytes and must not pause longer than that. For ``watching`` seconds
+    a browser that asked something is a viewer. ``said`` gets lines for the terminal; by
+    default they go to stderr.
     """
 
     def __init__(
@@ -117,6 +120,7 @@ class Guard:
         *,
         clock: Callable[[], float] = time.monotonic,
         largest: int = 1 << 20,
+        largest_file: int = 0,
         most_fields: int = 10_000,
         patience: float = 30.0,
         watching: float = 90.0,
@@ -125,6 +129,7 @@ class Guard:
         self._app, self._hosts, self._token = app, frozenset(hosts), token.encode()
         self._clock, self._watching = clock, watching
         self._largest, self._most_fields = largest, most_fields
+        self._largest_file = largest_file
         self._patience = patience
         self._said = said or _to_stderr
         self._key = secrets.token_bytes()
@@ -197,7 +202,10 @@ class Guard:
         self._note(session, poll=headers.get(b"x-poll") == b"1")
         state = scope.setdefault("state", {})
         state["csrf"] = self._csrf(session)
-        if scope["method"] not in _SAFE:
+        if scope["method"] not in _SAFE and _kind(headers) == _FILE:
+            self._check_file(headers, state["csrf"])
+            receive = self._counted(receive)
+        elif scope["method"] not in _SAFE:
             body = await self._body(headers, receive, state["csrf"])
             state["form"] = self._form(body)
             _check_csrf(headers, state["form"], state["csrf"])
@@ -270,10 +278,32 @@ class Guard:
         """Return the token that a browser's forms must bring."""
         return hmac.digest(self._key, session, "sha256").hex()
 
+    def _check_file(self, headers: Headers, csrf: str) -> None:
+        """Refuse a file that is too large, or without the token of our pages."""
+        length = headers.get(b"content-length")
+        if length is None or int(length) > self._largest_file:
+            raise RefusedError(413)
+        _check_csrf({b"x-csrf": b"", **headers}, [], csrf)
+
+    def _counted(self, receive: Receive) -> Receive:
+        """Return a receive that ends with a browser that pauses or hangs up."""
+
+        async def part() -> Message:
+            try:
+                async with asyncio.timeout(self._patience):
+                    message = await receive()
+            except TimeoutError:
+                raise RefusedError(408) from None
+            if message["type"] == "http.disconnect":
+                raise RefusedError(400)
+            self.renew()
+            return message
+
+        return part
+
     async def _body(self, headers: Headers, receive: Receive, csrf: str) -> bytes:
         """Return the body of a form, which arrives soon and is small."""
-        kind = headers.get(b"content-type", _FORM).partition(b";")[0].strip().lower()
-        if kind != _FORM:
+        if _kind(headers) != _FORM:
             raise RefusedError(415)
         if int(headers.get(b"content-length", b"0")) > self._largest:
             raise RefusedError(413)
@@ -429,6 +459,11 @@ def _again(body: bytes, receive: Receive) -> Receive:
         return next(parts, None) or await receive()
 
     return again
+
+
+def _kind(headers: Headers) -> bytes:
+    """Return the type of what is sent."""
+    return headers.get(b"content-type", _FORM).partition(b";")[0].strip().lower()
 
 
 def _check_csrf(headers: Headers, form: Form, csrf: str) -> None:

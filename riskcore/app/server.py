@@ -2,125 +2,166 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, partial
 from importlib.resources import files as resources
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
 
-from riskcore.app.forms import FORMATS, Form, format_of, sentence_in_format, shown
+from riskcore.app.desk import Desk
+from riskcore.app.folders import LARGEST
+from riskcore.app.forms import (
+    FORMATS,
+    Form,
+    NumberFormat,
+    format_of,
+    sentence_in_format,
+    shown,
+    size_shown,
+)
 from riskcore.app.guard import Guard
-from riskcore.app.history import Version
 from riskcore.app.jobs import FAILURES, words_of
-from riskcore.app.pages import PAGES
-from riskcore.app.pages.page import View
+from riskcore.app.pages import PAGES, start
+from riskcore.app.pages.page import Action, Page, View
 from riskcore.app.panel import panel_of
-from riskcore.app.texts import load_texts
+from riskcore.app.session import RefusedError
+from riskcore.app.texts import load_texts, said
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 from riskcore.report.templating import environment
 
-_STATIC = {
-    "app.css": "text/css",
-    "app.js": "text/javascript",
-    "drag.js": "text/javascript",
-    "vendor/htmx.min.js": "text/javascript",
-    "vendor/idiomorph-ext.min.js": "text/javascript",
-}
 _FORMAT = "riskcore-numbers"
 # Pages beside the steps.
 _TOOLS = ("history",)
 _YEAR = 365 * 24 * 3600
+_STEPS: Mapping[str, Callable[[Workbench], None]] = {
+    "undo": lambda bench: bench.history.undo(),
+    "redo": lambda bench: bench.history.redo(),
+    "cancel": lambda bench: bench.jobs.cancel(),
+    "retry": lambda bench: bench.jobs.retry(),
+}
 
 
 class Server:
     """The answers of the app."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self.bench = bench
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
         self.pages = {page.name: page for page in PAGES}
         self.guard: Guard | None = None
+        # For the next page that a browser asks for, by the secret of its forms.
         self._said: dict[str, str] = {}
+        self._refusals: dict[str, tuple[Form, str]] = {}
 
     def application(self, hosts: Collection[str], token: str) -> Guard:
         """Return the application behind its guard."""
+        report = resources("riskcore.report").joinpath("templates", "style.css")
+        style = partial(FileResponse, str(report), media_type="text/css")
         routes = [
             Route("/", self.first),
+            Route("/start", self.start),
             Route("/status", self.status),
             Route("/numbers", self.numbers, methods=["POST"]),
-            Route("/leave", self.leave, methods=["POST"]),
-            Route("/{step:str}", self.step, methods=["POST"]),
-            Route("/static/{name:path}", self.static),
-            Route("/{page:str}", self.page),
-            Route("/{page:str}/{part:str}", self.part),
-            Route("/{page:str}/{action:str}", self.action, methods=["POST"]),
+            *(_post(f"/{name}", partial(self.step, name)) for name in _STEPS),
+            _post("/leave", self.leave),
+            _post("/start/send", self.send),
+            *(
+                _post(f"/start/{name}", partial(self.from_start, name))
+                for name in start.ACTIONS
+            ),
+            Route("/static/report.css", lambda _: style()),
+            Mount("/static", StaticFiles(packages=[("riskcore.app", "static")])),
+            *(route for page in PAGES for route in self._routes(page)),
         ]
-        self.guard = Guard(Starlette(routes=routes), hosts=hosts, token=token)
+        app = Starlette(routes=routes, exception_handlers={404: _missing})
+        self.guard = Guard(app, hosts=hosts, token=token, largest_file=LARGEST)
         return self.guard
+
+    def _routes(self, page: Page) -> Iterator[Route]:
+        """Yield the routes of a page, its parts and its actions."""
+        shown = partial(self.page, page.name, f"{page.name}.html", page.view)
+        yield Route(f"/{page.name}", shown)
+        for name, view in page.parts.items():
+            part = partial(self.page, page.name, f"{page.name}_{name}.html", view)
+            yield Route(f"/{page.name}/{name}", part, methods=["GET", "POST"])
+        for name, action in page.actions.items():
+            yield _post(f"/{page.name}/{name}", partial(self.action, page, action))
 
     # --- answers ---
 
     async def first(self, request: Request) -> Response:
-        """Lead to the first page."""
-        return RedirectResponse(f"/{next(iter(self.pages))}", 303)
+        """Lead to the data of the file that is open, else to the files."""
+        return RedirectResponse("/data" if self.desk.is_open else "/start", 303)
 
-    async def page(self, request: Request) -> Response:
-        """Show a page."""
-        page = self.pages.get(request.path_params["page"])
-        if page is None:
-            return self._missing(request)
-        return await self._rendered(request, page.name, f"{page.name}.html", page.view)
+    async def start(self, request: Request) -> Response:
+        """Show the start page."""
+        refused = self._refusals.pop(_csrf(request), None)
+        view = partial(start.view, self.desk, _form(request), refused)
+        return await self._rendered(request, "start", "start.html", view)
 
-    async def part(self, request: Request) -> Response:
-        """Show a part of a page, for the fields of a form or of the address."""
-        page = self.pages.get(request.path_params["page"])
-        asked = request.path_params
-        part = str(asked.get("part") or asked["action"])
-        view = None if page is None else page.parts.get(part)
-        if page is None or view is None:
-            return self._missing(request)
-        name = f"{page.name}_{part}.html"
-        return await self._rendered(request, page.name, name, view)
+    async def from_start(self, name: str, request: Request) -> Response:
+        """Open or remove a file, and lead to it; a refused one gets its reading."""
+        form, action = _form(request), start.ACTIONS[name]
+        try:
+            words = await run_in_threadpool(action, self.desk, form)
+        except FAILURES as error:
+            if name != "open":
+                return await self._refused(request, words_of(error))
+            self._refusals[_csrf(request)] = (form, words_of(error))
+            return RedirectResponse("/start", 303)
+        self._said[_csrf(request)] = words
+        return RedirectResponse("/start" if name == "remove" else "/data", 303)
 
-    async def action(self, request: Request) -> Response:
+    async def send(self, request: Request) -> Response:
+        """Take a file that a browser sends, and open it."""
+        name = unquote(request.headers.get("x-name", ""))
+        try:
+            path = await self.desk.folders.receive(name, request.stream())
+            request.scope["state"]["form"] = [("file", str(path))]
+        except FAILURES as error:
+            return await self._refused(request, words_of(error))
+        return await self.from_start("open", request)
+
+    async def page(
+        self, name: str, template: str, view: View, request: Request
+    ) -> Response:
+        """Show a page or a part, for the fields of a form or of the address."""
+        if not self.desk.is_open:
+            return RedirectResponse("/start", 303)
+
+        def values() -> Mapping[str, Any]:
+            return view(self.desk.shown, _form(request))
+
+        return await self._rendered(request, name, template, values)
+
+    async def action(self, page: Page, action: Action, request: Request) -> Response:
         """Do what a form asks for, and lead back to its page."""
-        page = self.pages.get(request.path_params["page"])
-        name = request.path_params["action"]
-        if page is not None and name in page.parts:
-            return await self.part(request)
-        action = None if page is None else page.actions.get(name)
-        if page is None or action is None:
-            return self._missing(request)
-        form = Form.of(request.scope["state"]["form"], _numbers(request))
+        form = _form(request)
         back = form.text("back") or page.name
-        return await self._done(request, partial(action, self.bench, form), back)
+        return await self._done(request, lambda bench: action(bench, form), back)
 
-    async def step(self, request: Request) -> Response:
+    async def step(self, name: str, request: Request) -> Response:
         """Undo, redo, cancel or begin again, and lead back to the page."""
-        form = Form.of(request.scope["state"]["form"], _numbers(request))
-        history = self.bench.history
-        steps = {
-            "undo": history.undo,
-            "redo": history.redo,
-            "cancel": self.bench.jobs.cancel,
-            "retry": self.bench.jobs.retry,
-        }
-        step = steps.get(request.path_params["step"])
-        if step is None:
-            return self._missing(request)
-        return await self._done(request, lambda: step() or "", form.text("back"))
+        back = _form(request).text("back")
+        return await self._done(request, _STEPS[name], back)
 
     async def numbers(self, request: Request) -> Response:
         """Choose how numbers are written."""
-        form = Form.of(request.scope["state"]["form"], _numbers(request))
+        form = _form(request)
         answer = self._back(form.text("back"))
         if form.text("format") in FORMATS:
             answer.set_cookie(
@@ -130,47 +171,47 @@ class Server:
 
     async def status(self, request: Request) -> Response:
         """Show the panel, and tell a page whether work has ended since it was made."""
-        guard, jobs, version = self.guard, self.bench.jobs, self.bench.history.current
-        assert guard is not None
-        if jobs.active:  # long work is use
-            guard.renew()
-        form = Form.of(parse_qsl(request.url.query), _numbers(request))
-        values = {
-            "back": self._target(form.text("back")),
-            "seen": form.text("version"),
-            "ended": form.text("ended"),
-        }
+        assert self.guard is not None
+        asked = _form(request)
+        values = {name: asked.text(name) for name in ("seen", "ended")}
+        values["back"] = self._target(asked.text("back"))
+        frame = await run_in_threadpool(self._frame)
+        if not frame["open"]:
+            return Response(status_code=204)
+        if frame["jobs"]:  # long work is use
+            self.guard.renew()
         text = await run_in_threadpool(
-            self._render, request, "panel.html", "", values, version
+            self._render, request, "panel.html", "", lambda: values
         )
-        has_ended = values["ended"] != str(jobs.ended)
-        return HTMLResponse(
-            text, headers={"HX-Trigger": "ended"} if has_ended else None
+        headers = (
+            {} if values["ended"] == str(frame["ended"]) else {"HX-Trigger": "ended"}
         )
+        return HTMLResponse(text, headers=headers)
 
     async def leave(self, request: Request) -> Response:
         """Count the browser of a page that was closed no longer."""
         assert self.guard is not None
-        self.guard.leave(request.scope["state"]["csrf"])
+        self.guard.leave(_csrf(request))
         return Response(status_code=204)
-
-    async def static(self, request: Request) -> Response:
-        """Send a style sheet or a script."""
-        name = request.path_params["name"]
-        if name not in _STATIC:
-            return self._missing(request)
-        return Response(_static(name), media_type=_STATIC[name])
 
     # --- how ---
 
-    async def _done(self, request: Request, work: Any, back: str) -> Response:
+    async def _done(
+        self, request: Request, work: Callable[[Workbench], str | None], back: str
+    ) -> Response:
         """Do some work and lead back, or say why it cannot be done."""
+        shown = _form(request).text("work", str(self.desk.number))
+
+        def do() -> str:
+            if shown != str(self.desk.number):
+                raise RefusedError(said("frame", "other_work"))
+            return work(self.desk.shown) or ""
+
         try:
-            said = await run_in_threadpool(work)
+            words = await run_in_threadpool(do)
         except FAILURES as error:
             return await self._refused(request, words_of(error))
-        # The next page that this browser asks for says what was done.
-        self._said[request.scope["state"]["csrf"]] = said
+        self._said[_csrf(request)] = words
         return self._back(back)
 
     def _back(self, back: str) -> Response:
@@ -178,38 +219,30 @@ class Server:
         return RedirectResponse(f"/{self._target(back)}", 303)
 
     def _target(self, back: str) -> str:
-        """Return the page of ours that a form names, or the first."""
+        """Return the page of ours that a form names; without one, the first."""
         name = back.split("?", 1)[0].strip("/")
-        return back.lstrip("/") if name in self.pages else next(iter(self.pages))
+        return back.lstrip("/") if name in self.pages else ""
 
     async def _refused(self, request: Request, words: str) -> Response:
         """Say why something cannot be done; nothing has changed."""
+        values = {"words": words}
         text = await run_in_threadpool(
-            self._render,
-            request,
-            "refused.html",
-            "refused",
-            {"words": words, "ended": 0},
-            self.bench.history.current,
+            self._render, request, "refused.html", "refused", lambda: values
         )
         return HTMLResponse(text, 422)
 
     async def _rendered(
-        self, request: Request, name: str, template: str, view: View
+        self,
+        request: Request,
+        name: str,
+        template: str,
+        view: Callable[[], Mapping[str, Any]],
     ) -> Response:
         """Render a template with the values of a view."""
-        sent = request.scope["state"].get("form")
-        asked = parse_qsl(request.url.query, keep_blank_values=True)
-        form = Form.of(asked if sent is None else sent, _numbers(request))
-
-        def render() -> str:
-            # Work that ends from now on may be missing in the page.
-            ended, version = self.bench.jobs.ended, self.bench.history.current
-            values = {"ended": ended, **view(self.bench, form)}
-            return self._render(request, template, name, values, version)
-
         try:
-            return HTMLResponse(await run_in_threadpool(render))
+            return HTMLResponse(
+                await run_in_threadpool(self._render, request, template, name, view)
+            )
         except FAILURES as error:
             return await self._refused(request, words_of(error))
 
@@ -218,60 +251,92 @@ class Server:
         request: Request,
         file: str,
         name: str,
-        values: Mapping[str, Any],
-        version: Version,
+        view: Callable[[], Mapping[str, Any]],
     ) -> str:
-        """Render a template with the values that all pages share."""
-        # The panel is that of the version that was shown before the values were made.
-        bench, numbers, texts = self.bench, _numbers(request), load_texts()
-        template, csrf = _templates().get_template(file), request.scope["state"]["csrf"]
+        """Render a template with the values of a view and those of all pages."""
+        frame = self._frame()
+        values = view()
+        if frame["open"]:  # what the view began counts
+            frame["jobs"] = frame["bench"].jobs.active
         whole = file in (f"{name}.html", "refused.html")
-        said = self._said.pop(csrf, "") if whole else ""
-        back = f"{name}?{request.url.query}" if request.url.query else name
-        shared = {
-            "csrf": csrf,
-            "t": texts,
-            "p": texts.get(name, {}),
-            "n": partial(shown, numbers=numbers),
-            "sentence": partial(sentence_in_format, numbers=numbers),
-            "numbers": numbers,
-            "formats": FORMATS,
-            "page": name,
-            "pages": [*self.pages],
-            "steps": [x for x in self.pages if x not in _TOOLS],
-            "back": back,
-            "file": printable(bench.source.path.name) if bench.source.path else "",
-            "history": bench.history,
-            "version": version,
-            "seen": str(version.number),
-            "panel": cache(partial(panel_of, bench, version)),
-            "viewers": self.guard.viewers() if self.guard else 1,
-            "said": said,
-            "jobs": bench.jobs.active,
-            "app_version": __version__,
-        }
-        page_text: str = template.render({**shared, **values})
+        query = request.url.query if request.method == "GET" else ""
+        back = f"{name}?{query}" if query else name
+        texts, numbers = load_texts(), _numbers(request)
+        page_text: str = (
+            _templates()
+            .get_template(file)
+            .render(
+                csrf=_csrf(request),
+                t=texts,
+                p=texts.get(name, {}),
+                n=partial(shown, numbers=numbers),
+                size=partial(size_shown, numbers=numbers),
+                sentence=partial(sentence_in_format, numbers=numbers),
+                numbers=numbers,
+                formats=FORMATS,
+                page=name,
+                pages=[*self.pages],
+                steps=[name for name in self.pages if name not in _TOOLS],
+                viewers=self.guard.viewers() if self.guard else 1,
+                said=self._said.pop(_csrf(request), "") if whole else "",
+                app_version=__version__,
+                **{"back": back, **frame, **values},
+            )
+        )
         return page_text
 
-    def _missing(self, request: Request) -> Response:
-        """Answer that there is no such page."""
-        return HTMLResponse("There is no such page.", 404)
+    def _frame(self) -> dict[str, Any]:
+        """Return what all pages say of the file that is open, before their own values.
+
+        Work that ends from now on may be missing in the page.
+        """
+        bench, number = self.desk.bench, self.desk.number
+        if bench is None:
+            return {"open": False, "work": number, "file": "", "ended": 0, "jobs": []}
+        version = bench.history.current
+        newest = f"{number}-{version.number}"  # a file by number, and its rules
+        return {
+            "open": True,
+            "work": number,
+            "file": printable(bench.source.path.name) if bench.source.path else "",
+            "bench": bench,
+            "history": bench.history,
+            "version": version,
+            "newest": newest,
+            "seen": newest,
+            "panel": cache(partial(panel_of, bench, version)),
+            "jobs": bench.jobs.active,
+            "ended": bench.jobs.ended,
+        }
 
 
-def _numbers(request: Request) -> Any:
+def _post(path: str, answer: Callable[[Request], Any]) -> Route:
+    """Return the route of what a form asks for."""
+    return Route(path, answer, methods=["POST"])
+
+
+def _csrf(request: Request) -> str:
+    """Return the secret of the forms of a browser."""
+    secret: str = request.scope["state"]["csrf"]
+    return secret
+
+
+def _form(request: Request) -> Form:
+    """Return the fields of a form that was sent, else of the address."""
+    sent = request.scope["state"].get("form")
+    asked = parse_qsl(request.url.query, keep_blank_values=True)
+    return Form.of(asked if sent is None else sent, _numbers(request))
+
+
+async def _missing(request: Request, _: Exception) -> Response:
+    """Answer that there is no such page."""
+    return HTMLResponse("There is no such page.", 404)
+
+
+def _numbers(request: Request) -> NumberFormat:
     """Return how the reader writes numbers."""
     languages = request.headers.get("accept-language", "")
     return format_of(request.cookies.get(_FORMAT), languages)
-
-
-@cache
-def _static(name: str) -> bytes:
-    """Return a style sheet or a script; the style begins with that of reports."""
-    own = resources("riskcore.app").joinpath("static", name).read_bytes()
-    if name != "app.css":
-        return own
-    shared = resources("riskcore.report").joinpath("templates", "style.css")
-    return shared.read_bytes() + own
 
 
 @cache

@@ -90,9 +90,13 @@ class Session(Kept):
                 raise RefusedError(said("frame", "no_file", path=path))
         return release.settings(self.source)
 
+    def is_of(self, release: Release) -> bool:
+        """Return whether rules read the file as it was read here."""
+        return bool(release.tables.get("data", {}) == self._data)
+
     def _refuse_other_file(self, release: Release) -> None:
         """Refuse rules that were written for another file than the one shown."""
-        if release.tables.get("data", {}) != self._data:
+        if not self.is_of(release):
             raise RefusedError(said("frame", "other_file"))
 
     def without_place(self, words: str) -> str:

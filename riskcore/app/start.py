@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os.path import relpath
 from pathlib import Path
+from typing import Any
 
 from riskcore.app.history import History, session_file
 from riskcore.app.texts import said
@@ -11,6 +13,8 @@ from riskcore.app.workbench import FIRST_K, Workbench
 from riskcore.common.toml_text import toml_of
 from riskcore.data.files.reading import Reading
 from riskcore.protection.release_toml import Release
+
+_USUAL = Reading(missing_codes={})
 
 
 def open_workbench(
@@ -41,17 +45,14 @@ def _go_on(history: History, release: Release, *, new: bool, is_rules: bool) -> 
     others = now.tables.get("data") != data
     if is_rules and (others or history.is_news(text)):
         history.add(text, said("history", "read"))
-    elif others and len(data) > 1:  # the command says how the file is read
-        gone = dict.fromkeys(now.tables.get("data", {}))
-        text = now.with_rules(data={**gone, **data}).to_toml()
-        history.add(text, said("history", "read_otherwise"))
+    elif others and len(data) > 1:  # it is said how the file is read
+        history.add(read_by(now, data).to_toml(), said("history", "read_otherwise"))
 
 
 def _release(file: Path, reading: Reading | None) -> Release:
     """Return the first rules: those of a file of rules, or of a survey file."""
-    usual = reading is None or reading == Reading(missing_codes={})
     if file.suffix == ".toml":
-        if not usual:
+        if reading not in (None, Reading(), _USUAL):
             raise ValueError(
                 f"{file}: the table [data] says how the survey file is read; leave "
                 "the options out"
@@ -59,10 +60,25 @@ def _release(file: Path, reading: Reading | None) -> Release:
         return Release.read(file)
     if not file.exists():
         raise FileNotFoundError(f"{file}: the file does not exist")
-    data: dict[str, object] = {"file": file.name}
-    if reading is not None and not usual:
-        how = reading._with_files(lambda path: Path(relpath(path, file.parent)))
-        rules = Release.of(file.name, ["x"], k=FIRST_K, reading=how)
-        data = dict(rules.tables["data"])
+    data = data_table(file.name, file.parent, reading)
+    return first_rules(data, file.parent / "release.toml")
+
+
+def first_rules(data: Mapping[str, Any], path: Path) -> Release:
+    """Return the rules for a file to which none have been given."""
     tables = {"format": 1, "data": data, "safe": {"k": FIRST_K}}
-    return Release.parse(toml_of(tables), file.parent / "release.toml")
+    return Release.parse(toml_of(tables), path)
+
+
+def data_table(file: str, folder: Path, reading: Reading | None) -> dict[str, Any]:
+    """Return the rules that say which file is read, and how, seen from a folder."""
+    if reading in (None, _USUAL):
+        return {"file": file}
+    how = reading._with_files(lambda path: Path(relpath(path, folder)))
+    return dict(Release.of(file, ["x"], k=FIRST_K, reading=how).tables["data"])
+
+
+def read_by(release: Release, data: Mapping[str, Any]) -> Release:
+    """Return rules that read the file as a table says."""
+    gone = dict.fromkeys(release.tables.get("data", {}))
+    return release.with_rules(data={**gone, **data})

@@ -11,14 +11,15 @@ from riskcore.cli.options import add_reading, reading
 from riskcore.cli.words import whole
 
 _APP = """\
-Open a survey file in the browser, and make it safe there: choose the roles of its
-columns, see the risk, recode, treat, suppress, mend what leaks, compare, and write the
-safe file with its records and reports. Each state is a file of rules, which riskcore
-run carries out to the same file.
+Open a survey file in the browser, and make it safe there: choose the file and the
+roles of its columns, see the risk, recode, treat, suppress, mend what leaks, compare,
+and write the safe file with its records and reports. Each state is a file of rules,
+which riskcore run carries out to the same file.
 """
 
 _APP_EXAMPLES = """\
 examples:
+  riskcore app
   riskcore app survey.csv
   riskcore app release.toml
   riskcore app survey.sav --no-browser --port 8000
@@ -36,7 +37,6 @@ riskcore app of the same FILE goes on there; --new begins anew.
 
 The exit status is 0; 2 if FILE is refused; or 130 if interrupted.
 """
-_RULES = Path("release.toml")
 _PORTS = 65535
 
 
@@ -44,7 +44,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
     """Add the command to the parser, and return its subparser."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "app",
-        usage="riskcore app [FILE | RULES] [options]",
+        usage="riskcore app [FILE | RULES | FOLDER] [options]",
         help="the whole job in the browser",
         description=_APP,
         epilog=_APP_EXAMPLES,
@@ -54,8 +54,8 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         nargs="?",
         type=Path,
-        help="the survey file, or a file of rules (default: release.toml of this "
-        "folder)",
+        help="the survey file, a file of rules, or the folder below which files can "
+        "be opened in the browser (default: this folder)",
     )
     parser.add_argument(
         "--port", type=whole, metavar="N", default=0, help="port (default: a free one)"
@@ -85,30 +85,24 @@ def run(options: argparse.Namespace) -> int:
     if options.port > _PORTS:
         raise ValueError(f"--port {options.port}: a port is at most {_PORTS}")
     need("pages in the browser", "starlette", "uvicorn", "jinja2", "tomlkit", "pyarrow")
+    from riskcore.app.desk import Desk
     from riskcore.app.serve import serve
     from riskcore.app.server import Server
-    from riskcore.app.start import open_workbench
 
-    bench = open_workbench(_given(options), reading(options), new=options.new)
+    given = options.file or Path()
+    is_folder = given.is_dir()
+    desk = Desk(given if is_folder else given.parent)
     try:
         with warnings.catch_warnings():
             # They hold values of the file; its pages say what is doubtful.
             warnings.simplefilter("ignore")
+            if not is_folder:
+                desk.open(given, reading(options), new=options.new)
             return serve(
-                Server(bench).application,
+                Server(desk).application,
                 port=options.port,
                 socket=options.socket,
                 browser=not options.no_browser,
             )
     finally:
-        bench.close()
-
-
-def _given(options: argparse.Namespace) -> Path:
-    """Return the file that was given, or the rules of this folder."""
-    if options.file is not None:
-        path: Path = options.file
-        return path
-    if not _RULES.exists():
-        raise ValueError("give FILE, a survey file or a file of rules")
-    return _RULES
+        desk.close()

@@ -5,6 +5,7 @@ import re
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
+from riskcore.app.desk import Desk
 from riskcore.app.server import Server
 
 HOST = "127.0.0.1:8000"
@@ -29,7 +30,7 @@ class Client:
     """One browser in front of a workbench."""
 
     def __init__(self, bench, **headers):
-        self.server = Server(bench)
+        self.server = Server(Desk(bench.path.parent, bench))
         self.application = self.server.application({HOST}, TOKEN)
         self.cookies, self.headers = {}, headers
         assert self.get(f"/?token={TOKEN}").status == 200
@@ -74,8 +75,12 @@ class Client:
         """Run the application for one request."""
         events = []
 
+        bodies = [body]
+
         async def receive():
-            return {"type": "http.request", "body": body, "more_body": False}
+            if not bodies:  # a browser that waits for the answer
+                await asyncio.sleep(3600)
+            return {"type": "http.request", "body": bodies.pop(), "more_body": False}
 
         async def send(event):
             events.append(event)

@@ -58,7 +58,7 @@ def test_categories_that_look_missing_are_told_of_keys(bench):
     bench.set_roles({"sex": "key"}, "")
     (line,) = columns.view(bench, Form())["doubts"]
     assert "key 'sex': 'NA' (10 records)" in line
-    assert line.endswith("--na when you start riskcore app")
+    assert line.endswith('"Codes that mean missing" on the page of the data')
 
 
 def test_an_old_page_takes_no_role_of_others_back(bench):

@@ -150,10 +150,10 @@ def test_the_panel_tells_a_page_that_work_has_ended(bench):
     assert 'id="stale" class="stale" hidden' in same.text
     bench.history.undo()
     assert 'id="stale" class="stale">' in client.get(address).text
-    for odd in ("?version=x&ended=y&back=//evil", "?version=" + "9" * 5000, ""):
+    for odd in ("?seen=x&ended=y&back=//evil", "?seen=" + "9" * 5000, ""):
         answer = client.get(f"/status{odd}")
         assert answer.status == 200
-        assert 'href="/columns"' in answer.text
+        assert 'id="stale" class="stale">' in answer.text
         assert "evil" not in answer.text
 
 

@@ -3,6 +3,7 @@
 from riskcore.app.pages import (
     columns,
     compare,
+    data,
     export,
     history,
     leaks,
@@ -14,6 +15,7 @@ from riskcore.app.pages import (
 
 # In the order of the work.
 PAGES = (
+    data.PAGE,
     columns.PAGE,
     risk.PAGE,
     recode.PAGE,

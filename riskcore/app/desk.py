@@ -1,0 +1,100 @@
+"""The desk: the survey file that lies on it, or none yet, and where files are found."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from riskcore.app.folders import Folders
+from riskcore.app.session import RefusedError
+from riskcore.app.start import data_table, first_rules, open_workbench, read_by
+from riskcore.app.texts import said
+from riskcore.app.workbench import Workbench
+from riskcore.data.files import formats
+from riskcore.data.files.reading import Reading
+from riskcore.simulate import survey
+
+_DEMO, _RECORDS, _SEED = "riskcore-demo.csv", 20_000, 2004
+
+
+class Desk:
+    """What is open, by number: a page of an earlier file changes nothing of a later."""
+
+    def __init__(self, start: Path, bench: Workbench | None = None) -> None:
+        self.folders = Folders(start)
+        self.number = 0
+        self._bench = bench
+        self._path: Path | None = None  # as it was opened
+        self._lock = threading.RLock()
+
+    @property
+    def bench(self) -> Workbench | None:
+        """The workbench, which reads the file as the version that is shown says."""
+        with self._lock:
+            bench = self._bench
+            if bench is not None and not bench.is_of(bench.release):
+                self._put(Workbench(bench.release, bench.history), bench)
+            return self._bench
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a file lies on the desk."""
+        return self._bench is not None
+
+    @property
+    def shown(self) -> Workbench:
+        """The workbench; without one, what was asked is refused."""
+        bench = self.bench
+        if bench is None:
+            raise RefusedError(said("frame", "other_work"))
+        return bench
+
+    def close(self) -> None:
+        """End all work."""
+        with self._lock:
+            if self._bench is not None:
+                self._bench.close()
+            self._bench = None
+
+    def open(self, path: Path, reading: Reading | None, *, new: bool = False) -> None:
+        """Put another file on the desk; if it is refused, the one before stays."""
+        with self._lock:
+            before = self._bench
+            if before is not None and path.resolve() == self._path:
+                self.close()  # a session is open once
+            self._put(open_workbench(path, reading, new=new), None)
+            if before is not None:
+                before.close()
+            self._path = path.resolve()
+        self.folders.remember(path.absolute())
+
+    def read(self, reading: Reading) -> str:
+        """Read the file in another way; other columns begin without rules."""
+        with self._lock:
+            bench = self.shown
+            file = bench.table("data")["file"]
+            data = data_table(file, bench.path.parent, reading)
+            release = read_by(bench.release, data)
+            if {*release.source().names} != {*bench.names}:
+                release = first_rules(data, bench.path)
+            if release.tables == bench.tables:
+                return ""
+            bench.history.add(release.to_toml(), said("history", "read_otherwise"))
+            self._put(Workbench(release, bench.history), bench)
+        return said("data", "read")
+
+    def demo(self) -> None:
+        """Make a survey of nobody and put it on the desk."""
+        path = self.folders.new_folder() / _DEMO
+        data = survey.microdata(_RECORDS, np.random.default_rng(_SEED))
+        formats.write(path, data)
+        self.open(path, None)
+
+    def _put(self, bench: Workbench, before: Workbench | None) -> None:
+        """Put a workbench on the desk in place of one that has the same history."""
+        if before is not None:
+            before.jobs.close()
+        self._bench = bench
+        self.number += 1
