@@ -54,7 +54,7 @@ class App:
             [*words, *options],
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            cwd=Path(given).parent,
+            cwd=given if Path(given).is_dir() else Path(given).parent,
             env=environment,
             text=True,
         )
@@ -179,9 +179,11 @@ def visit(page, app, name):
 
 
 def enter(page, app):
-    """Enter by the printed address, and wait for the first page."""
+    """Enter by the printed address, and go on to the columns of an open file."""
     page.goto(app.address)
     page.wait_for_url(re.compile(f"{app.url()}(data|start)"))
+    if page.url == app.url("data"):
+        visit(page, app, "columns")
     settle(page)
 
 

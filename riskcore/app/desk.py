@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from riskcore import simulate
 from riskcore.app.folders import Folders
 from riskcore.app.session import RefusedError
 from riskcore.app.start import data_table, first_rules, open_workbench, read_by
@@ -14,7 +15,6 @@ from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 from riskcore.data.files import formats
 from riskcore.data.files.reading import Reading
-from riskcore.simulate import survey
 
 _DEMO, _RECORDS, _SEED = "riskcore-demo.csv", 20_000, 2004
 
@@ -88,7 +88,7 @@ class Desk:
     def demo(self) -> None:
         """Make a survey of nobody and put it on the desk."""
         path = self.folders.new_folder() / _DEMO
-        data = survey.microdata(_RECORDS, np.random.default_rng(_SEED))
+        data = simulate.microdata(_RECORDS, np.random.default_rng(_SEED))
         formats.write(path, data)
         self.open(path, None)
 

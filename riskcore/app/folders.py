@@ -58,12 +58,13 @@ class Folders:
 
     def path(self, place: str) -> Path:
         """Return the path of a place; refuse what does not lie in our folders."""
-        path = Path(os.path.realpath(self.start / place))
-        uploads = self.uploads
+        path, uploads = self.start / place, self.uploads
         roots = [self.start, *([uploads.resolve()] if uploads else [])]
-        if "\0" in place or not any(root in (path, *path.parents) for root in roots):
-            raise ValueError(said("start", "outside", folder=self.start))
-        return path
+        if "\0" not in place:
+            path = Path(os.path.realpath(path))
+            if any(root in (path, *path.parents) for root in roots):
+                return path
+        raise ValueError(said("start", "outside", folder=self.start))
 
     def listing(self, place: str) -> Listing:
         """Return what the folder at a place has."""
@@ -125,11 +126,13 @@ class Folders:
 
     def new_folder(self) -> Path:
         """Return a new folder for a file that was sent, for its owner alone."""
-        if self.uploads is None:
+        uploads = self.uploads
+        if uploads is None:
             raise OSError(said("start", "no_home"))
-        folder = self.uploads / secrets.token_hex(8)
-        for part in (self.uploads, folder):
-            part.mkdir(mode=0o700, parents=True, exist_ok=part is self.uploads)
+        for folder in (uploads.parent, uploads):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder = uploads / secrets.token_hex(8)
+        folder.mkdir(mode=0o700)
         return folder
 
     async def receive(self, name: str, parts: AsyncIterator[bytes]) -> Path:

@@ -199,13 +199,22 @@ class Connection(H11Protocol):
     """A connection that ends at once if it is another user's."""
 
     config: _Config
+    since = 0.0  # when it was made
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Hang up on other users of the machine; a Unix socket has no addresses."""
+        """Hang up on other users of the machine; a Unix socket has no addresses.
+
+        Of too many connections the oldest ends that has not said what it wants.
+        """
         super().connection_made(transport)
+        self.since = time.monotonic()
         theirs, ours = (transport.get_extra_info(f"{e}name") for e in ("peer", "sock"))
         if isinstance(theirs, tuple) and not self.config.admits(theirs, ours):
             transport.abort()
+        elif len(self.connections) > _CONNECTIONS:
+            silent = [x for x in self.connections if x is not self and x.is_asking()]
+            if silent:
+                min(silent, key=lambda x: x.since).transport.abort()
 
     def is_asking(self) -> bool:
         """Return whether a request is due: the first one, or one that has begun."""
@@ -228,7 +237,7 @@ def _config(guard: Guard) -> _Config:
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        limit_concurrency=_CONNECTIONS,
+        limit_concurrency=2 * _CONNECTIONS,
         timeout_keep_alive=65,  # longer than pages wait before they ask again
         h11_max_incomplete_event_size=1 << 14,
         workers=1,

@@ -27,10 +27,11 @@ class Answer:
 
 
 class Client:
-    """One browser in front of a workbench."""
+    """One browser in front of a workbench, or of a desk."""
 
     def __init__(self, bench, **headers):
-        self.server = Server(Desk(bench.path.parent, bench))
+        is_desk = isinstance(bench, Desk)
+        self.server = Server(bench if is_desk else Desk(bench.path.parent, bench))
         self.application = self.server.application({HOST}, TOKEN)
         self.cookies, self.headers = {}, headers
         assert self.get(f"/?token={TOKEN}").status == 200
@@ -52,8 +53,12 @@ class Client:
             return self.get(answer.headers["location"])
         return answer
 
-    def _ask(self, method, path, body):
+    def _ask(self, method, path, body, more=()):
         """Ask the application."""
+        return asyncio.run(self._answer(self.scope(method, path, body, more), body))
+
+    def scope(self, method, path, body, more=()):
+        """Return a request as the server hands it on."""
         path, _, query = path.partition("?")
         cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         headers = {"host": HOST, "cookie": cookie, **self.headers}
@@ -63,13 +68,13 @@ class Client:
                 "content-type": "application/x-www-form-urlencoded",
                 "content-length": str(len(body)),
             }
-        scope = {
+        headers |= dict(more)
+        return {
             "type": "http", "method": method, "path": path, "raw_path": path.encode(),
             "query_string": query.encode(), "scheme": "http", "http_version": "1.1",
             "server": ("127.0.0.1", 8000), "client": ("127.0.0.1", 1), "root_path": "",
             "headers": [(k.encode(), v.encode()) for k, v in headers.items()],
         }  # fmt: skip
-        return asyncio.run(self._answer(scope, body))
 
     async def _answer(self, scope, body):
         """Run the application for one request."""
