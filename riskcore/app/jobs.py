@@ -34,6 +34,9 @@ _HOW = {
 }
 
 
+SOON = ("prepare", "try")
+
+
 class CanceledError(BaseException):
     """The work was canceled: nobody may take this for a failure."""
 
@@ -89,12 +92,14 @@ class Job:
 
 
 class Jobs:
-    """The newest job of each kind; one of them runs at a time."""
+    """The newest job of each kind; one of them runs at a time, and one of `SOON`."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "riskcore-work")
+        # What pages need at once does not wait for what takes long.
+        self._soon = ThreadPoolExecutor(1, "riskcore-soon")
         self._begun = 0
         self._open: list[Job] = []  # those that may not have ended, replaced ones, too
 
@@ -113,7 +118,8 @@ class Jobs:
             if earlier_job is not None:
                 earlier_job.cancel()
             job = Job(kind, key)
-            self._pool.submit(_run, job, work, then)
+            pool = self._soon if kind in SOON else self._pool
+            pool.submit(_run, job, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
@@ -164,6 +170,7 @@ class Jobs:
         """Cancel all jobs and take no more."""
         self.cancel()
         self._pool.shutdown(wait=False)
+        self._soon.shutdown(wait=False)
 
 
 def _run(

@@ -6,9 +6,10 @@ Nothing is computed here that takes long: what is not known yet is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from riskcore.app.session import RefusedError
+from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.verdict import verdict_of
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ def _made(bench: Workbench, release: Release) -> dict[str, Any]:
             "blanked": sum(blanked.values()),
         }
 
-    made = {"before": bench.tried(), **bench.keep("panel", key, figures)}
+    made = bench.keep("panel", key, figures) | {"before": None}
+    with suppress(NotYetError, RefusedError):
+        made["before"] = bench.tried()
     if leaks and leaks.key == bench.examined(rules) and leaks.result:
         made["leaks"] = len(leaks.result.under(rules.settings).open)
     if compared and compared.result and compared.result.plan is plan:

@@ -212,7 +212,8 @@ class Connection(H11Protocol):
         if isinstance(theirs, tuple) and not self.config.admits(theirs, ours):
             transport.abort()
         elif len(self.connections) > _CONNECTIONS:
-            silent = [x for x in self.connections if x is not self and x.is_asking()]
+            others = [x for x in self.connections if isinstance(x, Connection)]
+            silent = [x for x in others if x is not self and x.is_asking()]
             if silent:
                 min(silent, key=lambda x: x.since).transport.abort()
 

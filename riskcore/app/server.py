@@ -37,7 +37,7 @@ from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
 from riskcore.app.pages.page import Action, Page, View
 from riskcore.app.panel import panel_of
-from riskcore.app.session import RefusedError
+from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import load_texts, said
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
@@ -176,7 +176,7 @@ class Server:
         values = {name: asked.text(name) for name in ("seen", "ended")}
         values["back"] = self._target(asked.text("back"))
         frame = await run_in_threadpool(self._frame)
-        if not frame["open"]:
+        if not frame["is_open"]:
             return Response(status_code=204)
         if frame["jobs"]:  # long work is use
             self.guard.renew()
@@ -209,7 +209,7 @@ class Server:
 
         try:
             words = await run_in_threadpool(do)
-        except FAILURES as error:
+        except (NotYetError, *FAILURES) as error:
             return await self._refused(request, words_of(error))
         self._said[_csrf(request)] = words
         return self._back(back)
@@ -243,6 +243,15 @@ class Server:
             return HTMLResponse(
                 await run_in_threadpool(self._render, request, template, name, view)
             )
+        except NotYetError as error:
+            values = {"waits": error}
+            whole = template == f"{name}.html"
+            file = "waiting.html" if whole else "waiting_part.html"
+            return HTMLResponse(
+                await run_in_threadpool(
+                    self._render, request, file, name, lambda: values
+                )
+            )
         except FAILURES as error:
             return await self._refused(request, words_of(error))
 
@@ -256,9 +265,9 @@ class Server:
         """Render a template with the values of a view and those of all pages."""
         frame = self._frame()
         values = view()
-        if frame["open"]:  # what the view began counts
+        if frame["is_open"]:  # what the view began counts
             frame["jobs"] = frame["bench"].jobs.active
-        whole = file in (f"{name}.html", "refused.html")
+        whole = file in (f"{name}.html", "refused.html", "waiting.html")
         query = request.url.query if request.method == "GET" else ""
         back = f"{name}?{query}" if query else name
         texts, numbers = load_texts(), _numbers(request)
@@ -292,11 +301,17 @@ class Server:
         """
         bench, number = self.desk.bench, self.desk.number
         if bench is None:
-            return {"open": False, "work": number, "file": "", "ended": 0, "jobs": []}
+            return {
+                "is_open": False,
+                "work": number,
+                "file": "",
+                "ended": 0,
+                "jobs": [],
+            }
         version = bench.history.current
         newest = f"{number}-{version.number}"  # a file by number, and its rules
         return {
-            "open": True,
+            "is_open": True,
             "work": number,
             "file": printable(bench.source.path.name) if bench.source.path else "",
             "bench": bench,

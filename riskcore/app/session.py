@@ -30,6 +30,14 @@ class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
 
 
+class NotYetError(Exception):
+    """What was asked is being computed by a job, or was canceled."""
+
+    def __init__(self, *, canceled: bool = False) -> None:
+        super().__init__(said("frame", "canceled" if canceled else "preparing"))
+        self.canceled = canceled
+
+
 class Session(Kept):
     """A survey file, the history of its rules, and what is kept of them.
 

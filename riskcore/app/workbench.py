@@ -10,6 +10,7 @@ import json
 import secrets
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
-from riskcore.app.session import NO_KEYS, RefusedError, Session, Tables
+from riskcore.app.session import NO_KEYS, NotYetError, RefusedError, Session, Tables
 from riskcore.app.texts import said
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
 _FILES = "files"  # beside the tables of rules: the files that they name
 FIRST_K = 3
+_MOMENT = 0.25  # seconds for which a page waits for what is being prepared
 _HOW_MISSING = "riskcore.Reading(missing_codes=...)"
 
 
@@ -155,15 +157,37 @@ class Workbench(Session):
         return self.tried().prepared
 
     def tried(self, **changes: Mapping[str, Any]) -> State:
-        """Return what a version of the rules with these changes would give."""
+        """Return what a version of the rules with these changes would give.
+
+        What takes longer than a moment is done by a job.
+        """
         rules = self.rules_of(self.release)
         try:
             if changes:
                 release = self.release.with_rules(**changes)
                 rules = Rules(release, self.resolved(release), self.stamped(release))
-            prepared = self._prepared(rules)
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise RefusedError(self.without_place(words_of(error))) from None
+        key = self.planned(rules.tables)
+        state: State | None = self.kept("states", key)
+        if state is not None:
+            return state
+        kinds = ("try", "prepare") if changes else ("prepare", "try")
+        begun = [self.jobs.of(kind) for kind in kinds]
+        job = next((x for x in begun if x and x.key == key), None)
+        if job is None:
+            job = self.jobs.start(kinds[0], key, partial(self._state, rules))
+        job.ended.wait(_MOMENT)
+        if job.state == "failed":
+            raise RefusedError(self.without_place(job.error))
+        state = job.result
+        if state is None:
+            raise NotYetError(canceled=job.state == "canceled")
+        return state
+
+    def _state(self, rules: Rules, say: Lines) -> State:
+        """Return what rules give before suppression."""
+        prepared = self._prepared(rules, say)
         stages = prepared.recoded
 
         def make() -> State:
@@ -177,7 +201,7 @@ class Workbench(Session):
 
         return self.keep("states", self.planned(rules.tables), make)
 
-    def _prepared(self, rules: Rules) -> Prepared:
+    def _prepared(self, rules: Rules, say: Lines) -> Prepared:
         """Return the records before suppression of rules."""
         key = self._key_of_prepared(rules.tables)
 
@@ -187,6 +211,7 @@ class Workbench(Session):
                 self.source,
                 secret=self._secret(key),
                 original=self.kept("original", others),
+                progress=say,
             )
             self.keep("original", others, lambda: made.original)
             return made
@@ -240,7 +265,7 @@ class Workbench(Session):
         if planned is not None:
             return planned
         say("assessing")
-        prepared = self._prepared(rules)
+        prepared = self._prepared(rules, say)
         drawn = self._key_of_prepared(rules.tables) if rules.settings.is_random else key
         return rules.release.protect(
             self.source, secret=self._secret(drawn), prepared=prepared, progress=say

@@ -19,6 +19,12 @@ def settings_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
+def patient_pages(monkeypatch):
+    """Let pages wait for what is being prepared: no test depends on time."""
+    monkeypatch.setattr("riskcore.app.workbench._MOMENT", 60.0)
+
+
+@pytest.fixture(autouse=True)
 def known_secrets_of_rules(known_secrets, monkeypatch):
     """Let the noise of rules be the same in every run."""
     monkeypatch.setattr("riskcore.app.workbench.new_secret", known_secrets)

@@ -2,9 +2,11 @@
 
 import re
 import string
+import threading
 import warnings
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -217,3 +219,64 @@ def test_warnings_with_values_stay_off_the_terminal(survey, monkeypatch, recwarn
     monkeypatch.setattr(serve, "serve", serving)
     assert main(["app", str(survey)]) == 0
     assert not [one for one in recwarn if "4711" in str(one.message)]
+
+
+@pytest.fixture
+def slow(bench, monkeypatch):
+    """Let the preparation of the records end when a test says so."""
+    begun, go = threading.Event(), threading.Event()
+    state = type(bench)._state
+
+    def wait(self, rules, say):
+        begun.set()
+        assert go.wait(60)
+        say("")
+        return state(self, rules, say)
+
+    monkeypatch.setattr("riskcore.app.workbench._MOMENT", 0.0)
+    monkeypatch.setattr(type(bench), "_state", wait)
+    bench.set_roles(ROLES, "roles")
+    yield SimpleNamespace(begun=begun, go=go)
+    go.set()
+
+
+def test_a_page_waits_for_the_records_and_shows_them_then(bench, slow):
+    client = Client(bench)
+    text = client.get("/risk").text
+    assert "<h1>Keys and risk</h1>" in text
+    assert "data-waits" in text
+    assert "being recoded" in client.get("/risk/keys").text
+    slow.go.set()
+    assert bench.jobs.of("prepare").ended.wait(60)
+    assert "data-waits" not in client.get("/risk").text
+
+
+def test_a_preparation_is_canceled_and_begun_again(bench, slow):
+    client = Client(bench)
+    assert "data-waits" in client.get("/risk").text
+    assert slow.begun.wait(60)
+    client.post("/cancel", page="history")
+    slow.go.set()
+    assert bench.jobs.of("prepare").ended.wait(60)
+    text = client.get("/risk").text
+    assert "This was canceled." in text
+    assert 'action="/retry"' in text
+    client.post("/retry", page="history")
+    client.get("/risk")
+    assert bench.jobs.of("prepare").ended.wait(60)
+    assert "data-waits" not in client.get("/risk").text
+
+
+def test_a_treatment_is_added_while_its_effect_is_computed(bench, slow):
+    client = Client(bench)
+    column = bench.names.index("INCOME")
+    fields = {"column": column, "kind": "round", "base": "100"}
+    answer = client.post("/treat/add", fields, page="treat")
+    assert answer.status == 200
+    assert bench.table("treat") == {"INCOME": "round:100"}
+    assert "data-waits" in client.get(f"/treat/effect?column={column}").text
+    slow.go.set()
+    assert bench.jobs.of("try").ended.wait(60)
+    assert (
+        "Figures before and after" in client.get(f"/treat/effect?column={column}").text
+    )

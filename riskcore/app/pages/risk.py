@@ -301,10 +301,10 @@ def _share(whole: int, left: int | None) -> float:
 def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return which sets of few keys single out how many records."""
     shown = _shown_set(bench, form)
-    cells = shown.recoded.cells
+    cells, assessed = shown.recoded.cells, bench.prepared().assessed[shown.at]
 
     def work(say: Lines) -> Any:
-        return pattern_counts(bench.prepared().assessed[shown.at], say)
+        return pattern_counts(assessed, say)
 
     job = bench.jobs.start("patterns", (bench.key_of(*_NOT_RISK), shown.at), work)
     answer = _result(bench, job)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from riskcore.app.pages.treat_words import (
     value_of,
 )
 from riskcore.app.pages.values import code_of, label_of, labels_of, numbers_of
-from riskcore.app.session import RefusedError
+from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 
@@ -182,7 +183,8 @@ def _change(bench: Workbench, key: str, rules: list[str]) -> str:
     words = said("treat", "changed", column=key, rules="; ".join(rules))
     if value is None:
         words = said("treat", "cleared", column=key)
-    _ = bench.tried(treat={key: value})
+    with suppress(NotYetError):  # what is known at once is refused at once
+        _ = bench.tried(treat={key: value})
     return bench.change(words, treat={key: value})
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.common.text_numbers import with_point
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
@@ -145,6 +146,7 @@ def treat_records(
     settings: Settings,
     risk: Floats | None = None,
     secret: str | None = None,
+    say: Lines = silent,
 ) -> Treated:
     """Return the treated columns of recoded rows.
 
@@ -174,6 +176,7 @@ def treat_records(
             secret=secret,
             tell=told.__setitem__,
             column=file.as_now,
+            say=say,
         )
         after = {name: values[household] for name, values in once.items()}
     if of_persons:
@@ -187,6 +190,7 @@ def treat_records(
             risk=risk,
             tell=told.__setitem__,
             column=lambda name, now: file.as_now(name, {**after, **now}),
+            say=say,
         )
     after = {name: after[name] for name in file.before}
     treated = Treated(

@@ -208,7 +208,9 @@ class SingleRecords:
             risk = np.maximum.reduce([one.individual_risk for one in recoded])
             risk = risk if self.units is None else risk[self.units.of]
         secret = self.secret if settings.is_random else None
-        treated = treat_records(self.source, rows, before.coded, settings, risk, secret)
+        treated = treat_records(
+            self.source, rows, before.coded, settings, risk, secret, self.say
+        )
         coded = treated.recoded(before.coded)
         # Keys and weights of households and of persons are not treated.
         again = not {*settings.variables, settings.weight}.isdisjoint(treated.after)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.protection.secret import check_secret, treatment_numbers
 from riskcore.protection.treatments.rules import (
     Floats,
@@ -33,6 +34,7 @@ def treated_columns(
     risk: Floats | None = None,
     tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
     column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
+    say: Lines = silent,
 ) -> dict[str, Floats]:
     """Return the treated columns; the input is not changed."""
     # nan is missing and stays; a secret gives the same values on every machine.
@@ -55,7 +57,9 @@ def treated_columns(
             risk,
             partial(tell, label),
             lambda name: column(name, treated),
+            say,
         )
+        say(label)
         treated.update(zip(names, rule.treated(values, context), strict=True))
     return treated
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
 from riskcore.data.kd_tree import build_trees, nodes_of
@@ -99,7 +100,7 @@ class Microaggregation(Treatment):
             if not complete[rows].any():
                 continue
             rows = rows[present[rows].any(axis=1)]
-            group = groups_of(x[rows], self.k, codes)
+            group = groups_of(x[rows], self.k, codes, context.say)
             weights = None if context.weights is None else context.weights[rows]
             numbers = _group_medians if self.median else _group_means
             of = [_group_modes if is_code else numbers for is_code in codes]
@@ -119,7 +120,9 @@ class Microaggregation(Treatment):
         return rounded
 
 
-def groups_of(x: Floats, k: int, codes: Sequence[bool] = ()) -> Integers:
+def groups_of(
+    x: Floats, k: int, codes: Sequence[bool] = (), say: Lines = silent
+) -> Integers:
     """Return the group of each record; at least k records of each are complete."""
     # An incomplete record joins the group whose centroid is nearest in the columns that
     # it has. With ``codes`` distances are those of Gower.
@@ -136,7 +139,7 @@ def groups_of(x: Floats, k: int, codes: Sequence[bool] = ()) -> Integers:
     scale = [(0.0, 1.0) if city else _standard(column) for column in points.T]
     center, deviation = np.array(scale).T
     points = (points - center) / deviation
-    group[complete] = mdav(points, k, city)
+    group[complete] = mdav(points, k, city, say)
     if not complete.all():
         own = np.ascontiguousarray((x[~complete] - center) / deviation)
         group[~complete] = _joined(own, points, group[complete], city)
@@ -176,7 +179,7 @@ def univariate_groups(x: Floats, k: int) -> Integers:
     return group
 
 
-def mdav(points: Floats, k: int, city: int = 0) -> Integers:
+def mdav(points: Floats, k: int, city: int = 0, say: Lines = silent) -> Integers:
     """Return the groups of k to 2k - 1 points that MDAV makes; first ones win ties."""
     n, p = points.shape
     group = np.full(n, -1, np.int64)
@@ -196,6 +199,7 @@ def mdav(points: Floats, k: int, city: int = 0) -> Integers:
     state = np.array([n, p, k, levels, n, 0, city], np.int64)
     space = (tree, order, where, box, ends, total, work, neighbors, stack, group)
     while state[4]:
+        say(f"grouping similar records: {1 - state[4] / n:.0%}")
         mdav_steps(state, _GROUPS_AT_ONCE, *space)
     return group
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 
 Floats = NDArray[np.float64]
@@ -71,6 +72,7 @@ class Given:
     tell: Callable[[dict[str, Any]], object]  # takes effects for the private record
     # Returns the codes and the labels of a column after the treatments so far.
     column: Callable[[str], tuple[NDArray[Any], NDArray[Any]]]
+    say: Lines = silent  # told now and then what is being done
 
     def of(self, rows: NDArray[np.bool_]) -> Given:
         """Return what some records have."""

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.progress import Lines, silent
 from riskcore.common.words import counted, listed
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.treatments.pram import total_variation
@@ -25,6 +26,7 @@ from riskcore.protection.treatments.rules import (
 from riskcore.protection.treatments.strata import combined
 
 Positions = NDArray[np.int64]
+_SAID = 1 << 14  # households between two words of progress
 
 
 @enter
@@ -63,6 +65,7 @@ class AreaSwap(ShareTreatment):
             else {" x ".join(self.within): context.stratum},
             risk=context.risk,
             weights=context.weights,
+            say=context.say,
         )
         context.tell(effects)
         return [column[source] for column in values]
@@ -77,6 +80,7 @@ def swap_areas(
     matching: Mapping[Hashable, NDArray[Any]],
     risk: NDArray[np.float64] | None = None,
     weights: NDArray[np.float64] | None = None,
+    say: Lines = silent,
 ) -> tuple[Positions, dict[str, Any]]:
     """Return the record whose area each record gets, and the effects.
 
@@ -106,7 +110,7 @@ def swap_areas(
         )
     random = np.argsort(numbers[rows.first], kind="stable")
     order = random if risk is None else _riskiest_first(rows, risk, random)
-    partner = _pairs(area[rows.first], group, order, random, pairs)
+    partner = _pairs(area[rows.first], group, order, random, pairs, say)
     swapped = partner != np.arange(number)
     source = np.where(
         swapped[rows.of], rows.first[partner[rows.of]], np.arange(len(area))
@@ -139,11 +143,14 @@ def _pairs(
     order: Positions,
     random: Positions,
     pairs: int,
+    say: Lines,
 ) -> Positions:
     """Return the household with which each one is swapped, itself if with none."""
     free = _Free(area, group, random)
     partner = np.arange(len(area))
-    for i in order.tolist():
+    for done, i in enumerate(order.tolist()):
+        if done % _SAID == 0:
+            say(f"looking for partners of households: {done / len(area):.0%}")
         if pairs and i in free and (j := free.partner(i)) is not None:
             partner[i], partner[j] = j, i
             free.remove(i, j)

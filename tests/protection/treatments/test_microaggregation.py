@@ -280,3 +280,22 @@ def test_means_of_whole_numbers_are_rounded_with_a_word():
     treat = {"X": "microaggregate:3:decimals"}
     safe = riskcore.protect(data, ["K"], threshold=1.0, treat=treat).data
     assert safe["X"].to_pylist() == [62 / 3] * 3
+
+
+def test_long_work_tells_how_far_it_is_and_can_be_ended():
+    class EndedError(Exception):
+        pass
+
+    said = []
+
+    def say(line):
+        said.append(line)
+        if len(said) == 3:
+            raise EndedError
+
+    points = np.random.default_rng(1).normal(size=(40_000, 2))
+    with pytest.raises(EndedError):
+        groups_of(points, 3, say=say)
+    assert said == [
+        f"grouping similar records: {share}" for share in ("0%", "30%", "60%")
+    ]
