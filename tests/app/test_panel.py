@@ -140,6 +140,7 @@ def test_the_panel_tells_a_page_that_work_has_ended(bench):
     client = Client(bench)
     bench.set_roles(ROLES, "roles")
     assert bench.description() or bench.jobs.of("describe").ended.wait(60)
+    bench.tried()
     page = client.get("/risk?set=0").text
     address = re.search(r'hx-get="(/status[^"]*)"', page)[1].replace("&amp;", "&")
     same = client.get(address)
