@@ -24,6 +24,7 @@
   // --- what was typed and not sent ---
 
   const drafts = new Map();
+  const draftsOf = (address) => `${by("page").dataset.work} ${address}`;  // of the file that is open
   let page = here();
   const stateOf = (field) => {
     if (["checkbox", "radio"].includes(field.type)) return [field.defaultChecked, field.checked];
@@ -36,7 +37,7 @@
     .map((field) => [field.id, ...stateOf(field)])
     .filter(([, usual, now]) => usual !== now);
   const restore = () => {
-    for (const [id, usual, now] of drafts.get(here()) || []) {
+    for (const [id, usual, now] of drafts.get(draftsOf(here())) || []) {
       const field = by(id);
       if (!field || stateOf(field)[0] !== usual || stateOf(field)[1] === now) continue;
       field[["checkbox", "radio"].includes(field.type) ? "checked" : "value"] = now;
@@ -130,7 +131,7 @@
       shown = requestConfig.order;
       root.lang = answer.documentElement.lang;
       looking = again && page === here();
-      drafts.set(page, edited(requestConfig.verb === "post" ? elt.closest("form") : null));
+      drafts.set(draftsOf(page), edited(requestConfig.verb === "post" ? elt.closest("form") : null));
       const active = document.activeElement;
       focused = [active, by("main").contains(active), active.selectionStart, active.selectionEnd];
     }
