@@ -316,7 +316,8 @@ def memory(process):
 def main():
     sizes = [int(float(word)) for word in sys.argv[1:]] or [10**4, 10**5, 10**6]
     with tempfile.TemporaryDirectory() as folder:
-        columns, peaks = zip(*(times_of(records, folder) for records in sizes), strict=True)
+        measured = [times_of(records, folder) for records in sizes]
+    columns, peaks = zip(*measured, strict=True)
     rows = [
         [name, *(f"{1000 * one[name]:,.0f}" for one in columns)] for name in columns[0]
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from riskcore.app.pages.values import (
     labels_of,
     numbers_of,
 )
-from riskcore.app.session import RefusedError
+from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import State, Workbench
 from riskcore.data.recode import Recoding
@@ -332,7 +333,8 @@ def _change(bench: Workbench, name: str, rule: str | None) -> str:
     words = said("recode", "changed", column=name, rule=rule or "")
     if rule is None:
         words = said("recode", "cleared", column=name)
-    _ = _state(bench, recodings={name: rule})
+    with suppress(NotYetError):  # what is known at once is refused at once
+        _ = _state(bench, recodings={name: rule})
     return bench.change(words, recodings={name: rule})
 
 
