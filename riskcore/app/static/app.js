@@ -107,7 +107,8 @@
   document.addEventListener("htmx:beforeSwap", ({detail}) => {
     const {xhr, requestConfig} = detail, {elt} = requestConfig, again = elt === document.body;
     if (detail.target.matches("[data-part]") && xhr.status === 422) {
-      Object.assign(detail, {shouldSwap: true, isError: false, selectOverride: "[data-refused]"});
+      const words = parsed(xhr.response).querySelector("[data-refused]");
+      Object.assign(detail, {shouldSwap: true, isError: false, serverResponse: words.outerHTML});
     }
     if (!onPage(detail)) return;
     const answer = parsed(xhr.response);
@@ -167,9 +168,9 @@
 
   // --- parts of a page ---
 
-  const filled = new WeakSet();
+  const filled = new WeakMap();
   const fill = (part, address, values) => {
-    filled.add(part);
+    filled.set(part, [address, values]);
     part.setAttribute("aria-busy", "true");
     htmx.ajax(values ? "POST" : "GET", address, {
       source: part, target: part, select: "unset", swap: "morph:innerHTML", values,
@@ -204,9 +205,12 @@
     if (window.riskcoreBegin) window.riskcoreBegin(document);
   };
 
-  // A page that waits for work looks again when some has ended since it was made.
+  // A page or a part that waits for work looks again when some has ended since it came.
   document.addEventListener("ended", () => {
-    const main = by("main"), waits = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
+    const main = by("main"), waiting = [...main.querySelectorAll("[data-waits]")];
+    const parts = waiting.map((one) => one.closest("[data-part]"));
+    for (const part of new Set(parts)) if (part) fill(part, ...filled.get(part));
+    const waits = parts.includes(null) || Number(main.dataset.jobs);
     const busy = pressed || edited().some(([id]) => id === document.activeElement.id);
     if (waits && !busy && by("stale").hidden && ![...sending].some((one) => one.localName === "form")) look(here());
   });

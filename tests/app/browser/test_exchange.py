@@ -113,6 +113,32 @@ def test_what_is_refused_is_said_and_stays(treat):
     assert treat.inner_text("#error") == ""
 
 
+def test_a_part_that_is_refused_says_why_and_no_more(app, page):
+    driver.act(page, lambda: page.click("#accept-all"))
+    driver.visit(page, app, "protect")
+    name = page.locator("form:has(#slide-k) [name=name]")
+    name.evaluate("(one) => { one.value = 'none'; }")
+    with page.watch.refusals():
+        page.press("#slide-k", "ArrowRight")
+        page.wait_for_selector("#live-k [data-refused]")
+        driver.settle(page)
+    assert "'none'" in page.inner_text("#live-k")
+    assert page.locator("#page").count() == page.locator("main").count() == 1
+
+
+def test_a_part_that_waits_comes_while_a_field_is_edited(app, page):
+    driver.act(page, lambda: page.click("#accept-all"))
+    driver.visit(page, app, "recode?column=5&way=cut")
+    waits = "<p data-waits></p>"
+    page.route("**/recode/preview*", lambda route: route.fulfill(body=waits), times=2)
+    page.fill("#break-1", "40")
+    page.wait_for_selector("#preview [data-waits]", state="attached")
+    page.evaluate("document.dispatchEvent(new Event('ended'))")
+    page.wait_for_selector("#preview table")
+    assert page.evaluate("document.activeElement.id") == "break-1"
+    assert page.input_value("#break-1") == "40"
+
+
 def test_an_error_goes_when_the_app_answers_again(page):
     page.context.set_offline(True)
     page.wait_for_selector("#lost:visible")
