@@ -184,6 +184,9 @@ DOORS = {
     "riskcore.data.files.read_settings.Codes": "codes that mean missing, as typed",
     "riskcore.data.files.replace.replacing_all": "the file of rules is private",
     "riskcore.data.recoding_words.is_rule": "a rule of recoding or the path of a file",
+    "riskcore.disclosure.leaks.Remedy": "treatments are mends of a leak, too",
+    "riskcore.protection.settings.rules_table.entries": "where a setting stands",
+    "riskcore.protection.treatments.rules.Treatment": "a treatment in words",
     "riskcore.protection.trials.Trial": "what `Trials` is made of",
 }
 BELOW_THE_APP = {"common", "report", "app"}

@@ -9,6 +9,7 @@ import numpy as np
 
 from riskcore import simulate
 from riskcore.app.folders import Folders
+from riskcore.app.history import session_file
 from riskcore.app.session import RefusedError
 from riskcore.app.start import data_table, first_rules, open_workbench, read_by
 from riskcore.app.texts import said
@@ -84,6 +85,17 @@ class Desk:
             bench.history.add(release.to_toml(), said("history", "read_otherwise"))
             self._put(Workbench(release, bench.history), bench)
         return said("data", "read")
+
+    def remove(self, place: str) -> None:
+        """Remove a file that was sent, what was written beside it, and its history."""
+        path = self.folders.path(place)
+        with self._lock:
+            if path == self._path:
+                self.close()
+            self.folders.remove(path)
+            session = session_file(path)
+            if session is not None:
+                session.unlink(missing_ok=True)
 
     def demo(self) -> None:
         """Make a survey of nobody and put it on the desk."""

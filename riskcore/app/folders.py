@@ -117,9 +117,9 @@ class Folders:
             if can_open(file.name) and not file.is_symlink()
         ]
 
-    def remove(self, place: str) -> None:
+    def remove(self, path: Path) -> None:
         """Remove a file that was sent, with all that was written beside it."""
-        folder = self.path(place).parent
+        folder = path.parent
         if self.uploads is None or folder.parent != self.uploads.resolve():
             raise ValueError(said("start", "not_sent"))
         shutil.rmtree(folder)

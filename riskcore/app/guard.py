@@ -53,6 +53,14 @@ _ALWAYS: Headers = {
     b"x-content-type-options": b"nosniff",
     b"x-frame-options": b"DENY",
 }
+# A page that the app has written runs its own scripts, but is nobody's: it can read
+# nothing of the app and ask nothing of it.
+SANDBOX = (
+    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; "
+    "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+_POLICY = b"content-security-policy"
 _NO_REFERRER = (_REFERRER, b"no-referrer")
 _CLOSE = (b"connection", b"close")
 _HTML = (b"content-type", b"text/html; charset=utf-8")
@@ -382,6 +390,10 @@ def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, by
     for name, value in headers:
         if (name.lower(), value) == _NO_REFERRER:
             guarded[_REFERRER] = value
+        elif (name.lower(), value) == (_POLICY, SANDBOX.encode()):
+            guarded[_POLICY] = value
+            # Browsers refuse a page in a sandbox that asks for a group of its own.
+            del guarded[b"cross-origin-opener-policy"]
         elif name.lower() not in {*_ALWAYS, b"server"}:
             yield name, value
     yield from guarded.items()

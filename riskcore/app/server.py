@@ -35,7 +35,7 @@ from riskcore.app.forms import (
 from riskcore.app.guard import Guard
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
-from riskcore.app.pages.page import Action, Page, View
+from riskcore.app.pages.page import Action, Answer, Page, View
 from riskcore.app.panel import panel_of
 from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import load_texts, said
@@ -98,6 +98,8 @@ class Server:
         for name, view in page.parts.items():
             part = partial(self.page, page.name, f"{page.name}_{name}.html", view)
             yield Route(f"/{page.name}/{name}", part, methods=["GET", "POST"])
+        for name, answer in page.answers.items():
+            yield Route(f"/{page.name}/{name}", partial(self.answer, answer))
         for name, action in page.actions.items():
             yield _post(f"/{page.name}/{name}", partial(self.action, page, action))
 
@@ -153,6 +155,15 @@ class Server:
         form = _form(request)
         back = form.text("back") or page.name
         return await self._done(request, lambda bench: action(bench, form), back)
+
+    async def answer(self, answer: Answer, request: Request) -> Response:
+        """Send what an answer returns for the fields of the address."""
+        if not self.desk.is_open:
+            return RedirectResponse("/start", 303)
+        try:
+            return await run_in_threadpool(answer, self.desk.shown, _form(request))
+        except FAILURES as error:
+            return await self._refused(request, words_of(error))
 
     async def step(self, name: str, request: Request) -> Response:
         """Undo, redo, cancel or begin again, and lead back to the page."""

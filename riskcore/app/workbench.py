@@ -303,10 +303,9 @@ class Workbench(Session):
                 raise RefusedError(plan.error)
             if plan.result is None:
                 raise RefusedError("the suppression was canceled")
-            bare: Protected = plan.result.under(replace(rules.settings, accept={}))
-            examination = bare.preview(steps=say, **rules.release.layout)
+            examination = examination_of(plan.result, rules, say)
             say("asking the model beside the weights")
-            _ = bare.doubts
+            _ = plan.result.doubts
             return examination
 
         return self.jobs.start("leaks", self.examined(rules), work)
@@ -318,6 +317,12 @@ class Workbench(Session):
             raise RefusedError(job.error)
         leaks: Examination | None = job.result
         return leaks and leaks.under(self.settings())
+
+
+def examination_of(protected: Protected, rules: Rules, say: Lines) -> Examination:
+    """Return what is found in a protected file as rules write it; no reason counts."""
+    bare = protected.under(replace(rules.settings, accept={}))
+    return bare.preview(steps=say, **rules.release.layout)
 
 
 def new_secret() -> str:

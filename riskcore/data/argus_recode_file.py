@@ -50,7 +50,7 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
     ValueError
         If a line cannot be understood, a range runs backwards, a tag is unknown, the
         file has no rules, or the rules do not suit ``variable``. The message names
-        file, line and text.
+        the file and the line.
 
     Examples
     --------
@@ -83,7 +83,8 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
             else:
                 rules += _rules(text, number, variable)
         except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}: {text[:80]!r}") from None
+            # It may be another file than was meant: its text is not shown.
+            raise ValueError(f"{path}, line {number}: {error}") from None
     if not rules:
         raise ValueError(f"{path}: no rules")
     name, missing = (variable.name, variable.missing) if variable else ("", ())
@@ -93,8 +94,7 @@ def read_recoding(path: str | Path, variable: Variable | None = None) -> Recodin
         if rule.to is not None and (rule.low in missing or rule.high in missing):
             raise ValueError(
                 f"{path}, line {rule.line}: a missing code of {name} "
-                f"would become valid: {rule.interval} -> {rule.to!r}; name the new "
-                "code after <MISSING>"
+                "would become valid; name the new code after <MISSING>"
             )
     return Recoding(tuple(rules), padded=True, source=path.name, **tags)
 
@@ -128,7 +128,10 @@ def _rules(text: str, line: int, variable: Variable | None) -> list[Rule]:
             items[-1].append(token)
     rules = [Rule(new, *_ends(item), line=line) for item in items]
     for rule in rules:
-        refuse_backwards(rule, padded=True)
+        try:
+            refuse_backwards(rule, padded=True)
+        except ValueError:
+            raise ValueError("a range runs backwards") from None
         _refuse_wide(rule, variable)
     return rules
 

@@ -64,16 +64,20 @@ class Hierarchy:
             for value in [*below, *level]:
                 if value not in level or value not in below:
                     raise ValueError(
-                        f"{self._place(number)}: no group for {arguments.shown(value)}"
+                        f"{self._place(number)}: no group for {self._shown(value)}"
                     )
             groups: dict[Any, Any] = {}
             for value, group in level.items():
                 if groups.setdefault(below[value], group) != group:
                     raise ValueError(
                         f"{self._place(number)}: it separates values that share the "
-                        f"group {arguments.shown(below[value])} on the level below"
+                        f"group {self._shown(below[value])} on the level below"
                     )
             below = dict(level)
+
+    def _shown(self, value: Any) -> str:
+        """Return a value for a message; what a file holds is not shown."""
+        return arguments.shown(value) if self.source is None else "of a line"
 
     def _place(self, number: int) -> str:
         """Return the name of a level for a message."""
@@ -140,7 +144,7 @@ class Hierarchy:
             key = value or None
             if key in levels[0]:
                 raise ValueError(
-                    f"{path}, line {line}: {arguments.shown(value)} appears twice"
+                    f"{path}, line {line}: its value stands in another line, too"
                 )
             for level, group in zip(levels, groups, strict=True):
                 level[key] = group

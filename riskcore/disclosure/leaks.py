@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass, replace
+import shlex
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeAlias
+
+from riskcore.common.words import printable
 
 Rule: TypeAlias = Literal["equal", "between", "code", "members", "finer", "order"]
 Kind: TypeAlias = Literal[
@@ -91,6 +94,69 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedy:
+    """One way to close a leak, in words and as settings that do it.
+
+    Attributes
+    ----------
+    words : str
+        What is done.
+    settings : dict
+        The settings of `riskcore.protect` and of `write` that do it, by name; empty if
+        no setting does. Columns in ``drop`` and entries of ``roles`` and ``treat`` are
+        added to those that are there; other settings are complete.
+
+    Examples
+    --------
+    >>> str(Remedy("leave it out", {"drop": ["pay"]}))
+    'leave it out: --drop pay'
+    """
+
+    words: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.options}" if self.settings else self.words
+
+    @property
+    def options(self) -> str:
+        """The options of the command that do it."""
+        return " ".join(
+            " ".join([_option(name), *map(_quoted, _entries(value))])
+            for name, value in self.settings.items()
+        )
+
+
+def in_words(remedies: Iterable[Remedy]) -> str:
+    """Return remedies, each of which is enough, as a sentence."""
+    return "; or ".join(map(str, remedies))
+
+
+def _option(name: str) -> str:
+    """Return the option of a setting."""
+    return "--role" if name == "roles" else f"--{name.replace('_', '-')}"
+
+
+def _quoted(word: str) -> str:
+    return shlex.quote(printable(word))
+
+
+def _entries(value: Any) -> Iterator[str]:
+    """Yield the arguments of an option; a switch has none."""
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            if isinstance(entry, Mapping):
+                yield from _entries({f"{name}[{x}]": part for x, part in entry.items()})
+            else:
+                parts = entry if isinstance(entry, list) else [entry]
+                yield from (f"{name}={x}" for x in parts)
+    elif isinstance(value, list):
+        yield from map(str, value)
+    elif value is not True:
+        yield str(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Leak:
     """A column, or the order of the records, by which the file gives something away.
 
@@ -106,8 +172,10 @@ class Leak:
         the keys tell; people who are left over; "reveals": it reveals
         suppressed or recoded values; "harmless": columns that were given this role all
         at once, without being examined.
-    text, advice : str
-        What leaks, and what can be done.
+    text : str
+        What leaks.
+    remedies : tuple of Remedy
+        What can be done; each is enough.
     accepted : str or None
         Why the leak may stay open; None if it was not accepted.
     shown : Shown or None
@@ -119,10 +187,15 @@ class Leak:
     of: tuple[Hashable | None, ...]
     kind: Kind
     text: str
-    advice: str
+    remedies: tuple[Remedy, ...]
     accepted: str | None = None
     shown: Shown | None = None
     of_all: bool = False
+
+    @property
+    def advice(self) -> str:
+        """What can be done, in words."""
+        return in_words(self.remedies)
 
     @property
     def column(self) -> Hashable | None:

@@ -36,7 +36,7 @@ from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.fits import assess_patterns
-from riskcore.disclosure.leaks import Leak
+from riskcore.disclosure.leaks import Leak, Remedy
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
 from riskcore.disclosure.two_releases import TwoReleases, two_releases
 from riskcore.models.cell_table import ANY, CellTable
@@ -248,7 +248,7 @@ def examine_released(
             (name,),
             "identifier",
             f"{printable(str(name))!r} is an identifier, which was to be left out",
-            "drop it",
+            (Remedy("drop it"),),
         )
         for name in settings.with_role("identifier")
         if name in there

@@ -1,10 +1,13 @@
 """The page of columns: proposals, roles for many, and doubtful categories."""
 
+import re
+
 import pandas as pd
 import pytest
 
 from riskcore.app.forms import Form
 from riskcore.app.pages import columns
+from tests.app.client import Client
 
 
 @pytest.fixture
@@ -43,14 +46,53 @@ def test_columns_that_rival_for_one_role_are_left_to_the_reader(bench):
     assert "Several columns may be the weight" in again
 
 
-def test_the_rest_gets_one_role_but_not_what_has_a_proposal(bench):
-    assert columns.view(bench, Form())["rest"] == 2
-    words = columns.rest(bench, Form({"role": ("sensitive",)}))
+def names(bench, **asked):
+    fields = {name: (value,) for name, value in asked.items()}
+    return {row["name"] for row in columns.view(bench, Form(fields))["rows"]}
+
+
+def test_ticked_columns_get_one_role(bench):
+    at = [str(bench.names.index(name)) for name in ("colour", "shape")]
+    words = columns.give(bench, Form({"role": ("sensitive",), "column": (*at,)}))
     assert words == "Columns that are now sensitive: 2."
     assert {name for name, role in roles(bench).items() if role} == {"colour", "shape"}
-    assert columns.view(bench, Form())["rest"] == 0
-    with pytest.raises(ValueError, match="not a role for several columns"):
-        columns.rest(bench, Form({"role": ("weight",)}))
+
+
+@pytest.mark.parametrize(
+    ("role", "at", "words"),
+    [
+        ("", ("0",), "tick columns and choose"),
+        ("key", (), "tick columns and choose"),
+        ("weight", ("2", "3"), "not a role for several columns"),
+        ("key", ("0", "99"), "no such column"),
+    ],
+)
+def test_a_role_for_many_columns_is_chosen_by_somebody(bench, role, at, words):
+    before = bench.history.current
+    with pytest.raises(ValueError, match=words):
+        columns.give(bench, Form({"role": (role,), "column": at}))
+    assert bench.history.current is before
+
+
+def test_columns_are_filtered_by_text_type_and_role(bench):
+    assert names(bench) == {*bench.names}
+    assert names(bench, find="WEIGHT") == {"weight", "household_weight"}
+    assert names(bench, type="text") == {"sex", "colour", "shape"}
+    assert names(bench, shown="unproposed") == {"colour", "shape"}
+    bench.set_roles({"colour": "key"}, "")
+    assert names(bench, shown="key") == {"colour"}
+    assert names(bench, shown="undecided", type="text") == {"sex", "shape"}
+
+
+def test_without_a_script_all_columns_of_a_filter_are_ticked(bench):
+    client = Client(bench)
+    text = client.get("/columns?find=weight&tick=1").text
+    ticked = re.findall(r'id="tick-([0-9]+)" checked', text)
+    assert [bench.names[int(at)] for at in ticked] == ["weight", "household_weight"]
+    assert text.count('<input type="checkbox" name="column"') == 2
+    # The menus of the columns that are listed are those of these columns.
+    assert re.findall(r'<select name="role-([0-9]+)"', text) == ticked
+    assert '<option value="">choose</option>' in text
 
 
 def test_categories_that_look_missing_are_told_of_keys(bench):

@@ -9,7 +9,7 @@ from riskcore.app.desk import Desk
 from riskcore.app.pages import data
 from riskcore.data.files.reading import Reading
 from tests.app.client import Client
-from tests.app.workbenches import form, waited
+from tests.app.workbenches import ROLES, form, waited
 
 
 @pytest.fixture
@@ -148,6 +148,21 @@ def test_a_file_is_sent_and_opened(client, desk, survey):
     assert "my survey.csv" in client.get("/start").text
 
 
+def test_a_sent_file_is_removed_with_its_history(client, desk, survey, settings_folder):
+    send(client, "survey.csv", survey.read_bytes())
+    path = desk.bench.source.path
+    desk.bench.set_roles({"SEX": "key"}, "a key")
+    sessions = settings_folder / "sessions"
+    assert len([*sessions.iterdir()]) == 1
+    answer = client.post("/start/remove", {"file": str(path)}, page="start")
+    assert "The file was removed" in answer.text
+    assert not desk.is_open
+    assert not path.parent.exists()
+    assert [*sessions.iterdir()] == []
+    assert client.post("/start/remove", {"file": str(survey)}, "start").status == 422
+    assert survey.exists()
+
+
 @pytest.mark.parametrize("name", ["..%2Fx.csv", "x.exe", "", "%00.csv", "a%2Fb.csv"])
 def test_odd_names_are_refused(client, desk, name):
     assert send(client, name, b"a\n1\n").status == 422
@@ -236,3 +251,19 @@ def test_tables_that_cannot_be_made_are_refused(bench, monkeypatch):
     monkeypatch.setattr(data, "_LARGEST", 3)
     with pytest.raises(ValueError, match="too many categories together"):
         data.view(bench, form(column=0, by=1))
+
+
+def test_a_file_that_was_sent_is_released_beside_itself(client, desk, survey):
+    send(client, "survey.csv", survey.read_bytes())
+    desk.bench.set_roles(ROLES, "roles")
+    fields = {"file": "safe.csv", "allow_unsafe": "1", "rules": "release.toml"}
+    client.post("/export/write", fields, page="export")
+    job = desk.bench.jobs.of("export")
+    assert job.ended.wait(60)
+    assert job.error == ""
+    answer = client.get("/export/file?at=0")
+    assert answer.body == (desk.bench.path.parent / "safe.csv").read_bytes()
+    other = desk.folders.new_folder() / "x.csv"
+    client.post("/export/write", {**fields, "file": str(other)}, page="export")
+    assert desk.bench.jobs.of("export").ended.wait(60)
+    assert "the folder of your keys" in desk.bench.jobs.of("export").error

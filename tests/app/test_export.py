@@ -1,8 +1,11 @@
 """Export: the files, and that running the rules again makes the same ones."""
 
+import os
+import re
 import subprocess
 import sys
 import tomllib
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -11,6 +14,7 @@ import riskcore
 from riskcore.app.pages.export import PAGE
 from riskcore.app.session import RefusedError
 from tests.app import workbenches
+from tests.app.client import Client
 from tests.app.workbenches import form
 
 ROLES = workbenches.ROLES | dict.fromkeys(["MARSTAT", "CITIZENSHIP"], "sensitive")
@@ -56,7 +60,7 @@ def test_running_again_makes_the_same_file(bench, survey, fields):
         public_record="public.json", **fields,
     )  # fmt: skip
     folder = survey.parent
-    names = {path.name for _, path in done.paths}
+    names = {one.path.name for one in done.written}
     assert names == {
         "safe.csv", "safe.csv.private.json", "public.json", "safe.html",
         "public.html", "release.toml",
@@ -115,7 +119,7 @@ def test_an_unsafe_file_is_not_written(bench, survey):
     done = exported(bench, file="safe.csv")
     assert done.files.refused
     assert not (survey.parent / "safe.csv").exists()
-    assert [name for name, _ in done.paths] == ["rules"]
+    assert [one.kind for one in done.written] == ["rules"]
 
 
 def test_the_view_says_what_was_written(bench):
@@ -148,16 +152,13 @@ def test_a_version_is_written_whole_while_rules_change(bench, survey, monkeypatc
     assert (survey.parent / "safe.csv").read_bytes() == safe
 
 
-@pytest.mark.parametrize("name", ["release.toml", "settings/sessions/own.html"])
+@pytest.mark.parametrize("name", ["settings/sessions/own.html"])
 @pytest.mark.parametrize("overwrite", [{}, {"overwrite": "1"}])
-def test_rules_and_sessions_are_not_written_over(bench, survey, name, overwrite):
-    place = {"report": name.replace(".toml", ".html")}
-    if name == "release.toml":
-        place = {"public_record": name}
-    PAGE.actions["write"](bench, form(file="safe.csv", **place, **overwrite))
+def test_sessions_are_not_written_over(bench, survey, name, overwrite):
+    PAGE.actions["write"](bench, form(file="safe.csv", report=name, **overwrite))
     job = bench.jobs.of("export")
     assert job.ended.wait(120)
-    assert "name another file" in job.error or "elsewhere" in job.error
+    assert "elsewhere" in job.error
     assert not (survey.parent / "safe.csv").exists()
     assert not (survey.parent / name).exists()
 
@@ -181,3 +182,172 @@ def test_rules_that_were_exported_are_not_news(survey, opened):
     bench.close()
     bench = opened(rules)
     assert bench.table("safe") == {"k": 3}
+
+
+# --- fetching what was written ---
+
+ALL = {
+    "file": "safe.csv", "public_record": "public.json", "report": "office.html",
+    "report_public": "public.html",
+}  # fmt: skip
+
+
+@pytest.fixture
+def client(bench):
+    exported(bench, **ALL)
+    return Client(bench)
+
+
+def links(text):
+    return re.findall(r'href="(/export/file[^"]*)"', unescape(text))
+
+
+def test_each_file_can_be_fetched_as_it_was_written(bench, client, survey):
+    text = client.get("/export").text
+    assert str(survey.parent.resolve()) in text
+    fetched = {}
+    for address in links(text):
+        if "open" in address:
+            continue
+        answer = client.get(address)
+        assert answer.status == 200
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["content-type"] == "application/octet-stream"
+        name = answer.headers["content-disposition"].removeprefix(
+            "attachment; filename*=UTF-8''"
+        )
+        fetched[name] = answer.body
+        assert int(answer.headers["content-length"]) == len(answer.body)
+    names = {*ALL.values(), "safe.csv.private.json", "release.toml"}
+    assert fetched == {name: (survey.parent / name).read_bytes() for name in names}
+    public, private = text.split('<h3 id="keep">')
+    assert all(f"<bdi>{ALL[x]}" in public for x in ("file", "report_public"))
+    assert all(f"<bdi>{x}" in private for x in ("safe.csv.private.json", "office.html"))
+    assert "<bdi>office.html" not in public
+
+
+def test_a_report_is_opened_in_a_sandbox_of_its_own(client):
+    opened = [x for x in links(client.get("/export").text) if "open" in x]
+    assert len(opened) == 2
+    for address in opened:
+        answer = client.get(address)
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("sandbox allow-scripts; default-src 'none'")
+        assert "allow-same-origin" not in policy
+        assert "cross-origin-opener-policy" not in answer.headers
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["content-disposition"] == "inline"
+        assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_data_is_never_opened_as_a_page(bench, client):
+    written = bench.jobs.of("export").result.written
+    for at, one in enumerate(written):
+        answer = client.get(f"/export/file?at={at}&open=1")
+        as_page = answer.headers["content-type"].startswith("text/html")
+        assert as_page == (one.kind in ("report", "report_public")), one.kind
+
+
+def replaced(path):
+    path.with_suffix(".new").write_bytes(path.read_bytes())
+    path.with_suffix(".new").replace(path)
+
+
+def linked(path):
+    path.rename(path.with_suffix(".moved"))
+    path.symlink_to(path.with_suffix(".moved"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        Path.unlink,
+        lambda path: path.write_text("other"),
+        replaced,
+        linked,
+        lambda path: (path.unlink(), os.mkfifo(path)),
+    ],
+    ids=["gone", "changed", "replaced", "link", "pipe"],
+)
+def test_a_file_that_is_another_one_now_is_not_sent(bench, client, survey, change):
+    written = bench.jobs.of("export").result.written
+    (at,) = (at for at, one in enumerate(written) if one.kind == "file")
+    assert client.get(f"/export/file?at={at}").status == 200
+    change(survey.parent / "safe.csv")
+    answer = client.get(f"/export/file?at={at}")
+    assert answer.status == 422
+    assert "changed or replaced" in answer.text
+
+
+@pytest.mark.parametrize(
+    "query", ["", "at=99", "at=-1", "at=release.toml", "at=..%2Fsurvey.csv", "at=1e3"]
+)
+def test_only_places_in_the_list_are_sent(client, query):
+    answer = client.get(f"/export/file?{query}")
+    assert answer.status == 422
+    assert "content-disposition" not in answer.headers
+
+
+def test_nothing_is_sent_before_an_export(bench):
+    assert Client(bench).get("/export/file?at=0").status == 422
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"file": ".safe.csv"}, "begins with a dot"),
+        ({"file": ".ssh/safe.csv"}, "begins with a dot"),
+        ({"report": ".r.html"}, "begins with a dot"),
+        ({"report": "r.js"}, "must end in .html"),
+        ({"report_public": "r.htm"}, "must end in .html"),
+        ({"record": "r.txt"}, "must end in .json"),
+        ({"public_record": "r"}, "must end in .json"),
+        ({"public_record": "release.toml"}, "must end in .json"),
+        ({"rules": "rules.txt"}, "must end in .toml"),
+        ({"rules": ".toml"}, "begins with a dot"),
+        ({"rules": "other/rules.toml"}, "without a folder"),
+        ({"rules": "../rules.toml"}, "without a folder"),
+    ],
+)
+def test_names_keep_their_endings_and_are_not_hidden(bench, fields, words):
+    before = bench.history.current
+    with pytest.raises(RefusedError, match=words):
+        PAGE.actions["write"](bench, form(**{"file": "safe.csv", **fields}))
+    assert bench.history.current is before
+    assert bench.jobs.of("export") is None
+
+
+@pytest.mark.parametrize(
+    "name", ["safe.csv", "safe.csv.private.json", "office.html", "release.toml"]
+)
+@pytest.mark.parametrize("overwrite", [{}, {"overwrite": "1"}])
+def test_a_link_is_not_written_through(bench, survey, name, overwrite):
+    elsewhere = survey.parent / "elsewhere"
+    elsewhere.write_text("mine")
+    (survey.parent / name).symlink_to(elsewhere)
+    PAGE.actions["write"](bench, form(**ALL, **overwrite))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert f"{name} is a link" in job.error
+    assert elsewhere.read_text() == "mine"
+
+
+def test_the_rules_can_have_another_name(bench, survey):
+    done = exported(bench, file="safe.csv", rules="my rules.toml")
+    path = survey.parent / "my rules.toml"
+    assert tomllib.loads(path.read_text()) == bench.tables
+    assert not (survey.parent / "release.toml").exists()
+    assert "'" + str(path) + "'" in done.shell or "my rules.toml" in done.shell
+    assert PAGE.view(bench, form())["rules"] == "my rules.toml"
+    safe = (survey.parent / "safe.csv").read_bytes()
+    (survey.parent / "safe.csv").unlink()
+    command = done.shell.replace("riskcore", f"{sys.executable} -m riskcore", 1)
+    subprocess.run(command, shell=True, check=True, capture_output=True)
+    assert (survey.parent / "safe.csv").read_bytes() == safe
+    # Other rules in this place stay, too.
+    bench.change("k", safe={"k": 4})
+    path.write_text("format = 1\n")
+    PAGE.actions["write"](bench, form(file="other.csv", rules="my rules.toml"))
+    job = bench.jobs.of("export")
+    assert job.ended.wait(120)
+    assert "my rules.toml exists and has other rules" in job.error

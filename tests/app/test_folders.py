@@ -71,7 +71,7 @@ def test_a_file_that_is_sent_is_private(folders):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert folders.path(str(path)) == path.resolve()
     assert [entry.name for entry in folders.sent()] == ["new.csv"]
-    folders.remove(str(path))
+    folders.remove(path)
     assert not path.parent.exists()
     assert folders.sent() == []
 
@@ -102,10 +102,10 @@ def test_odd_names_of_sent_files_are_refused(folders, name):
 def test_only_sent_files_are_removed(folders):
     for place in ("b.csv", "sub", "."):
         with pytest.raises(ValueError, match="only files that were sent"):
-            folders.remove(place)
+            folders.remove(folders.path(place))
     folders.new_folder()
     with pytest.raises(ValueError, match="only files that were sent"):
-        folders.remove(str(folders.uploads / "x.csv"))
+        folders.remove(folders.uploads / "x.csv")
     assert folders.uploads.is_dir()
 
 

@@ -7,12 +7,13 @@ import pytest
 
 import riskcore
 from riskcore.app.forms import Form
-from riskcore.app.pages import leaks
+from riskcore.app.pages import leaks, mends
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.verdict import verdict_of
-from riskcore.disclosure.leaks import Kind, Leak, Shown
+from riskcore.disclosure.leaks import Kind, Leak
 from tests.app import workbenches
+from tests.app.client import Client
 
 ROLES = workbenches.ROLES | {"INCOME": "numeric"}
 
@@ -47,22 +48,12 @@ def texts(items):
     return sorted(one["text"] for one in items)
 
 
-def mends(bench):
-    """Return the mends of all open leaks: what, column, key."""
-    name = lambda one: one and one[1]  # noqa: E731
-    return {
-        (each["does"], name(each["column"]), name(each["key"]))
-        for one in shown(bench)["open"]
-        for each in one["mends"]
-    }
-
-
 def accept_all(bench):
     for _ in range(30):
         page = shown(bench)
-        if not page["open"]:
+        if not page["open_leaks"]:
             return page
-        columns = [position for position, _ in page["open"][0]["columns"]]
+        columns = [position for position, _ in page["open_leaks"][0]["columns"]]
         leaks.accept(bench, form(*columns, reason="a test"))
     raise AssertionError("leaks stay open")
 
@@ -75,9 +66,11 @@ def test_without_keys_the_page_says_what_to_do(opened):
 
 def test_the_leaks_are_those_of_the_package(bench, survey):
     page, found = shown(bench), expected(bench, survey).examination
-    assert [one["text"] for one in page["open"]] == [one.text for one in found.open]
+    assert [one["text"] for one in page["open_leaks"]] == [
+        one.text for one in found.open
+    ]
     assert page["accepted"] == []
-    assert len(page["open"]) > 3
+    assert len(page["open_leaks"]) > 3
     bench.set_roles({"EDUCATION": None}, "taken")
     page = shown(bench)
     assert page["not_examined"] == ["EDUCATION"]
@@ -102,36 +95,8 @@ def test_reasons_count_as_in_the_package_and_need_no_new_work(bench, survey, acc
     assert found.leaks == wanted.leaks
     assert found.not_examined == wanted.not_examined
     page = leaks.view(bench, form())
-    assert len(page["open"]) == len(found.open)
+    assert len(page["open_leaks"]) == len(found.open)
     assert len(page["accepted"]) == len(found.leaks) - len(found.open) > 0
-
-
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_every_kind_of_leak_has_a_name_and_mends(kind):
-    assert said("leaks", f"kind_{kind}")
-    names = {"column": "AGE", "key": "SEX"}
-    assert all(said("leaks", f"does_{one}", **names) for one in leaks.MENDS[kind])
-
-
-def test_nobody_is_left_over_after_more_blanks(bench):
-    roles = dict.fromkeys(("WEIGHT", "HOUSEHOLD"), "identifier")
-    bench.set_roles(roles | {"MARSTAT": "harmless"}, "the whole population")
-    (item,) = (one for one in shown(bench)["open"] if one["kind"] == "elimination")
-    assert [one["does"] for one in item["mends"]] == ["against_insiders"]
-    blanks = sum(bench.protected().suppressed.values())
-    leaks.PAGE.actions["against_insiders"](bench, form())
-    assert "elimination" not in {one["kind"] for one in shown(bench)["open"]}
-    assert sum(bench.protected().suppressed.values()) > blanks
-
-
-def test_people_who_share_a_sensitive_value_can_be_made_to_differ(bench):
-    bench.set_roles({"MARSTAT": "sensitive"}, "not known")
-    (item,) = (one for one in shown(bench)["open"] if one["kind"] == "attributes")
-    assert [one["does"] for one in item["mends"]] == ["diverse", "drop"]
-    leaks.PAGE.actions["diverse"](bench, form())
-    assert bench.settings().l == 2
-    left = [one for one in shown(bench)["open"] if one["kind"] == "attributes"]
-    assert all("diverse" not in [x["does"] for x in one["mends"]] for one in left)
 
 
 def test_a_leak_of_several_columns_needs_all_reasons_or_one():
@@ -139,8 +104,8 @@ def test_a_leak_of_several_columns_needs_all_reasons_or_one():
         def __init__(self, **given):
             self.accepted = given.get
 
-    both = Leak(("a", "b"), "numbers", "", "", of_all=True)
-    one = Leak(("a", "b"), "reveals", "", "")
+    both = Leak(("a", "b"), "numbers", "", (), of_all=True)
+    one = Leak(("a", "b"), "reveals", "", ())
     for given, of_both, of_one in (
         ({}, None, None),
         ({"a": "x"}, None, "x"),
@@ -167,53 +132,207 @@ def test_acceptance_is_taken_back(bench):
     assert bench.table("accept") == {
         "(order)": "it is random", "WEIGHT": "known", "INCOME": "known"
     }  # fmt: skip
-    assert len(shown(bench)["open"]) < len(page["open"])
+    assert len(shown(bench)["open_leaks"]) < len(page["open_leaks"])
     for column in ("order", at(bench, "WEIGHT"), at(bench, "INCOME")):
         leaks.take_back(bench, form(column))
     assert bench.table("accept") == {}
-    assert texts(shown(bench)["open"]) == texts(page["open"])
+    assert texts(shown(bench)["open_leaks"]) == texts(page["open_leaks"])
     bench.change("all", accept={"*": "a contract"})
     leaks.take_back(bench, form(at(bench, "WEIGHT")))
     assert bench.table("accept") == {}
 
 
-def test_columns_are_left_out_and_written_again(bench, survey):
-    assert ("drop", "INCOME", None) in mends(bench)
-    leaks.drop(bench, form(at(bench, "INCOME")))
+def mending(bench, at):
+    """Return the ways to mend an open leak after all of them were tried."""
+    page = leaks.view(bench, form(leak=at))
+    while page["mending"]["waits"]:
+        for job in bench.jobs.active:
+            assert job.ended.wait(120)
+        page = leaks.view(bench, form(leak=at))
+    assert page["chosen"] == at
+    return page["mending"]
+
+
+def place_of(bench, kind, column=None):
+    """Return the place of an open leak of a kind."""
+    shown(bench)
+    return next(
+        at
+        for at, one in enumerate(bench.examination().open)
+        if one.kind == kind and column in (None, *one.of)
+    )
+
+
+def apply(bench, at, row):
+    was = row["mend"].remedy.options
+    return leaks.PAGE.actions["mend"](bench, form(leak=at, mend=row["at"], was=was))
+
+
+def row_of(found, setting):
+    return next(x for x in found["rows"] if setting in x["mend"].remedy.settings)
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+def test_every_kind_of_leak_has_a_name(kind):
+    assert said("leaks", f"kind_{kind}")
+
+
+def test_what_the_preview_says_of_a_mend_is_what_it_does(bench):
+    """Each mend of each leak, in a file whose columns have no roles too."""
+    bench.set_roles({"PERSON": None, "HHSIZE": None}, "taken")
+    bench.change("ids", output={"renumber": []})
+    shown(bench)
+    before = bench.history.current.number
+    kinds = {one.kind for one in bench.examination().open}
+    assert {"numbers", "weight", "ids", "reveals"} <= kinds
+    applied = set()
+    for at in range(len(bench.examination().open)):
+        leak = bench.examination().open[at]
+        for row in mending(bench, at)["rows"]:
+            trial, options = row["trial"], row["mend"].remedy.options
+            if trial is None:
+                assert row["job"].error
+                continue
+            apply(bench, at, row)
+            assert bench.history.current.number != before
+            shown(bench)
+            then = bench.examination().open
+            same = [x for x in then if x.kind == leak.kind and {*x.of} & {*leak.of}]
+            keys = {x.shown and x.shown.key for x in same}
+            assert trial.closed == ((leak.shown and leak.shown.key) not in keys), (
+                options
+            )
+            assert trial.open[1] == len(then), options
+            assert trial.blanked[1] == sum(bench.protected().suppressed.values())
+            applied |= {*row["mend"].remedy.settings}
+            bench.history.show(before)
+            shown(bench)
+    assert {"drop", "renumber", "treat", "household_keys", "shuffle"} <= applied
+
+
+def test_the_cheapest_mend_that_closes_stands_first(bench):
+    at = place_of(bench, "numbers")
+    found = mending(bench, at)
+    works = [x["trial"].works for x in found["rows"]]
+    assert works[0]
+    assert works == sorted(works, reverse=True)
+    first = found["rows"][0]
+    assert first["mend"].changes == {"treat": {"INCOME": "swap:50%"}}
+    now, then = first["trial"].found
+    assert now > 0.5 > 0.05 > then
+    (changed,) = first["trial"].changed
+    assert changed.column == "INCOME"
+    assert changed.share > 0.5
+    assert apply(bench, at, first) == f"Mended. {first['mend'].words}."
+    assert (
+        "INCOME: exchanged with a record of similar rank"
+        in bench.history.current.change
+    )
+    assert "numbers" not in {one["kind"] for one in shown(bench)["open_leaks"]}
+
+
+def test_treatments_that_stand_there_stay_before_a_mend(bench):
+    bench.change("treat", treat={"INCOME": "round:10"})
+    at = place_of(bench, "numbers")
+    rows = mending(bench, at)["rows"]
+    treats = [x["mend"].changes["treat"]["INCOME"] for x in rows if not x["mend"].drops]
+    assert len(treats) > 3
+    assert all(rules[0] == "round:10" and len(rules) == 2 for rules in treats)
+
+
+def test_if_only_leaving_out_closes_a_leak_the_page_says_so(bench, monkeypatch):
+    monkeypatch.setattr(mends, "_OF_NUMBERS", ("round:FINE",))
+    at = place_of(bench, "numbers")
+    found = mending(bench, at)
+    assert found["none"]
+    assert [x["mend"].drops for x in found["rows"] if x["trial"].works] == [True]
+    text = Client(bench).get(f"/leaks?leak={at}").text
+    assert said("leaks", "no_mend") in text
+
+
+def test_codes_are_not_treated_as_numbers(bench):
+    """A code and 30 % of noise would be no code."""
+    leak = Leak(("EDUCATION",), "unique", "", ())
+    assert mends.mends_of(bench, leak) == []
+    treated = Leak(("INCOME",), "unique", "", ())
+    workbenches.waited(leaks.view, bench)
+    assert mends.mends_of(bench, treated) != []
+    bench.change("k", columns={"keys": ["SEX", "INCOME"]}, roles={"INCOME": None})
+    assert mends.mends_of(bench, treated) == []
+
+
+def test_nobody_is_left_over_after_more_blanks(bench):
+    roles = dict.fromkeys(("WEIGHT", "HOUSEHOLD"), "identifier")
+    bench.set_roles(roles | {"MARSTAT": "harmless"}, "the whole population")
+    at = place_of(bench, "elimination")
+    (row,) = mending(bench, at)["rows"]
+    assert row["mend"].changes == {"suppress": {"against_insiders": True}}
+    now, then = row["trial"].blanked
+    assert then > now
+    apply(bench, at, row)
+    assert "elimination" not in {one["kind"] for one in shown(bench)["open_leaks"]}
+
+
+def test_people_who_share_a_sensitive_value_can_be_made_to_differ(bench):
+    bench.set_roles({"MARSTAT": "sensitive"}, "not known")
+    at = place_of(bench, "attributes")
+    row = row_of(mending(bench, at), "l")
+    now, then = row["trial"].found
+    assert now > then
+    apply(bench, at, row)
+    assert bench.settings().l == 2
+
+
+def test_a_mend_of_a_page_that_is_old_is_refused(bench):
+    at = place_of(bench, "numbers")
+    rows = mending(bench, at)["rows"]
+    before = bench.history.current
+    for fields in (
+        {"leak": at, "mend": rows[0]["at"], "was": "--drop OTHER"},
+        {"leak": at, "mend": 99, "was": rows[0]["mend"].remedy.options},
+        {"leak": 99, "mend": 0, "was": rows[0]["mend"].remedy.options},
+    ):
+        with pytest.raises(RefusedError, match="not there any more"):
+            leaks.PAGE.actions["mend"](bench, form(**fields))
+    assert bench.history.current is before
+
+
+def test_a_failed_trial_says_why(bench):
+    """Rounded to so much, weights would become 0."""
+    rows = mending(bench, place_of(bench, "weight"))["rows"]
+    failed = [one["job"].error for one in rows if one["trial"] is None]
+    assert len(failed) == 1
+    assert "could become 0" in failed[0]
+
+
+def test_trials_change_no_rules_and_leave_the_verdict(bench):
+    shown(bench)
+    before, verdict = bench.history.current, verdict_of(bench)
+    mending(bench, place_of(bench, "numbers"))
+    assert bench.history.current is before
+    assert verdict_of(bench) == verdict
+
+
+def test_columns_are_left_out_and_written_again(bench):
+    shown(bench)
+    at = place_of(bench, "numbers")
+    apply(bench, at, row_of(mending(bench, at), "drop"))
     page = shown(bench)
-    assert page["dropped"] == [(at(bench, "INCOME"), "INCOME")]
-    assert not any("INCOME" in one["text"] for one in page["open"])
-    leaks.keep(bench, form(at(bench, "INCOME")))
+    assert page["dropped"] == [(bench.names.index("INCOME"), "INCOME")]
+    assert not any("INCOME" in one["text"] for one in page["open_leaks"])
+    leaks.keep(bench, form(bench.names.index("INCOME")))
     assert "drop" not in bench.table("output")
-    leaks.identifier(bench, form(at(bench, "INCOME")))
-    page = shown(bench)
-    assert page["dropped"] == [(at(bench, "INCOME"), "INCOME")]
-    assert page["identifiers"] == ("INCOME",)
 
 
 def test_new_ids(bench):
-    bench.set_roles({"PERSON": None}, "taken")
-    household = (at(bench, "HOUSEHOLD"), "HOUSEHOLD")
-    person = (at(bench, "PERSON"), "PERSON")
+    household = (bench.names.index("HOUSEHOLD"), "HOUSEHOLD")
     assert shown(bench)["renumbered"] == [household]
-    leaks.renumber(bench, form(person[0]))
-    assert bench.table("output")["renumber"] == ["HOUSEHOLD", "PERSON"]
     leaks.old_ids(bench, form(household[0]))
-    assert bench.table("output")["renumber"] == ["PERSON"]
-    assert ("renumber", "HOUSEHOLD", None) in mends(bench)
-    leaks.drop(bench, form(person[0]))
-    page = shown(bench)
-    assert page["renumbered"] == []
-    assert page["done"]
-
-
-def test_keys_are_blanked_together(bench):
-    bench.set_roles({"HHSIZE": None, "MARSTAT": "harmless"}, "changed")
-    leaks.related(bench, form(at(bench, "HHSIZE"), key=at(bench, "SEX")))
-    leaks.related(bench, form(at(bench, "EDUCATION"), key=at(bench, "SEX")))
-    assert bench.table("suppress")["related"] == {"SEX": ["HHSIZE", "EDUCATION"]}
-    leaks.household_key(bench, form(key=at(bench, "REGION")))
-    assert bench.table("suppress")["household_keys"] == ["REGION"]
+    assert bench.table("output")["renumber"] == []
+    at = place_of(bench, "ids")
+    (row,) = mending(bench, at)["rows"]
+    apply(bench, at, row)
+    assert bench.table("output")["renumber"] == ["HOUSEHOLD"]
     assert shown(bench)["done"]
 
 
@@ -221,47 +340,10 @@ def test_switches(bench):
     shown(bench)
     leaks.switch(bench, form(name="shuffle", on=1))
     assert bench.table("output") == {"shuffle": True}
-    assert not any(one[0] == "shuffle" for one in mends(bench))
     leaks.switch(bench, form(name="shuffle"))
     assert bench.table("output") == {}
     with pytest.raises(RefusedError):
         leaks.switch(bench, form(name="allow_unsafe", on=1))
-
-
-def test_every_mend_that_is_offered_can_be_done(bench):
-    bench.set_roles({"PERSON": None, "HHSIZE": None}, "taken")
-    leaks.old_ids(bench, form(at(bench, "HOUSEHOLD")))
-    done = set()
-    links = {"treat", "recode", "recode_key"}
-    before = bench.history.current.number
-    for does, column, key in sorted(mends(bench), key=str):
-        if does in links:
-            continue
-        fields = {} if key is None else {"key": at(bench, key)}
-        columns = [] if column is None else [at(bench, column)]
-        if does == "shuffle":
-            leaks.switch(bench, form(name="shuffle", on=1))
-        else:
-            leaks.PAGE.actions[does](bench, form(*columns, **fields))
-        assert bench.history.current.number != before, does
-        assert shown(bench)["done"], (does, column, key)
-        bench.history.show(before)
-        done.add(does)
-    assert {"drop", "renumber", "household_key", "shuffle"} <= done
-
-
-def test_a_column_that_tells_a_key_may_be_blanked_with_it(bench):
-    for name, key, fits in (
-        ("EDUCATION", "SEX", True),
-        ("EDUCATION", "INCOME", False),
-        ("MARSTAT", "SEX", False),
-        ("HOUSEHOLD", "SEX", False),
-        ("WEIGHT", "SEX", False),
-    ):
-        told = Shown(key, name, "equal", 3, 4)
-        leak = Leak((name,), "reveals", "", "", shown=told)
-        offered = [*leaks.mends_of(bench, bench.settings(), leak)]
-        assert fits == any(one["does"] == "related" for one in offered)
 
 
 # --- the verdict ---

@@ -210,3 +210,39 @@ def test_categories_with_a_point_are_merged_by_the_names_of_rules(
     assert bench.table("recodings") == {"EDU": "map:1=2"}
     rows = recode.view(bench, form(bench, "EDU"))["categories"]
     assert [(one["code"], one["to"]) for one in rows][:2] == [("1", "2"), ("2", "2")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("secret.grc", "root:x:0:0:hush:/root\n"),
+        ("secret.grc", "1: bhush-ahush\n"),
+        ("secret.grc", "<hush>\n"),
+        ("secret.csv", "a;hush\na;hush\n"),
+        ("secret.csv", "a;hush;x\nb;hush;y\n"),
+        ("secret.csv", "hush\n"),
+        ("secret.csv", 'a;"hush"x\n'),
+    ],
+)
+def test_what_stands_in_a_file_is_not_said_when_it_is_no_recoding(bench, name, text):
+    path = bench.path.parent / name
+    path.write_text(text)
+    level = {"level": 1} if name.endswith(".csv") else {}
+    with pytest.raises(RefusedError) as caught:
+        recode.apply(bench, form(bench, "AGE", way="file", path=path, **level))
+    assert name in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["a,hush\nb,c,hush\n", "hush\n", "a,b,c\nhush,1\n", "a,b,c\nx,y;hush,5\n"]
+)
+@pytest.mark.parametrize("kind", ["rake", "pram"])
+def test_what_stands_in_a_file_is_not_said_when_it_has_no_totals(bench, kind, text):
+    path = bench.path.parent / "secret.csv"
+    path.write_text(text)
+    name = "WEIGHT" if kind == "rake" else "CITIZENSHIP"
+    bench.change("treat", treat={name: "share-weights:5"}) if kind == "rake" else None
+    with pytest.raises(RefusedError) as caught:
+        bench.change("other", treat={name: f"{kind}:{path}"})
+    assert "hush" not in str(caught.value)

@@ -133,7 +133,7 @@ def test_rules_in_doubt_are_counted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1: 1\n1; 2", "line 2: a line is 'new: code, .*: '1; 2'"),
+        ("1: 1\n1; 2", "line 2: a line is 'new: code, "),
         ("1", "line 1: a line is"),
         (": 1", "line 1: a line is"),
         ("1 2: 3", "line 1: a line is"),
@@ -146,9 +146,9 @@ def test_rules_in_doubt_are_counted(tmp_path):
         ("1: 2 3", "line 1: a comma is missing"),
         ('1: "2', "line 1: a quote is not closed"),
         ('1: " "', "line 1: an empty code"),
-        ("1: 9-10\n2: 10-9", "line 2: '10' comes after '9'"),
-        ("1: 1b-1a", "line 1: '1b' comes after '1a'"),
-        ("1: 10-9.5", "line 1: 10 comes after 9.5"),
+        ("1: 9-10\n2: 10-9", "line 2: a range runs backwards"),
+        ("1: 1b-1a", "line 1: a range runs backwards"),
+        ("1: 10-9.5", "line 1: a range runs backwards"),
         ("1: 1\n<TRUNCABLE>", "line 2: recode files have no such tag"),
         ("1: 1\n<MISSING> 7 8 9", "line 2: more than two missing codes"),
         ("1: 1\n<MISSING> 7\n<missing> 8", "line 3: the tag appears twice"),
@@ -169,9 +169,7 @@ def test_no_recode_file(tmp_path):
 
 def test_the_metadata_of_the_variable_are_respected(tmp_path):
     age = Variable("AGE", 0, 2, missing=("98", "99"))
-    with pytest.raises(
-        ValueError, match=r"line 2: a code of 3 .*, AGE has 2: '2: 7-10"
-    ):
+    with pytest.raises(ValueError, match=r"line 2: a code of 3 .*, AGE has 2$"):
         grc(tmp_path, "1: 1\n2: 7-100", age)
     for rule in ("99", "61-99", "98-"):
         with pytest.raises(ValueError, match="line 1: a missing code of AGE would"):

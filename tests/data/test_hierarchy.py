@@ -60,7 +60,7 @@ def test_ways_to_write_it(folder, raw, values):
         (b"a;x\nb;x;*\n", "h.csv, line 2: 3 fields, the first line has 2"),
         (b"a;x\n\nb\n", "h.csv, line 3: one field"),
         (b"a;x\nb;\n", "h.csv, line 2: level 1 is empty; repeat the group"),
-        (b"a;x\nb;y\na;y\n", "h.csv, line 3: 'a' appears twice"),
+        (b"a;x\nb;y\na;y\n", "h.csv, line 3: its value stands in another line"),
         (b"a;x;1\nb;x;2\n", "level 2 of the hierarchy of h.csv: it separates values"),
         (b'a;"x\n', "h.csv, line 1: unexpected end of data"),
         (b"a;\xff\n", "h.csv: byte 2 is not utf-8"),

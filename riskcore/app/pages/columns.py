@@ -26,35 +26,56 @@ ROLES = (
 )
 # These roles only one column has.
 ONE_COLUMN = ("weight", "household", "cluster")
-# These can be given to all columns at once that nothing is proposed for.
-FOR_THE_REST = ("sensitive", "harmless", "identifier", "key")
+# These can be given to many columns at once.
+FOR_MANY = tuple(role for role in ROLES if role not in ONE_COLUMN)
+SHOWN = ("undecided", "unproposed", *ROLES)
 
 
-def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
-    """Return the columns with their roles."""
+def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
+    """Return the columns with their roles, those that the address asks for."""
     description = bench.description()
     if description is None:
         return {"rows": None, "names": bench.names}
-    rows = [_row(bench, column) for column in description.columns]
+    rows = [_row(bench, at, column) for at, column in enumerate(description.columns)]
+    asked = {name: form.text(name) for name in ("find", "type", "shown")}
     return {
         "records": description.records,
-        "rows": rows,
+        "columns": len(rows),
+        "rows": [row for row in rows if _is_asked_for(row, **asked)],
         "roles": ROLES,
         "proposed": any(row["role"] is None and row["proposed"] for row in rows),
-        "rest": sum(row["role"] is None and not row["proposed"] for row in rows),
-        "rest_roles": FOR_THE_REST,
+        "for_many": FOR_MANY,
+        "asked": asked,
+        "types": sorted({row["type"] for row in rows}),
+        "shown": SHOWN,
+        "ticked": form.has("tick"),
         "doubts": bench.doubts(),
     }
 
 
-def _row(bench: Workbench, column: DescribedColumn) -> dict[str, Any]:
+def _is_asked_for(row: Mapping[str, Any], find: str, type: str, shown: str) -> bool:
+    """Return whether a column has a text, a type and a role."""
+    return (
+        find.casefold() in row["text"]
+        and type in ("", row["type"])
+        and (not shown or shown in row["shown"])
+    )
+
+
+def _row(bench: Workbench, at: int, column: DescribedColumn) -> dict[str, Any]:
     """Return what the page shows of a column."""
     of = column.profile
+    role = bench.role_of(str(of.name))
+    proposed = column.proposed.role if column.proposed.role in ROLES else None
+    shown = [role] if role else ["undecided"] + ["unproposed"] * (proposed is None)
     return {
+        "position": at,
         "name": str(of.name),
+        "text": f"{of.name} {of.label or ''}".casefold(),
+        "shown": shown,
         "label": of.label,
-        "role": bench.role_of(str(of.name)),
-        "proposed": column.proposed.role if column.proposed.role in ROLES else None,
+        "role": role,
+        "proposed": proposed,
         "type": of.type,
         "distinct": of.distinct,
         "missing": of.missing,
@@ -119,20 +140,16 @@ def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
     return [x for x in ONE_COLUMN if left.count(x) > 1 or (x in left and x in taken)]
 
 
-def rest(bench: Workbench, form: Form) -> str:
-    """Give all columns without a role and without a proposal the role of a form."""
-    role, description = form.text("role"), bench.description()
-    assert description is not None
-    if role not in FOR_THE_REST:
+def give(bench: Workbench, form: Form) -> str:
+    """Give the columns that are ticked the role of a form."""
+    names = [bench.column(position) for position in form.all("column")]
+    role = form.text("role")
+    if not names or not role:
+        raise RefusedError(said("columns", "nothing_chosen"))
+    if role not in FOR_MANY:
         raise ValueError(f"{role!r} is not a role for several columns")
-    undecided = bench.undecided
-    roles: dict[str, str | None] = {
-        str(column.name): role
-        for column in description.columns
-        if str(column.name) in undecided and column.proposed.role not in ROLES
-    }
-    words = said("columns", "rest_given", n=len(roles), role=said("roles", role))
-    return bench.set_roles(roles, words)
+    words = said("columns", "given", n=len(names), role=said("roles", role))
+    return bench.set_roles(dict.fromkeys(names, role), words)
 
 
-PAGE = Page("columns", view, {"roles": choose, "accept": accept, "rest": rest})
+PAGE = Page("columns", view, {"roles": choose, "accept": accept, "give": give})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from riskcore.app.forms import Form
+from riskcore.app.guard import SANDBOX
 from riskcore.app.pages.page import Page
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
@@ -16,17 +18,96 @@ from riskcore.app.user_folder import user_folder
 from riskcore.app.workbench import Workbench
 from riskcore.common.progress import Lines
 from riskcore.common.words import counted
+from riskcore.data.files import formats
 from riskcore.data.files.replace import replacing_all
+from riskcore.report.page import report_paths
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.release_files import (
     ReleaseFiles,
     check_release_files,
+    private_record_of,
     safe_name,
     write_release,
 )
 
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from riskcore.data.source import Source
+
 _FILES = ("file", "record", "public_record", "report", "report_public")
+# The endings of names; that of the safe file says its format.
+_ENDINGS = {
+    "record": ".json",
+    "public_record": ".json",
+    "report": ".html",
+    "report_public": ".html",
+    "rules": ".toml",
+}
+_PUBLIC = ("file", "public_record", "report_public")
+_RULES = (
+    "export rules"  # the name of the file of rules, among what pages were asked for
+)
+_PART = 1 << 20  # bytes that are sent together
 _SWITCHES = ("shuffle", "guard_formulas", "allow_unsafe")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A file that the app has written."""
+
+    kind: str  # the name of its text
+    path: Path
+    size: int
+    seal: tuple[int, ...]  # what tells whether it is still the same
+
+    @classmethod
+    def of(cls, kind: str, path: Path) -> WrittenFile:
+        """Return a file as it has just been written."""
+        status = path.stat()
+        return cls(kind, path, status.st_size, _seal(status))
+
+    @property
+    def folder(self) -> str:
+        """The folder in full."""
+        return str(self.path.parent.resolve())
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it is made to be published."""
+        return self.kind in _PUBLIC
+
+    @property
+    def is_page(self) -> bool:
+        """Whether a browser can show it."""
+        return self.kind in ("report", "report_public")
+
+    def chunks(self) -> Iterator[bytes]:
+        """Return the parts of its content; refuse a file that is another one now."""
+        try:
+            # A link in its place would lead elsewhere; a pipe would be waited for.
+            how = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            opened = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | how)
+        except OSError:
+            raise RefusedError(said("export", "gone", file=self.path.name)) from None
+        file = os.fdopen(opened, "rb")
+        if _seal(os.fstat(opened)) != self.seal:
+            file.close()
+            raise RefusedError(said("export", "gone", file=self.path.name))
+        return _parts_of(file)
+
+
+def _seal(status: os.stat_result) -> tuple[int, ...]:
+    """Return what changes if a file is changed or replaced."""
+    times = (status.st_mtime_ns, status.st_ctime_ns)
+    return status.st_dev, status.st_ino, status.st_mode, status.st_size, *times
+
+
+def _parts_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield a file in parts, and close it."""
+    with file:
+        while part := file.read(_PART):
+            yield part
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +118,35 @@ class Exported:
     files: ReleaseFiles
     rules: Path
     shell: str  # a line of the shell that makes the same files again
+    written: tuple[WrittenFile, ...]
 
-    @property
-    def paths(self) -> list[tuple[str, Path]]:
-        """The files written, each with the name of its text."""
-        of = self.files
-        named_paths = [
-            ("file", of.file),
-            ("record", of.private_record),
-            ("public_record", of.public_record),
-            *(("report", path) for path in of.reports),
-            ("report_public", of.public_report),
-            ("rules", self.rules),
+    def some(self, *, public: bool) -> list[tuple[int, WrittenFile]]:
+        """Return the files to publish, or those to keep, with their places."""
+        return [
+            (at, file)
+            for at, file in enumerate(self.written)
+            if file.is_public == public
         ]
-        return [(name, path) for name, path in named_paths if path is not None]
+
+
+def _all_written(
+    source: Source, files: ReleaseFiles, rules: Path
+) -> Iterator[WrittenFile]:
+    """Yield the files that were written."""
+    safe = (
+        () if files.file is None else formats.files_written(files.file, source.format)
+    )
+    paths = [
+        *(("file", path) for path in safe),
+        ("public_record", files.public_record),
+        ("report_public", files.public_report),
+        ("record", files.private_record),
+        *(("report", path) for path in files.reports),
+        ("rules", rules),
+    ]
+    for kind, path in paths:
+        if path is not None:
+            yield WrittenFile.of(kind, path)
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
@@ -63,7 +159,8 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
         "given": {name: output.get(name, "") for name in _FILES},
         "usual": usual,
         "switches": {name: bench.writes(name) for name in _SWITCHES},
-        "rules": bench.path.name,
+        "rules": _rules_path(bench).name,
+        "folder": str(bench.path.parent.resolve()),
         "lacking": _lacking(bench),
         "running": job is not None and job.active,
         "failed": "" if job is None else job.error,
@@ -102,6 +199,9 @@ def write(bench: Workbench, form: Form) -> str:
         raise RefusedError(lacking)
     with bench.lock:
         changes = _output(bench, form)
+        rules = form.text("rules") or bench.path.name
+        _refuse_names({**changes, "rules": rules})
+        bench.history.choose(_RULES, rules)
         bench.change(said("export", "chosen"), output=changes)
         overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
@@ -110,6 +210,27 @@ def write(bench: Workbench, form: Form) -> str:
         "export", version, lambda say: _written(bench, version, overwrite, say)
     )
     return ""
+
+
+def _rules_path(bench: Workbench) -> Path:
+    """Return where the rules are written: by another name in the folder of the old."""
+    return bench.path.with_name(bench.history.chosen.get(_RULES) or bench.path.name)
+
+
+def _refuse_names(names: Mapping[str, Any]) -> None:
+    """Refuse names of hidden files, and those that say another kind of file."""
+    for kind, ending in {"file": "", **_ENDINGS}.items():
+        name = names.get(kind)
+        if not name:
+            continue
+        path = Path(name)
+        if any(part.startswith(".") and part != ".." for part in path.parts):
+            raise RefusedError(said("export", "hidden", file=name))
+        if not path.name.lower().endswith(ending):
+            raise RefusedError(said("export", "suffix", file=name, suffix=ending))
+    rules = names["rules"]
+    if rules != Path(rules).name or "\\" in rules:
+        raise RefusedError(said("export", "rules_folder", file=rules))
 
 
 def _output(bench: Workbench, form: Form) -> dict[str, Any]:
@@ -127,11 +248,11 @@ def _output(bench: Workbench, form: Form) -> dict[str, Any]:
 
 def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exported:
     """Write all files of a version of the rules."""
-    release, source = bench.release_of(bench.history.versions[version]), bench.source
-    rules = bench.rules_of(release)
-    settings = rules.settings
-    wanted, path = release.output(), bench.path
-    _refuse_places(wanted, path)
+    source, path = bench.source, _rules_path(bench)
+    rules = bench.rules_of(bench.release_of(bench.history.versions[version]))
+    settings, release = rules.settings, replace(rules.release, path=path)
+    wanted = release.output()
+    _refuse_places(wanted, path, source, len(settings.keys))
     said_already = path.exists() and path.read_text("utf-8") == release.to_toml()
     read = [path] if said_already else []
     check_release_files(source, settings, wanted, overwrite=overwrite, read=read)
@@ -147,29 +268,49 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     if not said_already:
         with replacing_all(overwrite, list(source.paths)) as create:
             create(path, private=True).write(release.to_toml().encode())
-    bench.history.note_file(release.to_toml())
-    return Exported(
-        version,
-        files,
-        path,
-        release.shell_line(secret=files.record_with_secret, overwrite=True),
-    )
+    if path == bench.path:
+        bench.history.note_file(release.to_toml())
+    shell = release.shell_line(secret=files.record_with_secret, overwrite=True)
+    written = tuple(_all_written(source, files, path))
+    return Exported(version, files, path, shell, written)
 
 
-def _refuse_places(wanted: Mapping[str, Any], rules: Path) -> None:
-    """Refuse rules in a pipe, and outputs that are the rules or the session."""
+def _refuse_places(
+    wanted: Mapping[str, Any], rules: Path, source: Source, sets: int
+) -> None:
+    """Refuse rules in a pipe, and outputs that are links or among the sessions."""
     if rules.exists() and not rules.is_file():  # a pipe would be waited for
         raise RefusedError(said("frame", "no_file", path=rules.name))
-    private = user_folder()
-    for name in _FILES:
-        path = wanted.get(name)
-        if path is None:
-            continue
-        place = Path(os.path.realpath(path))
-        if place == Path(os.path.realpath(rules)):
-            raise RefusedError(said("export", "taken", file=path.name))
-        if private is not None and private.resolve() in place.parents:
+    paths = [rules, private_record_of(wanted), *map(wanted.get, _FILES)]
+    if wanted.get("report"):
+        paths += report_paths(wanted["report"], sets)
+    paths += formats.files_written(wanted["file"], source.format)
+    private, own = user_folder(), rules.parent.resolve()
+    sent = private and own.parent == (private / "uploads").resolve()
+    for path in filter(None, paths):
+        if path.is_symlink():
+            raise RefusedError(said("export", "link", file=path.name))
+        inside = private and private.resolve() in path.resolve().parents
+        if inside and not (sent and path.resolve().parent == own):
             raise RefusedError(said("export", "private", file=path.name))
 
 
-PAGE = Page("export", view, {"write": write})
+def file(bench: Workbench, form: Form) -> Response:
+    """Send a file of the last export; the address has its place, never a path."""
+    from starlette.responses import StreamingResponse
+
+    job, at = bench.jobs.of("export"), form.whole("at")
+    done: Exported | None = None if job is None else job.result
+    if done is None or not 0 <= at < len(done.written):
+        raise RefusedError(said("export", "no_file"))
+    sent = done.written[at]
+    headers = {"content-length": str(sent.size)}
+    if form.has("open") and sent.is_page:
+        headers |= {"content-security-policy": SANDBOX, "content-disposition": "inline"}
+        return StreamingResponse(sent.chunks(), 200, headers, "text/html")
+    name = quote(sent.path.name, safe="")
+    headers["content-disposition"] = f"attachment; filename*=UTF-8''{name}"
+    return StreamingResponse(sent.chunks(), 200, headers, "application/octet-stream")
+
+
+PAGE = Page("export", view, {"write": write}, answers={"file": file})

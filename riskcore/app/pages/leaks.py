@@ -1,12 +1,15 @@
-"""What the file would give away, and the mends."""
+"""What the file would give away, and the mends, tried before they are applied."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
+from riskcore.app.pages.mends import mends_of, trial_of
 from riskcore.app.pages.page import Page
+from riskcore.app.pages.recode import recodable
+from riskcore.app.pages.treat import treatable
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
@@ -17,46 +20,26 @@ if TYPE_CHECKING:
     from riskcore.disclosure.leaks import Leak
     from riskcore.protection.settings.settings import Settings
 
-# What may mend a leak, by its kind; `_FITS` says whether it fits a column.
-MENDS: Mapping[str, tuple[str, ...]] = {
-    "identifier": ("identifier", "drop", "renumber", "recode"),
-    "unique": ("treat", "recode", "drop"),
-    "weight": ("treat", "drop"),
-    "ids": ("renumber", "drop"),
-    "composition": ("drop", "shuffle"),
-    "numbers": ("treat", "drop"),
-    "no effect": ("treat", "drop"),
-    "attributes": ("diverse", "drop"),
-    "elimination": ("against_insiders",),
-    "harmless": (),
-    "reveals": (
-        "shuffle",
-        "household_key",
-        "related",
-        "renumber",
-        "treat",
-        "recode",
-        "drop",
-        "recode_key",
-    ),
-}
 SWITCHES = ("shuffle", "guard_formulas")
 
 
-def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
+def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the leaks with their mends, open ones first."""
     if bench.lacking:
         return {"lacking": bench.lacking}
     settings, job = bench.settings(), bench.leaks()
     examined = None if job.state in ("failed", "canceled") else bench.examination()
     leaks = () if examined is None else examined.leaks
-    items = [_item(bench, settings, leak) for leak in leaks]
+    items = [_item(bench, leak, at) for at, leak in enumerate(leaks)]
+    mended = _leak(bench, form) if examined and form.has("leak") else None
     return {
         "lacking": "",
         "job": job,
         "done": examined is not None,
-        "open": [entry for entry in items if entry["accepted"] is None],
+        "open_leaks": [entry for entry in items if entry["accepted"] is None],
         "accepted": [entry for entry in items if entry["accepted"] is not None],
+        "chosen": None if mended is None else form.whole("leak"),
+        "mending": None if mended is None else _mending(bench, mended),
         "not_examined": [*map(str, examined.not_examined)] if examined else [],
         "dropped": _at(bench, _dropped(bench, settings)),
         "identifiers": settings.with_role("identifier"),
@@ -70,88 +53,81 @@ def _at(bench: Workbench, names: Any) -> list[tuple[int, str]]:
     return [(bench.names.index(str(name)), str(name)) for name in names]
 
 
-def _item(bench: Workbench, settings: Settings, leak: Leak) -> dict[str, Any]:
+def _item(bench: Workbench, leak: Leak, at: int) -> dict[str, Any]:
     """Return what the page shows of a leak."""
     columns = [
         ("order", said("leaks", "order")) if name is None else _at(bench, [name])[0]
         for name in leak.of
+        if name != ANY
     ]
     return {
+        "at": at,
         "kind": leak.kind,
         "text": leak.text,
-        "advice": leak.advice,
+        "remedies": leak.remedies,
         "accepted": leak.accepted,
         "columns": columns,
         "all": leak.of_all or len(columns) == 1,
-        "mends": [*mends_of(bench, settings, leak)] if leak.accepted is None else [],
+        "mends": bool(mends_of(bench, leak)) if leak.accepted is None else False,
+        "pages": [*_pages(bench, leak)],
     }
 
 
-def mends_of(
-    bench: Workbench, settings: Settings, leak: Leak
-) -> Iterator[dict[str, Any]]:
-    """Yield the mends that fit a leak: what is done, to which column."""
-    for mend in MENDS[leak.kind]:
-        for name in leak.of[:1] if mend == "against_insiders" else leak.of:
-            if not _fits(bench, settings, leak, mend, name):
-                continue
-            key = None if leak.shown is None else leak.shown.key
-            yield {
-                "does": mend,
-                "column": None if name is None else _at(bench, [name])[0],
-                "key": None if key is None else _at(bench, [key])[0],
-            }
+def _pages(bench: Workbench, leak: Leak) -> Iterator[tuple[str, int, str]]:
+    """Yield the pages where somebody may change the columns of a leak by hand."""
+    names = [str(name) for name in leak.of if name is not None]
+    names += [] if leak.shown is None else [str(leak.shown.key)]
+    for page, columns in (("treat", treatable(bench)), ("recode", recodable(bench))):
+        for name in dict.fromkeys(names):
+            if name in columns and name not in _dropped(bench, bench.settings()):
+                yield page, _at(bench, [name])[0][0], name
 
 
-def _fits(
-    bench: Workbench, settings: Settings, leak: Leak, mend: str, name: Hashable | None
-) -> bool:
-    """Return whether a mend fits a column of a leak; None is the order."""
-    key, rule = (None, "") if leak.shown is None else (leak.shown.key, leak.shown.rule)
-    is_key = name in settings.variables
-    if mend == "shuffle":
-        left_out = name is None or name in _dropped(bench, settings)
-        return left_out and not bench.writes("shuffle")
-    asked = {"against_insiders": settings.against_insiders, "diverse": settings.l}
-    if mend in asked:
-        return not asked[mend]
-    if mend == "household_key":
-        return (
-            rule in ("equal", "between")
-            and name in (None, settings.household)
-            and settings.household is not None
-            and key in settings.variables
-            and key not in (*settings.household_keys, *settings.strata)
+# --- the mends of a leak ---
+
+
+def _mending(bench: Workbench, leak: Leak) -> dict[str, Any]:
+    """Return the mends of a leak, with what each would do as far as it is known."""
+    rows, described = [], bench.description() is not None
+    for at, mend in enumerate(mends_of(bench, leak) if described else ()):
+        job = trial_of(bench, leak, mend, at)
+        rows.append({"at": at, "mend": mend, "job": job, "trial": job.result})
+    tried = [row for row in rows if row["trial"] is not None]
+    tried.sort(
+        key=lambda row: (
+            not row["trial"].works,
+            not row["trial"].closed,
+            row["mend"].drops,
+            0.0 if row["trial"].closed else row["trial"].found[1] or 0.0,
+            row["trial"].loss,
         )
-    if mend == "recode_key":
-        finer = rule in ("finer", "order")  # of codes before recoding
-        return key in settings.variables and not is_key and not finer
-    if name is None or name in _dropped(bench, settings):
-        return False
-    held = (settings.weight, settings.household)
-    fits = {
-        "identifier": not is_key and name not in (*held, *settings.columns),
-        "drop": not is_key,
-        "renumber": _may_be_ids(settings, name) or leak.kind == "ids",
-        "related": key in settings.variables
-        and not is_key
-        and name not in (*held, *settings.related.get(key, ())),
-        "treat": name != settings.household and not is_key,
-        "recode": name not in held and not _is_number(settings, name),
-    }[mend]
-    return fits and not (mend == "renumber" and name in _renumbered(bench, settings))
+    )
+    works = [row for row in tried if row["trial"].works]
+    return {
+        "rows": [*tried, *(row for row in rows if row["trial"] is None)],
+        "waits": not described or any(row["job"].active for row in rows),
+        "none": not any(not row["mend"].drops for row in works),
+    }
 
 
-def _may_be_ids(settings: Settings, name: Hashable) -> bool:
-    """Return whether new ids can stand for the values of a column."""
-    told = (*settings.columns, settings.weight, *settings.with_role("sensitive"))
-    is_used = name in told or _is_number(settings, name)
-    return name == settings.household or not is_used
+def _leak(bench: Workbench, form: Form) -> Leak | None:
+    """Return the open leak that a form or an address names, if it is still there."""
+    examination = bench.examination()
+    at = form.whole("leak")
+    if examination is None or not 0 <= at < len(examination.open):
+        return None
+    return examination.open[at]
 
 
-def _is_number(settings: Settings, name: Hashable) -> bool:
-    """Return whether a column is known as a number."""
-    return name in settings.with_role("numeric")
+def mend(bench: Workbench, form: Form) -> str:
+    """Change the rules as a mend of a leak says."""
+    with bench.lock:
+        leak, at = _leak(bench, form), form.whole("mend")
+        mends = [] if leak is None else mends_of(bench, leak)
+        if not 0 <= at < len(mends) or form.text("was") != mends[at].remedy.options:
+            raise RefusedError(said("leaks", "gone"))
+        words = said("leaks", "did_mend", what=mends[at].words)
+        return bench.change(words, **mends[at].changes)
 
 
 def _dropped(bench: Workbench, settings: Settings) -> list[str]:
@@ -186,17 +162,6 @@ def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
     return bench.change(said("leaks", word, column=column), output=changes)
 
 
-def drop(bench: Workbench, form: Form) -> str:
-    """Leave a column out of the file."""
-    name, output = _column(bench, form), bench.table("output")
-    left = [*output.get("drop", ())]
-    ids = [column for column in output.get("renumber", ()) if column != name]
-    more = {"renumber": ids} if ids != [*output.get("renumber", ())] else {}
-    return _output(
-        bench, "did_drop", name, drop=[*dict.fromkeys([*left, name])], **more
-    )
-
-
 def keep(bench: Workbench, form: Form) -> str:
     """Write a column that was left out."""
     name = _column(bench, form)
@@ -204,53 +169,11 @@ def keep(bench: Workbench, form: Form) -> str:
     return _output(bench, "did_keep", name, drop=left or None)
 
 
-def renumber(bench: Workbench, form: Form) -> str:
-    """Give a column new ids."""
-    name = _column(bench, form)
-    ids = _renumbered(bench, bench.settings())
-    return _output(bench, "did_renumber", name, renumber=[*ids, name])
-
-
 def old_ids(bench: Workbench, form: Form) -> str:
     """Keep the ids of a column."""
     name = _column(bench, form)
     ids = [column for column in _renumbered(bench, bench.settings()) if column != name]
     return _output(bench, "did_old_ids", name, renumber=ids)
-
-
-def identifier(bench: Workbench, form: Form) -> str:
-    """Give a column the role of an identifier."""
-    name = _column(bench, form)
-    words = said("leaks", "did_identifier", column=name)
-    return bench.set_roles({name: "identifier"}, words)
-
-
-def related(bench: Workbench, form: Form) -> str:
-    """Blank a column together with a key."""
-    name, key = _column(bench, form), bench.column(form.text("key"))
-    relations = {str(k): [*map(str, v)] for k, v in bench.settings().related.items()}
-    relations[key] = [*relations.get(key, []), name]
-    words = said("leaks", "did_related", column=name, key=key)
-    return bench.change(words, suppress={"related": relations})
-
-
-def household_key(bench: Workbench, form: Form) -> str:
-    """Blank a key for all members of a household or for none."""
-    key = bench.column(form.text("key"))
-    keys = [*map(str, bench.settings().household_keys)]
-    words = said("leaks", "did_household_key", key=key)
-    return bench.change(words, suppress={"household_keys": [*keys, key]})
-
-
-def against_insiders(bench: Workbench, _: Form) -> str:
-    """Blank more, until elimination tells no blanked key."""
-    words = said("leaks", "did_against_insiders")
-    return bench.change(words, suppress={"against_insiders": True})
-
-
-def diverse(bench: Workbench, _: Form) -> str:
-    """Ask that the people who fit a record differ in sensitive columns."""
-    return bench.change(said("leaks", "did_diverse"), safe={"l": 2})
 
 
 def switch(bench: Workbench, form: Form) -> str:
@@ -297,15 +220,9 @@ PAGE = Page(
     "leaks",
     view,
     {
-        "drop": drop,
+        "mend": mend,
         "keep": keep,
-        "renumber": renumber,
         "old_ids": old_ids,
-        "identifier": identifier,
-        "related": related,
-        "household_key": household_key,
-        "against_insiders": against_insiders,
-        "diverse": diverse,
         "switch": switch,
         "accept": accept,
         "take_back": take_back,

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from riskcore.app.forms import Form
 from riskcore.app.workbench import Workbench
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
 
 # The values of a template.
 View: TypeAlias = Callable[[Workbench, Form], Mapping[str, Any]]
 # It returns what was done, in words.
 Action: TypeAlias = Callable[[Workbench, Form], str]
+
+# It returns what is sent as it is, such as a file.
+Answer: TypeAlias = "Callable[[Workbench, Form], Response]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,10 +26,11 @@ class Page:
     """A page, its actions, and the parts of it that are fetched by themselves.
 
     Its name stands in the address, in `texts.toml`, and in the names of its templates;
-    ``/PAGE/NAME`` is the address of an action and of a part.
+    ``/PAGE/NAME`` is the address of an action, a part and an answer.
     """
 
     name: str
     view: View
     actions: Mapping[str, Action] = field(default_factory=dict)
     parts: Mapping[str, View] = field(default_factory=dict)
+    answers: Mapping[str, Answer] = field(default_factory=dict)

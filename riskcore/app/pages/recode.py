@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.app.forms import Form
+from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis, count_ticks
 from riskcore.app.pages.page import Page
@@ -18,6 +18,7 @@ from riskcore.app.pages.recode_words import (
     WAYS,
     codes_by_position,
     fields_of,
+    in_words,
     merged,
     rule_of,
     way_of,
@@ -59,7 +60,8 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "lacking": "",
         "fault": fault,
         "columns": [
-            _listed(bench, column_name, state) for column_name in recodable(bench)
+            _listed(bench, column_name, state, form.numbers)
+            for column_name in recodable(bench)
         ],
         "position": bench.names.index(name),
         "name": name,
@@ -86,6 +88,7 @@ def _form_of(
     counts, unsafe = counts_of(column), _unsafe(column, state)
     values = {
         "rule": rule,
+        "words": in_words(rule, form.numbers) if rule else "",
         "ways": ways,
         "way": way,
         "fields": fields_of(rule if way in (own, "text") else None, form.numbers),
@@ -123,7 +126,9 @@ def _chosen(bench: Workbench, form: Form) -> str:
     return bench.column(form.text("column"))
 
 
-def _listed(bench: Workbench, name: str, state: State | None) -> dict[str, Any]:
+def _listed(
+    bench: Workbench, name: str, state: State | None, numbers: NumberFormat
+) -> dict[str, Any]:
     """Return a column of the list: its categories before and after."""
     rule = bench.table("recodings").get(name)
     row = {
@@ -131,7 +136,7 @@ def _listed(bench: Workbench, name: str, state: State | None) -> dict[str, Any]:
         "label": label_of(bench, name),
         "position": bench.names.index(name),
         "role": bench.role_of(name),
-        "rule": rule,
+        "words": in_words(rule, numbers) if rule else "",
         "before": None,
         "after": None,
     }
@@ -281,6 +286,7 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     texts = labels_of(bench, name)
     return {
         "rule": rule,
+        "words": in_words(rule, form.numbers) if rule else "",
         "changed": rule != bench.table("recodings").get(name),
         "before": len(before),
         "after": len(after),
@@ -318,21 +324,22 @@ def apply(bench: Workbench, form: Form) -> str:
     """Recode a column by the rule of a form; an empty form takes the rule away."""
     name = _chosen(bench, form)
     codes = codes_by_position(bench.coded_column(name).labels)
-    return _change(bench, name, rule_of(form.text("way"), form, codes))
+    return _change(bench, name, rule_of(form.text("way"), form, codes), form)
 
 
 def clear(bench: Workbench, form: Form) -> str:
     """Take the recoding of a column away."""
-    return _change(bench, _chosen(bench, form), None)
+    return _change(bench, _chosen(bench, form), None, form)
 
 
-def _change(bench: Workbench, name: str, rule: str | None) -> str:
+def _change(bench: Workbench, name: str, rule: str | None, form: Form) -> str:
     """Change the recoding of a column, if it suits the data."""
     if rule == bench.table("recodings").get(name):
         return said("recode", "unchanged", column=name)
-    words = said("recode", "changed", column=name, rule=rule or "")
-    if rule is None:
-        words = said("recode", "cleared", column=name)
+    words = said("recode", "cleared", column=name)
+    if rule is not None:
+        told = in_words(rule, form.numbers)
+        words = said("recode", "changed", column=name, rule=told)
     with suppress(NotYetError):  # what is known at once is refused at once
         _ = _state(bench, recodings={name: rule})
     return bench.change(words, recodings={name: rule})

@@ -9,6 +9,7 @@ from typing import Any
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages.values import code_of
 from riskcore.app.session import RefusedError
+from riskcore.app.texts import said
 from riskcore.data.recoding_words import is_rule
 
 # How a column can be recoded, in the order of the page.
@@ -58,6 +59,18 @@ def fields_of(rule: str | None, numbers: NumberFormat) -> dict[str, Any]:
         return fields | {"path": path, "level": level}
     shown = numbers.write(words) if kind == "round" else words
     return fields | {kind: shown}
+
+
+def in_words(rule: str, numbers: NumberFormat) -> str:
+    """Return a rule in words, with numbers as the reader writes them."""
+    fields = fields_of(rule, numbers)
+    kind = fields["kind"] if way_of(rule) not in ("text", "file") else way_of(rule)
+    if kind == "file":
+        kind = "hierarchy" if fields["level"] else "file"
+    breaks = "; ".join(fields["breaks"])
+    words = said("recode", f"in_words_{kind}", **{**fields, "breaks": breaks})
+    codes = fields["codes"] or fields["code"]
+    return words + (said("recode", "in_words_codes", codes=codes) if codes else "")
 
 
 def rule_of(way: str, form: Form, codes: Mapping[str, str]) -> str | None:

@@ -48,7 +48,7 @@ def demo(desk: Desk, _: Form) -> str:
 
 def remove(desk: Desk, form: Form) -> str:
     """Remove a file that was sent."""
-    desk.folders.remove(form.text("file"))
+    desk.remove(form.text("file"))
     return said("start", "removed")
 
 

@@ -19,6 +19,7 @@ from riskcore.app.pages.treat_words import (
     BECOMES,
     FIELDS,
     FLAGS,
+    in_words,
     key_of,
     kinds_of,
     refuse_joined,
@@ -115,7 +116,7 @@ def _listed(bench: Workbench, name: str) -> dict[str, Any]:
         "label": label_of(bench, name),
         "position": bench.names.index(name),
         "role": bench.role_of(name),
-        "rules": rules_of(bench, key),
+        "rules": in_words(name, rules_of(bench, key)),
         "joint": "" if key in (None, name) else key,
     }
 
@@ -180,7 +181,7 @@ def edit(bench: Workbench, form: Form) -> str:
 def _change(bench: Workbench, key: str, rules: list[str]) -> str:
     """Change the treatments of a column, if they suit the data."""
     value = value_of(rules)
-    words = said("treat", "changed", column=key, rules="; ".join(rules))
+    words = said("treat", "changed", column=key, rules="; ".join(in_words(key, rules)))
     if value is None:
         words = said("treat", "cleared", column=key)
     with suppress(NotYetError):  # what is known at once is refused at once

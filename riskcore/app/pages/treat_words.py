@@ -10,6 +10,7 @@ from riskcore.app.forms import Form
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
+from riskcore.protection.treatments.rules import Treatment
 
 OF_NUMBERS: Final = (
     "top",
@@ -140,3 +141,14 @@ def rules_of(bench: Workbench, key: str | None) -> list[str]:
 def value_of(rules: Sequence[str]) -> str | list[str] | None:
     """Return rules as the table of treatments holds them; None for no rule."""
     return (rules[0] if len(rules) == 1 else list(rules)) if rules else None
+
+
+def in_words(column: str, rules: Iterable[str]) -> list[str]:
+    """Return treatments in words; one that has a fault as it is."""
+    words = []
+    for rule in rules:
+        try:
+            words.append(Treatment.of(column, rule).describe(public=False))
+        except (OSError, ValueError):
+            words.append(rule)
+    return words

@@ -34,7 +34,7 @@ from riskcore.disclosure.combined_numbers import numbers_that_tell
 from riskcore.disclosure.composition import KeySets, records_by_composition
 from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.figures_in_words import number
-from riskcore.disclosure.leaks import Kind, Leak, Shown
+from riskcore.disclosure.leaks import Kind, Leak, Remedy, Shown
 from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
 from riskcore.disclosure.number_links import Computed, NumberLink, number_links
 from riskcore.disclosure.rebuilt_households import records_rebuilt
@@ -55,6 +55,7 @@ from riskcore.protection.records.numbers import (
 from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.records.showing import advice_on, too_much
 from riskcore.protection.settings.remedies import (
+    SHUFFLE,
     accepted,
     as_key,
     coarser,
@@ -207,7 +208,8 @@ def of_columns(
             if rare:
                 text = _text(column, settings)
                 # Of weights on an engine this is not known: nothing is treated there.
-                treat = "" if column.smallest is None else coarser_weights(column.name)
+                on_engine = column.smallest is None
+                treat = None if on_engine else coarser_weights(column.name)
                 mends = either(treat, leave_out(of), accepted(of))
                 yield Leak(of, "weight", text, mends)
             continue
@@ -238,10 +240,10 @@ def _text(column: ColumnProfile, settings: Settings, like: str = "") -> str:
 
 def _advice(
     column: ColumnProfile, settings: Settings, renumbered: Collection[Hashable]
-) -> str:
+) -> tuple[Remedy, ...]:
     """Return what can be done about a column that has no role."""
     name, proposed = column.name, propose(column).role
-    mends = [leave_out([name])]
+    mends: list[Remedy | None] = [leave_out([name])]
     if proposed == "identifier":
         mends.insert(0, with_role(name, "identifier", "say that it is an identifier"))
     if proposed in ("identifier", "household"):
@@ -409,7 +411,7 @@ def _members_apart(
     left_out: Collection[str],
     *,
     shuffled: bool = False,
-) -> str:
+) -> Remedy:
     """Return how nothing shows who belongs together: ids, other columns, the order."""
     keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
@@ -428,7 +430,7 @@ def _members_apart(
             gone = fewer
     if shuffled:
         return leave_out(gone)
-    return leave_out(gone, " --shuffle") if gone else "shuffle the records: --shuffle"
+    return leave_out(gone, shuffle=True) if gone else SHUFFLE
 
 
 def _keys_of_sets(result: ProtectedRecords, gone: Collection[str]) -> KeySets:
@@ -567,7 +569,7 @@ def _unseen(
     told = [x for x in result.settings.with_role("sensitive") if str(x) not in left_out]
     if told:
         text += f", or whether the keys tell {listed_columns(told)}"
-    advice = either("collect the data first", accepted([None]))
+    advice = either(Remedy("collect the data first"), accepted([None]))
     yield Leak((None,), "harmless", text, advice)
 
 
@@ -578,7 +580,9 @@ def _leak_of_several(derivation: Derived, count: int, settings: Settings) -> Lea
     values = counted(count, "hidden value")
     text = f"{names}: together they give back {values} of {key!r}"
     related = (related_to(derivation.column, name, settings) for name in derivation.of)
-    drops = [leave_out([x]) for x in derivation.of if x not in settings.variables]
+    drops: list[Remedy | None] = [
+        leave_out([x]) for x in derivation.of if x not in settings.variables
+    ]
     if not drops and derivation.column in settings.variables:
         drops = [never_blanked(derivation.column, settings)]
     advice = either(*related, *drops, accepted(derivation.of[:1]))
@@ -592,7 +596,7 @@ def _kept_ids(
     name = printable(str(household))
     unit = "household" if settings.person is None else "person"
     text = f"{name!r}: the original {unit} ids are kept"
-    return Leak((household,), "ids", text, new_ids(household, renumbered))
+    return Leak((household,), "ids", text, (new_ids(household, renumbered),))
 
 
 def called_harmless(names: Collection[Hashable]) -> Leak:
@@ -602,4 +606,4 @@ def called_harmless(names: Collection[Hashable]) -> Leak:
         f"{counted(len(names), 'column')} {verb} called harmless without being "
         f"examined ({listed_columns(names)})"
     )
-    return Leak((ANY,), "harmless", text, "give each a role")
+    return Leak((ANY,), "harmless", text, (Remedy("give each a role"),))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from riskcore.common.words import counted, listed, printable
 from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
-from riskcore.disclosure.leaks import Leak
+from riskcore.disclosure.leaks import Leak, Remedy
 from riskcore.disclosure.shared_values import SharedValues, in_bands, shared_values
 from riskcore.protection.records.numbers import codes_of, numbers_of
 from riskcore.protection.records.protected_records import ProtectedRecords
@@ -25,9 +25,11 @@ from riskcore.protection.settings.remedies import (
 )
 
 SharedByName = Mapping[Hashable, SharedValues]
-_DIFFERENT = "ask that the people who fit a record differ, which hides some: --l 2"
+_DIFFERENT = Remedy(
+    "ask that the people who fit a record differ, which hides some", {"l": 2}
+)
 _ALL = 0.995  # of the people: the weights of a whole population may vary a little
-_INSIDERS = "blank companions of their records: --against-insiders"
+_INSIDERS = Remedy("blank companions of their records", {"against_insiders": True})
 
 
 def values_shared(
@@ -80,17 +82,17 @@ def leaks_of_shared(
             )
             fewer = _without_a_key(result, name, values.people, gone)
             asked = (result.settings.l, result.settings.t) != (None, None)
-            differ = "" if values.width or asked else _DIFFERENT
+            differ = None if values.width or asked else _DIFFERENT
             # A goal of sensitive values needs a column.
             needed = asked and len(result.settings.with_role("sensitive")) == 1
-            out = "" if needed else leave_out([name])
+            out = None if needed else leave_out([name])
             advice = either(fewer, differ, out, accepted([name]))
             yield Leak((name,), "attributes", text, advice)
 
 
 def _without_a_key(
     result: ProtectedRecords, name: Hashable, people: int, gone: Collection[str]
-) -> str:
+) -> Remedy | None:
     """Return the key without which fewest are told, if that halves their number."""
     left = {
         key: sum(
@@ -101,7 +103,7 @@ def _without_a_key(
     }
     best = min(left, key=left.__getitem__, default=None)
     if best is None or 2 * left[best] > people:
-        return ""
+        return None
     key = printable(str(best))
     return without_key(best, f"leave {key!r} out, which leaves {left[best]:,}")
 

@@ -18,9 +18,10 @@ from riskcore.disclosure.hidden_values import (
     SuppressedColumn,
     what_shows,
 )
-from riskcore.disclosure.leaks import Shown
+from riskcore.disclosure.leaks import Remedy, Shown, in_words
 from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.settings.remedies import (
+    SHUFFLE,
     accepted,
     coarser_weights,
     either,
@@ -141,40 +142,40 @@ def warn_of_what_shows(
     """Warn of each column that reveals hidden values, unless that is accepted."""
     for clue in too_much(result, shown):
         if result.settings.accepted(clue.column) is None:
-            message = f"{clue}; {advice_on(result, clue, renumbered)}"
+            message = f"{clue}; {in_words(advice_on(result, clue, renumbered))}"
             warn(message, SuppressedValueShows)
 
 
 def advice_on(
     result: ProtectedRecords, shown: Shown, renumbered: Iterable[Hashable]
-) -> str:
+) -> tuple[Remedy, ...]:
     """Return what can be done so that the values do not show."""
     settings, column, key = result.settings, shown.column, shown.key
     fixed = {*settings.suppressible, *settings.recodings, *settings.treated}
-    in_all = ""
+    in_all = None
     if (
         shown.rule in ("equal", "between")
         and settings.unit != "person"
         and settings.household is not None
     ):
-        more = " --shuffle" if column is None else ""
-        in_all = for_all_members(settings, key, more)
+        more = {"shuffle": True} if column is None else {}
+        in_all = for_all_members(settings, key, **more)
     accept = accepted([column])
     if column is None:
-        return either(in_all or "shuffle the records: --shuffle", accept)
+        return either(in_all or SHUFFLE, accept)
     if column == settings.weight:
         return either(coarser_weights(column), leave_out([column]), accept)
     if column == settings.household:
-        members = in_all if shown.rule == "equal" else ""
-        kept = never_blanked(key, settings) if shown.rule == "members" else ""
+        members = in_all if shown.rule == "equal" else None
+        kept = never_blanked(key, settings) if shown.rule == "members" else None
         return either(members, kept, leave_out([column]), accept)
-    ids = ""
+    ids = None
     if shown.rule not in ("equal", "code") and column not in fixed:
         ids = new_ids(column, renumbered)
-    related = ""
+    related = None
     if shown.rule not in ("finer", "order"):
         related = related_to(key, column, settings)
-    away = leave_out([column])
+    away: Remedy | None = leave_out([column])
     if column in settings.variables and shown.rule not in ("finer", "order"):
         away = never_blanked(key, settings)
     return either(ids, related, away, accept)

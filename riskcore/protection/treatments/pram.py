@@ -6,6 +6,7 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -34,6 +35,13 @@ Matrix = NDArray[np.float64]  # row i: the probabilities of what category i beco
 MOST_CATEGORIES = 2000
 # Largest distance of the sum of a row from 1.
 TOLERANCE = 1e-9
+
+
+def _probability(text: str, row: int) -> float:
+    """Return a probability; the text of a file that is another one is not shown."""
+    with suppress(ValueError):
+        return number_of(text, "a probability")
+    raise ValueError(f"row {row}: need a category and its probabilities")
 
 
 @enter
@@ -76,8 +84,8 @@ class PostRandomization(Treatment):
     def _rows(self) -> dict[str, list[float]]:
         """Return the rows of the matrix by category."""
         return {
-            name: [number_of(text, f"a probability of {name!r}") for text in texts]
-            for name, *texts in self.table[1:]
+            name: [_probability(text, at) for text in texts]
+            for at, (name, *texts) in enumerate(self.table[1:], 1)
         }
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
@@ -125,6 +126,14 @@ def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
     return max(errors)
 
 
+def _total(at: int, row: Sequence[str]) -> tuple[str, str, float]:
+    """Return a total; the text of a file that is another one is not shown."""
+    with suppress(ValueError):
+        column, category, total = row
+        return column, category, number_of(total, "a total")
+    raise ValueError(f"total {at}: need a column, a category and its total")
+
+
 @enter
 @dataclass(frozen=True, slots=True)
 class Raking(Treatment):
@@ -167,17 +176,7 @@ class Raking(Treatment):
             rows = [*csv.reader(argument.split(";"))]
         else:
             rows = rows_of_file(Path(argument), _NEED)[1:]
-        for row in rows:
-            if len(row) != 3:
-                raise ValueError(
-                    f"{','.join(row)!r}: need a column, a category and its total"
-                )
-        return {
-            "totals": tuple(
-                (column, category, number_of(total, f"a total of {column}"))
-                for column, category, total in rows
-            )
-        }
+        return {"totals": tuple(_total(at, row) for at, row in enumerate(rows, 1))}
 
     def argument(self) -> str:
         """Return the totals, in quotes where a name has a comma."""

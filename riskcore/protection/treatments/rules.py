@@ -351,8 +351,9 @@ def rows_of_file(path: Path, need: str) -> list[list[str]]:
         raise ValueError(f"{path}: not a CSV file in UTF-8") from None
     if len(rows) < 2:
         raise ValueError(f"{path}: need {need}")
-    if odd := [text for row in rows for text in row if ";" in text]:
-        raise ValueError(f"{path}: {odd[0]!r}: recode a category with ';'")
+    odd = [at for at, row in enumerate(rows, 1) if any(";" in text for text in row)]
+    if odd:
+        raise ValueError(f"{path}, row {odd[0]}: recode a category with ';'")
     return rows
 
 

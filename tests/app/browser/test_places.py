@@ -42,6 +42,7 @@ def test_a_click_that_has_begun_is_not_lost(app, page):
     accepted(page)
     driver.visit(page, app, "protect")
     page.fill("#value-k", "4")
+    page.click("#experts summary")
     page.locator("#suppression-argus").scroll_into_view_if_needed()
     box = page.locator("#suppression-argus").bounding_box()
     page.mouse.move(box["x"] + 5, box["y"] + 5)

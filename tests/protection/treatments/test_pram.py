@@ -220,7 +220,7 @@ def test_a_matrix_of_ones_own_makes_its_moves_only(kind, tmp_path):
         ("1,.8,.2", "1,1.2,-.2", "row '1' has numbers outside"),
         ("1,.8,.2,0", "1,.8,.2", "one row and one column for each category"),
         ("3,0,.1,.9\n", "", "'3' needs one place in the header and one row"),
-        ("1,.8,.2", "1,x,.2", "'x' is not a probability of '1'"),
+        ("1,.8,.2", "1,x,.2", "row 1: need a category and its prob"),
         (",3\n", ",4\n", "'3' needs one place in the header and one row"),
         (MATRIX, "V,1,2,2,3\n1,1,0,0,0\n2,0,1,0,0\n3,0,0,0,1\n", "'2' needs one place"),
         (MATRIX, "V,1,2,3\n1,1,0,0\n2,0,1,0\n3,0,0,1\n", "changes nothing; leave"),

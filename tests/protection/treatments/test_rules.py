@@ -92,7 +92,7 @@ def test_every_kind_is_tried_here():
         ("share-weights:0", "need a whole number of at least 1"),
         ("share-weights:a", "'a' is not a number of classes"),
         ("rake:area,a", "need a column, a category and its total"),
-        ("rake:area,a,x;area,b,1", "not a total of area"),
+        ("rake:area,a,x;area,b,1", "total 1: need a column, a category and its"),
         ("rake:area,a,1;area,a,2", "area a appears twice"),
     ],
 )
