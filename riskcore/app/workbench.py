@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
 from riskcore.app.jobs import Job, Jobs, words_of
@@ -54,6 +56,7 @@ class State:
     prepared: Prepared
     aims: list[Aim]  # by set of keys, as the two figures
     unsafe: list[int]  # unsafe records, or unsafe households if they are counted
+    any_unsafe: int  # by at least one set
     expected: list[float]  # expected re-identifications
 
 
@@ -185,10 +188,12 @@ class Workbench(Session):
 
         def make() -> State:
             aims = prepared.aims(rules.settings)
-            pairs = zip(stages, aims, strict=True)
-            unsafe = [stage.cells.count_of(aim.unsafe(stage)) for stage, aim in pairs]
+            masks = [x.unsafe(stage) for x, stage in zip(aims, stages, strict=True)]
+            pairs = zip(stages, masks, strict=True)
+            unsafe = [stage.cells.count_of(mask) for stage, mask in pairs]
+            by_any = stages[0].cells.count_of(np.logical_or.reduce(masks))
             expected = [stage.expected_reidentifications for stage in stages]
-            return State(rules.settings, prepared, aims, unsafe, expected)
+            return State(rules.settings, prepared, aims, unsafe, by_any, expected)
 
         return self.keep("states", self.planned(rules.tables), make)
 
