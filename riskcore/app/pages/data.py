@@ -39,7 +39,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "labels": [label_of(bench, name) for name in bench.names],
         "rows": _first_rows(bench) if ready else None,
         "records": description.records if description else None,
-        "intake": str(source.intake or "") if ready else "",
         "columns": columns,
         "table": _table(bench, crossed) if ready and crossed else None,
         **values(fields_of(source.reading), sheets),
