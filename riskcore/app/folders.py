@@ -83,7 +83,8 @@ class Folders:
 
     def _is_ours(self, entry: os.DirEntry[str]) -> bool:
         """Return whether an entry may be shown: not hidden, and in our folders."""
-        if entry.name.startswith("."):
+        # A form gives no other name back: blanks at its ends and odd letters are lost.
+        if entry.name.startswith(".") or printable(entry.name.strip()) != entry.name:
             return False
         with suppress(OSError, ValueError):
             return self.path(entry.path).exists()

@@ -361,7 +361,7 @@ def test_a_file_that_was_sent_is_released_beside_itself(client, desk, survey):
     job = desk.bench.jobs.of("export")
     assert job.ended.wait(60)
     assert job.error == ""
-    answer = client.get("/export/file?at=0")
+    answer = client.get(f"/export/file?of={job.result.mark}&at=0")
     assert answer.body == (desk.bench.path.parent / "safe.csv").read_bytes()
     other = desk.folders.new_folder() / "x.csv"
     client.post("/export/write", {**fields, "file": str(other)}, page="export")

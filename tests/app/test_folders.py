@@ -85,6 +85,18 @@ def test_a_file_that_breaks_off_leaves_nothing(folders):
     assert [*folders.uploads.iterdir()] == []
 
 
+def test_only_what_a_form_gives_back_is_shown(folders):
+    for name in ("soft\u00adhyphen.csv", "turned\u202e.csv", "two\nlines.csv"):
+        (folders.start / name).write_text("a\n1\n")
+    (folders.start / " blank ").mkdir()
+    (folders.start / "gro\u00df e\u0301.csv").write_text("a\n1\n")
+    listing = folders.listing(".")
+    assert " blank " not in [entry.name for entry in listing.folders]
+    names = [entry.name for entry in listing.files]
+    assert "gro\u00df e\u0301.csv" in names
+    assert not any(name.startswith(("soft", "turned", "two")) for name in names)
+
+
 def test_what_a_killed_app_left_of_a_file_is_removed(folders):
     inside = []
 
