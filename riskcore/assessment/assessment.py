@@ -744,8 +744,7 @@ class HouseholdAssessment(Assessment[DataT_co]):
                 f"values: shape {household_values.shape}, need one for each of "
                 f"{counted(households, 'household')}"
             )
-        of_records: NDArray[Any] = household_values[self.members.of]
-        return of_records
+        return household_values[self.members.of]
 
     @cached_property
     def counts(self) -> dict[str, Any]:

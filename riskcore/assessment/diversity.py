@@ -349,8 +349,7 @@ class SensitiveVariable:
     @property
     def empty(self) -> Mask:
         """Mask of the cells without any counted value."""
-        none: Mask = np.equal(self.distinct_l, 0)
-        return none
+        return np.equal(self.distinct_l, 0)
 
     def fails(
         self,
@@ -389,8 +388,7 @@ class SensitiveVariable:
         if t is not None:
             near = self.closeness <= arguments.number_in("t", t, "[0, 1]")
             holds[~near] = False
-        failing: Mask = ~holds
-        return failing
+        return ~holds
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the variable as plain data for JSON.

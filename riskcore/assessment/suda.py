@@ -376,8 +376,7 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
 
     def _share(self, scores: Any) -> Reals:
         total = float(self.score.sum())
-        shares: Reals = np.asarray(scores) / (total if total > 0 else math.nan)
-        return shares
+        return np.asarray(scores) / (total if total > 0 else math.nan)
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the records with the highest scores.

@@ -146,8 +146,7 @@ def count_dense(
 
 def _digit(number: NDArray[np.int64], unit: int, radix: int, dtype: Any) -> Codes:
     """Return one digit of mixed-radix numbers."""
-    digit: Codes = (number // unit % radix).astype(dtype)
-    return digit
+    return (number // unit % radix).astype(dtype)
 
 
 def count_partitioned(

@@ -84,15 +84,13 @@ class Clusters:
     @property
     def sizes(self) -> Ints:
         """The number of records of each cluster."""
-        sizes: Ints = np.add.reduceat(self.records, self.starts[:-1])
-        return sizes
+        return np.add.reduceat(self.records, self.starts[:-1])
 
     @property
     def own_parts(self) -> NDArray[np.float64]:
         """What part of its records each cluster's cells leave out: half and more."""
         others = self.sizes - 1.0
-        parts: NDArray[np.float64] = (others + _FEW) / (others + 2.0 * _FEW)
-        return parts
+        return (others + _FEW) / (others + 2.0 * _FEW)
 
     @property
     def in_words(self) -> str:

@@ -226,14 +226,12 @@ def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
     positions = begins[:, None] + np.arange(width)
     characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
     characters[positions >= ends[:, None]] = 0
-    text: Array = characters.view(f"U{width}").reshape(len(begins))
-    return text
+    return characters.view(f"U{width}").reshape(len(begins))
 
 
 def characters_of(text: Array) -> Array:
     """Return the characters of text as a view, shape (records, width)."""
-    view: Array = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
-    return view
+    return text.view(np.uint32).reshape(text.size, text.itemsize // 4)
 
 
 def stripped(text: Array) -> Array:
