@@ -333,9 +333,8 @@ class Source:
         ids = self.reading.household_id or ()
         if columns and {*ids[-1:]} & {*columns[0]}:
             columns = ([*dict.fromkeys([*columns[0], *ids])],)
-        data, intake = formats.read_counted(
-            self.path, *columns, reading=self.reading, progress=self.progress, **how
-        )
+        file = formats.opened(self.path, self.reading)
+        data, intake = file.read(*columns, progress=self.progress, **how)
         self.refuse_changed()
         return _with_household_ids(data, self.reading), intake
 
