@@ -9,7 +9,7 @@ which for Windows-1252 are the bytes that mu-Argus counts.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.common.text_numbers import is_number
 from riskcore.data.files.argus.encoding import Array, characters_in, decoded
-from riskcore.data.files.argus.metadata import Metadata, Variable, metadata_of
+from riskcore.data.files.argus.metadata import Metadata, Variable
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import warn_of_open_end
 
@@ -31,17 +31,15 @@ _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
 
 def read_counted(
-    path: str | Path,
-    metadata: Metadata | str | Path | None = None,
-    columns: Sequence[str] | None = None,
+    path: Path,
+    metadata: Metadata,
+    columns: Iterable[str],
+    numeric: Collection[str],
     *,
-    numeric: Iterable[str] = (),
-    text: bool = False,
-    progress: Parts | None = None,
+    text: bool,
+    progress: Parts | None,
 ) -> tuple[dict[str, Array], Intake]:
     r"""Read a mu-Argus data file, and account for its lines."""
-    path = Path(path)
-    metadata = metadata_of(path, metadata)
     if metadata.spss:
         raise ValueError(
             f"{path}: SPSS system files cannot be read; export the file as CSV"
@@ -98,21 +96,15 @@ def fields_of(
 
 def _choose(
     metadata: Metadata,
-    columns: Sequence[str] | None,
-    numeric: Iterable[str],
+    columns: Iterable[str],
+    numeric: Collection[str],
     *,
     text: bool,
 ) -> list[Variable]:
     """Return the wanted variables, marked numeric if they are to be numbers."""
     variables_by_name = {variable.name: variable for variable in metadata.variables}
-    numeric = set(numeric)
-    wanted = list(dict.fromkeys(metadata.names if columns is None else columns))
-    asked = dict.fromkeys([*wanted, *sorted(numeric)])
-    lacking = [name for name in asked if name not in variables_by_name]
-    if lacking:
-        raise no_such_column(lacking, metadata.names, metadata.path)
     variables = []
-    for name in wanted:
+    for name in columns:
         variable = variables_by_name[name]
         code = variable.recodable or variable.household_id
         number = variable.weight or (variable.numeric and not code)
