@@ -664,10 +664,8 @@ def _is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)  # NaN, NaT
-    except TypeError:
-        return True  # pandas.NA has no truth value
-    except ArithmeticError:
-        return True  # a signaling nan
+    except (TypeError, ArithmeticError):  # of pandas.NA, or of a signaling nan
+        return True
 
 
 def _code_text_array(values: Array) -> Coded:
