@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from riskcore.assessment.reported_figures import label
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.cells import cells_of
+from riskcore.data.cells import Cells, cells_of
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, exact_numbers
 
@@ -94,6 +94,22 @@ class NumericRisk:
     columns: tuple[Hashable, ...]
     matches: tuple[ExactMatches, ...]
 
+    @classmethod
+    def of(
+        cls,
+        coded: CodedRecords,
+        numbers: Sequence[CodedColumn],
+        cells: Cells,
+        method: Method,
+    ) -> Self:
+        """Return the risk by each number alone, by all of them, and with the keys."""
+        names = tuple(column.name for column in numbers)
+        sets: list[tuple[Hashable, ...]] = [(name,) for name in names]
+        sets += [names] if len(names) > 1 else []
+        sets.append((*cells.keys, *names))
+        coded = coded.with_columns({column.name: column for column in numbers})
+        return cls(names, tuple(_matches(coded, x, cells, method) for x in sets))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON.
 
@@ -140,36 +156,18 @@ def code_numbers(records: Records, names: Sequence[Hashable]) -> list[CodedColum
     ]
 
 
-def exact_matches(
-    coded: CodedRecords,
-    numbers: Sequence[CodedColumn],
-    keys: Sequence[Hashable],
-    missing: str = "category",
-    alpha: float = 1.0,
-    method: Method = "exact",
-) -> tuple[ExactMatches, ...]:
-    """Return the risk by each number alone, by all of them, and with the keys."""
-    names = [entry.name for entry in numbers]
-    sets = [[name] for name in names]
-    sets += [names] if len(names) > 1 else []
-    sets += [[*keys, *names]] if keys else []
-    coded = coded.with_columns({entry.name: entry for entry in numbers})
-    return tuple(_matches(coded, entry, missing, alpha, method) for entry in sets)
-
-
 def _matches(
     coded: CodedRecords,
-    columns: Sequence[Hashable],
-    missing: str,
-    alpha: float,
+    columns: tuple[Hashable, ...],
+    like: Cells,
     method: Method,
 ) -> ExactMatches:
-    """Return the risk of records by their values of some columns."""
-    cells = cells_of(coded, columns, missing, alpha)
+    """Return the risk of records by some columns, counted like other cells."""
+    cells = cells_of(coded, columns, like.missing, like.alpha)
     risk = risk_in(cells, method)
     alone = cells.sample_frequency == 1
     return ExactMatches(
-        tuple(columns),
+        columns,
         len(cells),
         int(cells.records[alone].sum()),
         sum_of_products(risk, cells.records),
