@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
-from riskcore.common.threads import in_threads, usual_threads
-from riskcore.data.count import THREADED
+from riskcore.common.threads import THREADED, in_threads, usual_threads
 from riskcore.data.engines.counting import Weights, decades_of, doubles
 from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.registry import engine_of

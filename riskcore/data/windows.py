@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.threads import THREADED, in_parts, parts_of, usual_threads
 from riskcore.data.columns import CodedColumn
-from riskcore.data.count import THREADED, count
+from riskcore.data.count import count
 from riskcore.data.tolerance import Tolerance, values_of
 from riskcore.data.unsigned import Codes
 from riskcore.data.window_kernels import count_distinct, scan_windows, slide
