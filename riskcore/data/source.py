@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class Source:
     progress: Parts | None = None  # called while the file is read
     all_columns: bool = False  # whether `read` returns all columns of a file
     batches: bool = True  # whether a large file may be counted in batches
+    _numbers: dict[Hashable, Any] = field(default_factory=dict, init=False)  # read
 
     @classmethod
     def of(
@@ -355,11 +356,6 @@ class Source:
         numbers = self.numbers(name)
         records = self.records if numbers is None else Records.of({name: numbers})
         return weights(records, name, self.scale)
-
-    @cached_property
-    def _numbers(self) -> dict[Hashable, Any]:
-        """The columns read as numbers so far."""
-        return {}
 
     # --- for output ---
 
