@@ -641,9 +641,7 @@ def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
     if set(map(type, labels)) <= {str}:  # distinct
         order = np.array(sorted(range(len(labels)), key=labels.__getitem__), np.int64)
         ordered = np.array(labels, object)[order]
-        ranks = np.empty(len(labels), np.int32)
-        ranks[order] = np.arange(len(labels))
-        return ranks, ordered
+        return np.argsort(order).astype(np.int32), ordered
     types: dict[str, list[Any]] = {}
     for label in labels:
         if not _is_missing(label):

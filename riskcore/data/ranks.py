@@ -46,6 +46,4 @@ def random_order(
 def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return codes from 0 by their first appearance."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    place = np.empty(first.size, np.int64)
-    place[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return place[inverse]
+    return np.argsort(np.argsort(first))[inverse]

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import scattered, shuffled
 from riskcore.common.words import counted
 from riskcore.data.engines.sums import added
 from riskcore.data.sample_design import SampleDesign
@@ -53,8 +53,7 @@ class Clusters:
             stratum = design.stratum[first]
         total = added(mark, stratum, int(stratum.max()) + 1)
         order = np.lexsort((mark, stratum, total[stratum]))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        place = np.argsort(order)
         by = np.argsort(place[cluster], kind="stable")
         starts = np.zeros(len(order) + 1, np.int64)
         np.cumsum(np.bincount(place[cluster], minlength=len(order)), out=starts[1:])
@@ -116,7 +115,4 @@ class Clusters:
 def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
     """Return the cell and the group of each record, in groups of equal size."""
     cell = np.repeat(np.arange(len(records)), records)
-    order = np.argsort(scattered(np.arange(len(cell), dtype=np.uint64)), kind="stable")
-    rank = np.empty(len(cell), np.int64)
-    rank[order] = np.arange(len(cell))
-    return cell, rank % groups
+    return cell, np.argsort(shuffled(len(cell))) % groups
