@@ -136,8 +136,7 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     @cached_property
     def individual_risk(self) -> Risks:
         """Individual risk of each record, in input order, shape (n,)."""
-        inverse = self.cells.inverse
-        return self.cell_risk[inverse]
+        return self.cell_risk[self.cells.inverse]
 
     @property
     def cell_unique_probability(self) -> Risks:
