@@ -227,8 +227,7 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
     @cached_property
     def score(self) -> Reals:
         """The score of each cell, shape (K,); 0 unless its record is unique."""
-        K = len(self.cells)
-        return totals(self.found.cell, self._score_of_set, K)
+        return totals(self.found.cell, self._score_of_set, len(self.cells))
 
     @cached_property
     def number(self) -> Numbers:

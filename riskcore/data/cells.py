@@ -487,10 +487,9 @@ def tabulate(
     >>> cells.records
     array([2, 1, 1, 1])
     """
-    tabulation = tabulate_design(
+    return tabulate_design(
         data, keys, weight, missing, alpha, reading, tolerance=tolerance
-    )
-    return tabulation[0]
+    )[0]
 
 
 def tabulate_design(
