@@ -204,8 +204,7 @@ def diversity_of(
         in_order(column) if column.name in rules.ordered else column
         for column in coded.keys(rules.names)
     ]
-    sizes = None if coded.counted is None else coded.counted.records
-    for line in doubtful_codes(columns, sizes):
+    for line in doubtful_codes(columns, coded.stands_for):
         warn(line, DoubtfulCodes)
     if rules.missing == "refuse":
         _refuse_missing(columns, coded.n)

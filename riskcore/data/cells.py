@@ -552,8 +552,7 @@ def tabulate_coded(
 ) -> Cells:
     """Return the cells of coded records, see `tabulate`; the arguments are checked."""
     columns = records.keys(keys)
-    counted = records.counted
-    for line in doubtful_codes(columns, None if counted is None else counted.records):
+    for line in doubtful_codes(columns, records.stands_for):
         warn(line, DoubtfulCodes)
     if missing == "refuse":
         refuse_missing(keys, [column.missing for column in columns], records.n)
