@@ -26,7 +26,7 @@ from riskcore.data.files.reading import warn_of_open_end
 _BLOCK = 1 << 22  # characters handled at a time, which bounds the working memory
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
 _LONGEST_FIELD = 1000
-_NEWLINE, _RETURN, _BLANK, _END_OF_FILE = 10, 13, 32, 26
+_NEWLINE, _RETURN, _END_OF_FILE = 10, 13, 26
 _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
 
@@ -51,7 +51,7 @@ def read_counted(
     for lines, fields in fields_of(path, characters, metadata, chosen, progress):
         read += lines.size
         for column, values in zip(parts, fields, strict=True):
-            column.add(stripped(values), lines)
+            column.add(np.strings.strip(values, " "), lines)
     for column in parts:
         column.fault.refuse(path)
     layout = _Layout.of(path, characters)
@@ -224,23 +224,6 @@ def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
 def characters_of(text: Array) -> Array:
     """Return the characters of text as a view, shape (records, width)."""
     return text.view(np.uint32).reshape(text.size, text.itemsize // 4)
-
-
-def stripped(text: Array) -> Array:
-    """Remove the blanks around text in place, and return it."""
-    characters = characters_of(text)
-    width = characters.shape[1]
-    blank = (characters == _BLANK) | (characters == 0)
-    rows = np.flatnonzero(blank[:, 0] | blank[:, -1])
-    if rows.size:
-        seen = ~blank[rows]
-        leading = np.where(seen.any(axis=1), seen.argmax(axis=1), width)
-        trailing = seen[:, ::-1].argmax(axis=1)
-        places = np.arange(width) + leading[:, None]
-        moved = characters[rows[:, None], np.minimum(places, width - 1)]
-        moved[places >= (width - trailing)[:, None]] = 0
-        characters[rows] = moved
-    return text
 
 
 class _Free:
