@@ -22,7 +22,7 @@ from riskcore.assessment.goals import Goal, Names
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.population import risks_of, sum_over_patterns
-from riskcore.data.cells import Cells, counts_of
+from riskcore.data.cells import Cells, attributes_of, counts_of
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
@@ -251,7 +251,8 @@ def _patterns(
     counts = counts_of(codes, levels, before.record_weights, before.counted)
     first = np.zeros(len(counts.frequency), np.int64)
     first[counts.inverse[::-1]] = np.arange(len(rows) - 1, -1, -1)
-    attributes = before.but(
+    attributes = attributes_of(
+        before,
         categories=tuple(categories),
         codes=counts.codes,
         sample_frequency=counts.frequency,

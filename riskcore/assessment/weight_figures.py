@@ -60,8 +60,8 @@ class WeightFigures:
     def on_engine(cls, weighed: Weights, total: float) -> Self:
         """Return the figures that an engine gives."""
         n, w, effect, mean = weighed.n, weighed, None, total / weighed.n
-        known = w.high <= LARGEST_SQUARED and not math.isnan(w.squares)
-        if known and mean >= 1 / LARGEST_SQUARED:  # n sum w^2 / (sum w)^2
+        squared = w.high <= LARGEST_SQUARED and not math.isnan(w.squares)
+        if squared and mean >= 1 / LARGEST_SQUARED:  # n sum w^2 / (sum w)^2
             effect = max(1.0, w.squares / n / (mean * mean))
         whole = not w.broken
         return cls(n, total, w.low, w.high, w.below_one, effect, w.zero, whole)

@@ -304,7 +304,8 @@ class Cells:
         missing = tuple(self.missing_values[i] for i in at)
         f, F = matched(counts, levels, missing, self.missing, self.alpha)
         return Cells(
-            **self.but(
+            **attributes_of(
+                self,
                 keys=tuple(self.keys[i] for i in at),
                 categories=tuple(self.categories[i] for i in at),
                 codes=counts.codes,
@@ -317,10 +318,6 @@ class Cells:
                 windows=None,
             )
         )
-
-    def but(self, **new: Any) -> dict[str, Any]:
-        """Return the attributes, some of them new, for cells of another class."""
-        return {x.name: getattr(self, x.name) for x in fields(Cells)} | new
 
     def to_dict(self) -> dict[Hashable, NDArray[Any]]:
         """Return one array per column: the keys' values, then the result columns.
@@ -382,6 +379,11 @@ class Cells:
             f"{names}, {self.totals.uniques} sample unique, "
             f"{'weighted' if self.weighted else 'no weights'}{incomplete_of(self)}>"
         )
+
+
+def attributes_of(cells: Cells, **new: Any) -> dict[str, Any]:
+    """Return the attributes of cells, some of them new, for cells of any class."""
+    return {x.name: getattr(cells, x.name) for x in fields(Cells)} | new
 
 
 def incomplete_of(cells: Cells) -> str:
