@@ -23,7 +23,7 @@ from riskcore.assessment.assessment import (
 )
 from riskcore.assessment.beside import Beside
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
-from riskcore.assessment.exact_matches import NumericRisk, code_numbers
+from riskcore.assessment.exact_matches import code_numbers, numeric_risk
 from riskcore.assessment.reference import Reference
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
@@ -308,7 +308,7 @@ def _with_numbers(
     """Return an assessment with the risk of numbers, if there are any."""
     if not numbers:
         return assessment
-    risk = NumericRisk.of(coded, numbers, assessment.cells, assessment.method)
+    risk = numeric_risk(coded, numbers, assessment.cells, assessment.method)
     return replace(assessment, numeric=risk)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -94,22 +94,6 @@ class NumericRisk:
     columns: tuple[Hashable, ...]
     matches: tuple[ExactMatches, ...]
 
-    @classmethod
-    def of(
-        cls,
-        coded: CodedRecords,
-        numbers: Sequence[CodedColumn],
-        cells: Cells,
-        method: Method,
-    ) -> Self:
-        """Return the risk by each number alone, by all of them, and with the keys."""
-        names = tuple(column.name for column in numbers)
-        sets: list[tuple[Hashable, ...]] = [(name,) for name in names]
-        sets += [names] if len(names) > 1 else []
-        sets.append((*cells.keys, *names))
-        coded = coded.with_columns({column.name: column for column in numbers})
-        return cls(names, tuple(_matches(coded, x, cells, method) for x in sets))
-
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data for JSON.
 
@@ -131,6 +115,17 @@ class NumericRisk:
             f"{counted(len(match.individual_risk), 'record')} unique, "
             f"{match.expected_reidentifications:.6g} expected re-identifications>"
         )
+
+
+def numeric_risk(
+    coded: CodedRecords, numbers: Sequence[CodedColumn], cells: Cells, method: Method
+) -> NumericRisk:
+    """Return the risk by each number alone, by all of them, and with the keys."""
+    names = tuple(column.name for column in numbers)
+    # A single number is all of them.
+    sets = dict.fromkeys([*((x,) for x in names), names, (*cells.keys, *names)])
+    coded = coded.with_columns({column.name: column for column in numbers})
+    return NumericRisk(names, tuple(_matches(coded, x, cells, method) for x in sets))
 
 
 def part_of_numbers(figures: dict[str, Any]) -> Part:
