@@ -7,7 +7,12 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded, check_population, check_roles
+from riskcore.assessment.assess import (
+    Counting,
+    assess_coded,
+    check_population,
+    check_roles,
+)
 from riskcore.assessment.assess_settings import BOTH
 from riskcore.assessment.assessment import Assessment
 from riskcore.common import arguments
@@ -190,11 +195,7 @@ def audit(
         files.data[ORIGINAL],
         sampled,
         names,
-        population,
-        "exact",
-        missing,
-        1.0,
-        progress=say,
+        Counting(population, "exact", missing, progress=say),
     )
     say("counting claims")
     cells = {

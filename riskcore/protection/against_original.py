@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assess_settings import AUTO, BOTH, WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.goals import Names
@@ -218,16 +218,8 @@ class AgainstOriginal:
         for name, other in raw.items():
             columns[other] = replace(code_column(records, name), name=other)
         coded = replace(coded, columns=columns, households=None, design=None)
-        settings = self.settings
-        return assess_coded(
-            self.original.data,
-            coded,
-            (*names, *raw.values()),
-            WEIGHTS,
-            settings.method,
-            settings.missing,
-            1.0,
-        )
+        how = Counting(WEIGHTS, self.settings.method, self.settings.missing)
+        return assess_coded(self.original.data, coded, (*names, *raw.values()), how)
 
 
 def examine_released(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from riskcore.assessment.reported_figures import whole_label
+from riskcore.common.words import on_one_line
 from riskcore.comparison.compare import Comparison
 from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
@@ -40,8 +40,8 @@ def trials_page(tried: Trials, *, title: str) -> str:
         verdict="",
         tried=len(tried.trials),
         drawing=spots(points, "tried-text") if points else "",
-        rows=utility_text.trial_rows(figures, whole_label),
-        by_key=utility_text.trial_key_rows(figures, whole_label),
+        rows=utility_text.trial_rows(figures, on_one_line),
+        by_key=utility_text.trial_key_rows(figures, on_one_line),
         front=utility_text.FRONT,
         said=[
             {"mark": mark, "name": trial.name, "text": text}

@@ -26,7 +26,6 @@ from riskcore.data.columns import (
 )
 from riskcore.data.dates import Dates
 from riskcore.data.likely_codes import refuse_codes
-from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
@@ -330,13 +329,8 @@ def _dates_of(records: Records, name: Hashable, rules: Rules) -> Dates | None:
 
 def table_of(numbers: Floats) -> tuple[Floats, Integers]:
     """Return the distinct numbers, and the code of each; missing comes after them."""
-    missing = np.isnan(numbers)
-    if not missing.any():
-        return ranked(numbers)
-    values, inverse = ranked(numbers[~missing])
-    codes = np.full(len(numbers), len(values), np.int64)
-    codes[~missing] = inverse
-    return values, codes
+    values, codes = np.unique(numbers, return_inverse=True)  # which puts nan last
+    return values[~np.isnan(values)], codes
 
 
 def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import assess_released
@@ -256,12 +256,5 @@ def _assessed(
     """Return the assessment of histories by a set of keys."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DoubtfulCodes)  # histories are no codes
-        return assess_coded(
-            None,
-            table,
-            keys,
-            population=WEIGHTS,
-            method=settings.method,
-            missing=settings.missing,
-            alpha=1.0,
-        )
+        how = Counting(WEIGHTS, settings.method, settings.missing)
+        return assess_coded(None, table, keys, how)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
@@ -35,17 +35,9 @@ def assess_key_sets(
     # Without an original no choice is kept.
     kept = [assessment.model is not None for assessment in original or ()]
     kept = kept or [False] * len(settings.keys)
+    how = Counting(settings.counted_by, settings.method, settings.missing)
     return [
-        assess_coded(
-            data,
-            coded,
-            keys,
-            population=settings.counted_by,
-            method=settings.method,
-            missing=settings.missing,
-            alpha=1.0,
-            kept=keep,
-        )
+        assess_coded(data, coded, keys, how, kept=keep)
         for keys, keep in zip(settings.keys, kept, strict=True)
     ]
 

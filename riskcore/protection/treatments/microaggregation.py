@@ -21,7 +21,7 @@ from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
 from riskcore.common.words import sentence
 from riskcore.data.kd_tree import build_trees, nodes_of
-from riskcore.data.ranks import ranked, stable_order
+from riskcore.data.ranks import stable_order
 from riskcore.disclosure.gower import gower_scale
 from riskcore.protection.treatments.microaggregation_kernels import (
     join_groups,
@@ -172,7 +172,7 @@ def _standard(column: Floats) -> tuple[float, float]:
 
 def univariate_groups(x: Floats, k: int) -> Integers:
     """Return the groups of at least k values with the least sum of squares within."""
-    labels, codes = ranked(x)
+    labels, codes = np.unique(x, return_inverse=True)
     order = stable_order(codes, len(labels))
     n = len(x)
     group_of = np.empty(n, np.int64)

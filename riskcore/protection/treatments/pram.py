@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common.words import sentence
 from riskcore.data.files.labels import code_text
-from riskcore.data.ranks import ranked, stable_order
+from riskcore.data.ranks import stable_order
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -127,7 +127,7 @@ class PostRandomization(Treatment):
         """Return the categories that were drawn."""
         (x,) = values
         present = ~np.isnan(x)
-        labels, ranks = ranked(x[present])
+        labels, ranks = np.unique(x[present], return_inverse=True)
         codes = np.full(x.size, len(labels), np.int64)
         codes[present] = ranks
         new, effects = post_randomize(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.words import counted, sentence
 from riskcore.data.integers import code_integers
-from riskcore.data.ranks import random_order, ranked, stable_order
+from riskcore.data.ranks import random_order, stable_order
 from riskcore.protection.treatments.rules import (
     Floats,
     Given,
@@ -154,7 +154,7 @@ def round_weights(
             f"could become 0; the smallest weight is {weights[weights != 0].min():g}, "
             "take a base of at most that"
         )
-    values, value = ranked(weights)
+    values, value = np.unique(weights, return_inverse=True)
     wholes, rest = np.divmod(values, base)
     exact = _multiples(np.rint(values / base), base) == values
     wholes[exact], rest[exact] = np.rint(values[exact] / base), 0.0
@@ -185,7 +185,7 @@ def share_weights(weights: Floats, groups: Integers) -> Floats:
 
 def weight_classes(weights: Floats, classes: int) -> Integers:
     """Return weights in about equal classes, smallest first, equal ones together."""
-    _, codes = ranked(weights)
+    _, codes = np.unique(weights, return_inverse=True)
     count = np.bincount(codes)
     middle = np.cumsum(count) - count / 2
     class_of = (middle * classes / len(weights)).astype(np.int64)
