@@ -52,23 +52,23 @@ from riskcore.data.files import replace
 # above all an IndexError or a KeyError from our own code.
 _REFUSALS = (*FAILURES, ImportError, MemoryError)
 # In the order of the help.
-_COMMANDS = (
-    describe,
-    assess,
-    protect,
-    run,
-    app,
-    check,
-    compare,
-    audit,
-    try_out,
-    error_table,
-    uniques,
-    diversity,
-    suda,
-    simulate,
-    demo,
-)
+_COMMANDS = {
+    "describe": describe,
+    "assess": assess,
+    "protect": protect,
+    "run": run,
+    "app": app,
+    "check": check,
+    "compare": compare,
+    "audit": audit,
+    "try": try_out,
+    "error-table": error_table,
+    "uniques": uniques,
+    "diversity": diversity,
+    "suda": suda,
+    "simulate": simulate,
+    "demo": demo,
+}
 # Exit status of a defect, as in sysexits.h: 1 and 2 say something about the file.
 _DEFECT = 70
 # Exit status of an error after files were written (EX_IOERR in sysexits.h): 2 says
@@ -281,6 +281,15 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Command, dest=_COMMAND
     )
-    for command in _COMMANDS:
-        command.add(commands).set_defaults(run=command.run)
+    for name, command in _COMMANDS.items():
+        subparser = commands.add_parser(
+            name,
+            usage=command.USAGE,
+            help=command.HELP,
+            description=command.DESCRIPTION,
+            epilog=command.EPILOG,
+            add_help=command is not protect,  # its help is by topic
+        )
+        command.add(subparser)
+        subparser.set_defaults(run=command.run)
     return parser

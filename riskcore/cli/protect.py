@@ -43,7 +43,12 @@ if TYPE_CHECKING:
     from riskcore.protection.settings.settings import Settings
     from riskcore.report.release_files import ReleaseFiles
 
-_PROTECT = """\
+USAGE = (
+    "riskcore protect FILE --keys COLUMN [COLUMN ...] "
+    "(--threshold RISK | --rate RATE | --k K) [options]"
+)
+HELP = "recode, suppress, verify, and write a safe file"
+DESCRIPTION = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
 records, compute the risks again, and write the safe file.
 
@@ -55,7 +60,7 @@ match of others. Every column that stays needs a role. The file is written only 
 safe, or safe except for leaks that were accepted by name.
 """
 
-_PROTECT_END = """\
+EPILOG = """\
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --recode AGE=from:15,30,45,65 --rate 0.1% \\
@@ -179,17 +184,8 @@ _ADVICE_ON_RULES = {
 }
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "protect",
-        usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "
-        "(--threshold RISK | --rate RATE | --k K) [options]",
-        help="recode, suppress, verify, and write a safe file",
-        description=_PROTECT,
-        epilog=_PROTECT_END,
-        add_help=False,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("-h", "--help", action=HelpByTopic, main=_MAIN, texts=_TEXTS)
     add_file(parser)
     who = parser.add_argument_group("columns")
@@ -201,7 +197,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         add_settings(group, ProtectSettings, *names)
     _add_files(parser)
     add_reading(parser.add_argument_group("reading"))
-    return parser
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -44,7 +44,11 @@ def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
     add_quiet(parser)
 
 
-def check_results(options: argparse.Namespace, source: Any) -> None:
+def check_results(
+    options: argparse.Namespace,
+    source: Any,
+    others: Mapping[str, Path | None] = MappingProxyType({}),
+) -> None:
     """Refuse files that cannot be written, before any work is done."""
     from riskcore.data.files import formats
 
@@ -52,7 +56,7 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         raise ValueError("--report-top needs --report")
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
-    check_files(options, source, {"--output": options.output})
+    check_files(options, source, {"--output": options.output, **others})
 
 
 def check_files(
@@ -79,7 +83,7 @@ def check_files(
 
 def write_files(
     options: argparse.Namespace,
-    read: Iterable[Path],
+    source: Any,
     made: Mapping[Path | None, Callable[[], Any]],
     public: Collection[Path | None] = (),
 ) -> None:
@@ -90,7 +94,7 @@ def write_files(
     wanted = {path: make for path, make in made.items() if path is not None}
     if not wanted:
         return
-    with replacing_all(options.overwrite, read) as create:
+    with replacing_all(options.overwrite, inputs(options, source)) as create:
         for path, make in wanted.items():
             content = make()
             if path == getattr(options, "output", None):
@@ -113,7 +117,7 @@ def write_results(
         options.output: lambda: result.records,
         options.report: lambda: report_text(options, result, parts),
     }
-    write_files(options, inputs(options, source), made)
+    write_files(options, source, made)
 
 
 def report_text(

@@ -18,7 +18,6 @@ from riskcore.cli.options import (
     reading,
     source_of,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
@@ -44,7 +43,12 @@ if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
     from riskcore.protection.release_toml import Release
 
-_TRY = """\
+USAGE = (
+    "riskcore try (FILE --keys COLUMN [COLUMN ...] --candidate NAME=OPTIONS "
+    "... | --rules TOML) [options]"
+)
+HELP = "try several protections: risk, suppressed values, utility"
+DESCRIPTION = """\
 Try several protections of a file: what risk each leaves, and what it costs.
 
 A candidate is a name with options of riskcore protect, or a table of a file of rules.
@@ -56,7 +60,7 @@ information are marked. The state of each is that of riskcore protect: a file in
 columns have no role is not examined: drop them, or give roles.
 """
 
-_TRY_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
       --candidate "coarse=--threshold 1% --recode AGE=from:15,30,45,65" \\
@@ -91,16 +95,8 @@ _OF_ALL = ("role", "accept")
 _OF_CANDIDATES = (options_of(ProtectSettings) | {"household"}) - {"ties"}
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "try",
-        usage="riskcore try (FILE --keys COLUMN [COLUMN ...] --candidate NAME=OPTIONS "
-        "... | --rules TOML) [options]",
-        help="try several protections: risk, suppressed values, utility",
-        description=_TRY,
-        epilog=_TRY_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser, needed=False)
     parser.add_argument(
         "--rules",
@@ -145,7 +141,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_page(parser, "report for internal use, with the chart")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -185,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
         tried = try_out(source, keys, candidates, layout=layout, progress=progress)
     title = f"{options.file.name}: protections tried"
     files = {options.report: lambda: trials_page(tried, title=title)}
-    write_files(options, inputs(options, source), files)
+    write_files(options, source, files)
     progress.done()
     figures = tried.to_dict()
     if options.script is not None:
@@ -288,8 +283,8 @@ def _settings(
     options: argparse.Namespace, name: str, words: list[str], columns: Iterable[Any]
 ) -> dict[str, Any]:
     """Return the arguments of `riskcore.protect` for one candidate."""
-    parser = _Parser(add_help=False)
-    command = protect.add(parser.add_subparsers(parser_class=_Parser))
+    command = _Parser(add_help=False)
+    protect.add(command)
     try:
         parsed = command.parse_args([str(options.file), *words])
     except ValueError as error:
