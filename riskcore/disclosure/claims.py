@@ -157,8 +157,7 @@ class IdentityClaims:
 
         def of_claims(cell_prior: CellPrior) -> Floats:
             once = self.chance * self.factor
-            figures: Floats = once * function(cell_prior) / cell_prior.records
-            return figures
+            return once * function(cell_prior) / cell_prior.records
 
         return of_claims
 

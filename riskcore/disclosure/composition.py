@@ -86,8 +86,7 @@ def _by_members(
     # Sums of hashes are as good as distinct; the order of the members does not count.
     whole = np.zeros(households, np.uint64)
     np.add.at(whole, household, scattered(of_record))
-    alike: Integers = np.unique(whole, return_inverse=True)[1].reshape(-1)
-    return alike
+    return np.unique(whole, return_inverse=True)[1].reshape(-1)
 
 
 def _fit(pattern: Rows, people: Rows) -> bool:

@@ -224,8 +224,7 @@ def _once_a_household(grouping: Grouping, household: Integers) -> Integers:
     # the column: neighbors of the same household do not test a rule.
     if grouping.single:
         order = grouping.sorted_by
-        first: Integers = order[np.unique(household[order], return_index=True)[1]]
-        return first
+        return order[np.unique(household[order], return_index=True)[1]]
     pairs = household.astype(np.int64) * grouping.groups + grouping.group
     records: Integers = np.unique(pairs, return_index=True)[1]
     return records

@@ -153,5 +153,4 @@ def _nearer(distances: Floats, others: Floats) -> Floats:
     rising = np.sort(others)
     below = np.searchsorted(rising, distances, side="left")
     upto = np.searchsorted(rising, distances, side="right")
-    share: Floats = 1.0 - (below + upto) / (2.0 * len(others))
-    return share
+    return 1.0 - (below + upto) / (2.0 * len(others))

@@ -405,8 +405,7 @@ class _Search:
         records = np.searchsorted(values, x + within, "right")
         records = records - np.searchsorted(values, x - within, "left")
         share = records / max(len(values), 1)
-        luck: Floats = 1.0 - (1.0 - share) ** candidates
-        return luck
+        return 1.0 - (1.0 - share) ** candidates
 
 
 def _side(columns: Sequence[Floats], n: int) -> Floats:

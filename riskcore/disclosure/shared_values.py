@@ -171,8 +171,7 @@ class _Law:
         """Return the share of values no farther than the width from some values."""
         first = np.searchsorted(self.values, values - self.width)
         last = np.searchsorted(self.values, values + self.width, side="right")
-        share: Floats = (last - first) / max(len(self.values), 1)
-        return share
+        return (last - first) / max(len(self.values), 1)
 
     def chance(self, draws: Integers) -> Floats:
         """Return the probability that so many draws are in one band."""
