@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.comparison.measures import Floats
 
-Mask = NDArray[np.bool_]
 ALIASED = 1e-10  # a smaller pivot, relative to the diagonal: the column depends
 
 

@@ -10,12 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.comparison.analyses import Coefficient, ModelComparison, category_of, some
 from riskcore.comparison.formula import Formula
 from riskcore.comparison.measures import Floats, Ints, sums_by
 from riskcore.comparison.propensity import certain_records, occurring
 from riskcore.comparison.regression import Estimates, Predictors, Rows, Term, fit
-from riskcore.comparison.study_columns import Columns, Mask, Studied, studied
+from riskcore.comparison.study_columns import (
+    Columns,
+    Studied,
+    studied,
+)
 from riskcore.comparison.tables import parts
 from riskcore.data.count import count
 

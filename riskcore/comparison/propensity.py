@@ -30,8 +30,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
-from riskcore.comparison.cholesky import ALIASED, Mask, factored, inverse_of
+from riskcore.comparison.cholesky import (
+    ALIASED,
+    factored,
+    inverse_of,
+)
 from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 from riskcore.comparison.regression import Predictors, Term, crossed
 

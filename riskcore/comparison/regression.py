@@ -18,7 +18,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from riskcore.comparison.cholesky import ALIASED, Mask, factored, inverse_of
+from riskcore.common.arrays import Mask
+from riskcore.comparison.cholesky import (
+    ALIASED,
+    factored,
+    inverse_of,
+)
 from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
 
 _STEPS = 100

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.common.text_numbers import is_number
 from riskcore.comparison.formula import Variable
 from riskcore.comparison.measures import Floats, Ints
@@ -24,7 +25,6 @@ from riskcore.data.recode import Recoding
 # otherwise.
 MOST_CODES = 10
 LARGEST = 1e150  # its square, times any weight, is a double
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

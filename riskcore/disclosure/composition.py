@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Integers
 from riskcore.common.scatter import scattered
 from riskcore.data.count import count
 
-Integers = NDArray[np.int64]
 KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
 # For each set of keys its codes in the original and in the released file.
 KeySets = Sequence[tuple[KeyCodes, KeyCodes]]

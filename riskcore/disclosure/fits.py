@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.released import ReleasedAssessment, assess_released
+from riskcore.common.arrays import Integers
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.models.cell_table import ANY, CellTable
-
-Integers = NDArray[np.int64]
 
 
 def assess_patterns(

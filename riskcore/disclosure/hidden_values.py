@@ -65,6 +65,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import Records
 from riskcore.disclosure.chance import LEVEL
@@ -77,7 +78,6 @@ from riskcore.disclosure.neighbors import (
 )
 
 Integers = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
 
 # The share of households whose members share a key, of neighbors with the next code;

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
@@ -24,7 +25,6 @@ from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.count import count
 from riskcore.disclosure.gower import (
     Columns,
-    Floats,
     Ints,
     MixedRecords,
     Nearest,

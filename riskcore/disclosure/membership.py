@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats
 from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.disclosure.gower import (
     MOST,
-    Floats,
     MixedRecords,
     gower_scale,
     nearest_of_all,

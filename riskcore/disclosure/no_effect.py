@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.disclosure.number_links import precision
 
 Codes = NDArray[np.integer[Any]]
-Floats = NDArray[np.float64]
 
 MOSTLY = 0.9  # the share of the rows that are left as they are
 

@@ -29,9 +29,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.roles import ALLOWED
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.scatter import shuffled
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable, quoted, sentence
@@ -40,9 +40,6 @@ from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
 from riskcore.disclosure.other_forms import other_form
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Pair = tuple[Floats, Floats]  # a column of the people, and of the released rows
 
 EXTREMES = 20  # of the largest and of the smallest numbers

@@ -9,11 +9,9 @@ import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.scatter import scattered
-
-Floats = NDArray[np.float64]
 
 # The errors that are left if known numbers explain 99 % of a normal column.
 _LEFT = 0.12

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Integers
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.composition import KeyCodes, KeySets, records_by_composition
@@ -22,7 +23,6 @@ from riskcore.disclosure.fitting_rows import Runs
 from riskcore.disclosure.group_kernels import look_for_groups
 from riskcore.disclosure.kept_keys import cells, with_missing_drawn
 
-Integers = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
 # Members mostly share a column if they differ in at most this share of households. Of
 # the others the first ones are tried, by the share in which members differ.

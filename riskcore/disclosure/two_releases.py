@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment
+from riskcore.common.arrays import Integers
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
 from riskcore.data.columns import CodedColumn, Records, code_column
@@ -27,8 +28,6 @@ from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fits import assess_patterns
 from riskcore.disclosure.shared_columns import numbered_alike
 from riskcore.models.cell_table import ANY, CellTable
-
-Integers = NDArray[np.int64]
 
 # Of the records that must have a candidate in the other file by a column. Columns that
 # were changed for more, such as new ids, are not used to join.

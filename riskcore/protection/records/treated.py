@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.text_numbers import with_point
 from riskcore.data.coded import CodedRecords
@@ -34,8 +35,6 @@ from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import (
-    Floats,
-    Integers,
     Names,
     Treatment,
     joined,
@@ -131,7 +130,7 @@ class Treated:
 
 def numbers_of(
     source: Source, rows: Records, name: Hashable, rules: Rules | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return a column of the rows as numbers, nan for missing; dates by their rule."""
     if (dates := _dates_of(rows, name, rules or {})) is not None:
         return np.append(dates.numbers, np.nan)[code_column(rows, name).codes]
@@ -249,7 +248,7 @@ class _File:
                     refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
-        self, settings: Settings, household: NDArray[np.int64] | None
+        self, settings: Settings, household: Integers | None
     ) -> tuple[Rules, Rules]:
         """Return the rules for persons, as shared weights are, and for households."""
         rules = settings.treat

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.margins import Floats, KeyMasks, Margins, Positions
+from riskcore.common.arrays import Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
-    Integers,
     Preference,
     distinct_rows,
     members,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.comparison.comparison import Moments
 from riskcore.comparison.measures import mean_and_variance
 from riskcore.comparison.statistics import correlation
-from riskcore.protection.treatments.rules import Floats
 
 
 def effects(

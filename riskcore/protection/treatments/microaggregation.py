@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
@@ -30,9 +30,7 @@ from riskcore.protection.treatments.microaggregation_kernels import (
 )
 from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     Treatment,
     enter,
@@ -41,8 +39,6 @@ from riskcore.protection.treatments.rules import (
     whole_of,
 )
 from riskcore.protection.treatments.strata import strata
-
-Mask = NDArray[np.bool_]
 
 
 class MeansRounded(UserWarning):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import sentence
 from riskcore.comparison.cholesky import factored
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     ShareTreatment,
     enter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from riskcore.protection.treatments.rules import Floats
+from riskcore.common.arrays import Floats
 
 _MOST = 6
 

@@ -23,12 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 from riskcore.common.words import Number, sentence
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Names = tuple[str, ...]
 Kind = TypeVar("Kind", bound="type[Treatment]")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.warn import warn
 from riskcore.common.words import listed, sentence
 from riskcore.data.dates import far_days
 from riskcore.data.integers import code_integers
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Names,
     Treatment,

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import by_count, counted, sentence
 from riskcore.data.ranks import ranked, stable_order
 from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
     FEWEST,
-    Floats,
     Given,
     Treatment,
     enter,

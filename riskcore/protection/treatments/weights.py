@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.words import counted, sentence
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import random_order, ranked, stable_order
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     Treatment,
     enter,
