@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 from riskcore.cli.options import add_reading, reading
-from riskcore.cli.words import whole
+from riskcore.cli.settings import whole
 
 USAGE = "riskcore app [FILE | RULES | FOLDER] [options]"
 HELP = "the whole job in the browser"

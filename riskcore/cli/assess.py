@@ -26,9 +26,8 @@ from riskcore.cli.options import (
 )
 from riskcore.cli.paths import refuse_inputs
 from riskcore.cli.results import print_results, report_text, write_files
-from riskcore.cli.settings import add_settings, arguments_of
+from riskcore.cli.settings import add_settings, arguments_of, fraction, whole
 from riskcore.cli.terminal import Progress, tell
-from riskcore.cli.words import fraction, whole
 
 USAGE = "riskcore assess FILE --keys COLUMN [COLUMN ...] [options]"
 HELP = "measure the re-identification risk of each record"

@@ -143,7 +143,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.source import Source
     from riskcore.protection.release.record import read_with_population
     from riskcore.report import utility_text
-    from riskcore.report.utility_page import comparison_page
+    from riskcore.report.utility_view import comparison_page
 
     record = options.of_record
     before = None if record is None else read_with_population(record)

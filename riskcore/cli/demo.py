@@ -8,8 +8,8 @@ from types import ModuleType
 
 from riskcore.cli import assess, protect
 from riskcore.cli.options import add_quiet
+from riskcore.cli.settings import records, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import records, whole
 from riskcore.common.words import counted
 
 USAGE = EPILOG = None

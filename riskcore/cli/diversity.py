@@ -13,9 +13,8 @@ from riskcore.cli.results import (
     print_results,
     write_results,
 )
-from riskcore.cli.settings import add_settings, arguments_of
+from riskcore.cli.settings import add_settings, arguments_of, fraction, number
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, number
 from riskcore.common.sheet import Part
 from riskcore.common.words import on_one_line, printable
 

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 
 from riskcore.cli.options import add_quiet
+from riskcore.cli.settings import grid_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import grid_of
 from riskcore.common.words import printable
 
 USAGE = "riskcore error-table --forms FORM ... --f F ... --p P ... [options]"

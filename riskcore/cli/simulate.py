@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import add_overwrite, add_quiet
+from riskcore.cli.settings import number, records, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import number, records, whole
 from riskcore.common.version import __version__
 from riskcore.common.words import counted
 

@@ -19,8 +19,8 @@ from riskcore.cli.results import (
     print_results,
     write_results,
 )
+from riskcore.cli.settings import fraction, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, whole
 from riskcore.common.sheet import Part
 from riskcore.common.words import on_one_line, printable
 

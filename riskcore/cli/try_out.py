@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,6 @@ from riskcore.cli.results import (
 )
 from riskcore.cli.rules import print_rules, rules_of
 from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
-from riskcore.cli.shell import shell_lines
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import gathered, settings_of
 from riskcore.common.shell_line import shell_line
@@ -42,6 +42,7 @@ from riskcore.protection.settings.settings_table import (
 if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
     from riskcore.protection.release_toml import Release
+
 
 USAGE = (
     "riskcore try (FILE --keys COLUMN [COLUMN ...] --candidate NAME=OPTIONS "
@@ -148,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.protection.trials import try_out
     from riskcore.report import utility_text
     from riskcore.report.release_files import safe_name
-    from riskcore.report.utility_page import trials_page
+    from riskcore.report.utility_view import trials_page
 
     release = _release(options)
     words = {} if release is not None else _words(options)
@@ -342,3 +343,50 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
     if options.shuffle:
         line.append("--shuffle")
     return [*line, *words, "--output", output]
+
+
+# The width of a printed command, and the pattern of a line that may be cut anywhere.
+_WIDTH = 88
+_PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
+
+
+def shell_lines(words: Sequence[str]) -> str:
+    r"""Return a command on several lines, each with one option and its values.
+
+    Examples
+    --------
+    >>> words = ["riskcore", "protect", "s.csv", "--keys", "A", "B", "--k", "3"]
+    >>> print(shell_lines(words))
+    riskcore protect s.csv --keys A B --k 3
+    >>> print(shell_lines([*words, "--recode", f"A=map:{'1=a,' * 20}2=b"]))
+    riskcore protect s.csv \
+        --keys A B \
+        --k 3 \
+        --recode A=map:1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,\
+    1=a,1=a,1=a,1=a,2=b
+    """
+    line = shell_line(words)
+    if len(line) <= _WIDTH:
+        return line
+    options: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--") and len(word) > 2:
+            options.append([])
+        options[-1].append(word)
+    lines = [shell_line(option) for option in options]
+    return " \\\n    ".join(_cut(line) for line in lines)
+
+
+def _cut(line: str) -> str:
+    """Return an option whose long list of plain words is broken after commas."""
+    if len(line) <= _WIDTH - 6 or not _PLAIN_LIST.fullmatch(line):
+        return line
+    parts = line.replace(",", ",\0").split("\0")
+    cut = [""]
+    room = _WIDTH - 6
+    for part in parts:
+        if cut[-1] and len(cut[-1]) + len(part) > room:
+            cut.append("")
+            room = _WIDTH - 2
+        cut[-1] += part
+    return "\\\n".join(cut)

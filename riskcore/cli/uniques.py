@@ -24,9 +24,8 @@ from riskcore.cli.results import (
     print_json,
     write_files,
 )
-from riskcore.cli.settings import add_setting
+from riskcore.cli.settings import add_setting, fraction, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, whole
 from riskcore.common.version import __version__
 
 USAGE = (

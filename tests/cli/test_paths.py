@@ -11,7 +11,7 @@ import riskcore
 from riskcore import cli, simulate
 from riskcore.assessment.assess_settings import Goals
 from riskcore.cli import paths
-from riskcore.cli import words as readers
+from riskcore.cli import settings as readers
 from riskcore.common.settings import Number
 from riskcore.data.files import formats
 from tests import needs
