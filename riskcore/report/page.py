@@ -7,10 +7,14 @@ of single records follow. The report for publication, `public_page` and
 `public_protection_page`, holds classes and rounded figures.
 """
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.assessment import Assessment
@@ -21,13 +25,14 @@ from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
+from riskcore.data.cells import Cells
+from riskcore.data.engine_cells import HeldCells
 from riskcore.data.files.labels import Labels
 from riskcore.disclosure.verdict import no_role_text
 from riskcore.protection.release.facts import remarks_of as protection_remarks
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import Protected
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
-from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,
     level_facts,
@@ -40,7 +45,6 @@ from riskcore.report.listed_settings import (
 )
 from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
-from riskcore.report.protection_view import treatments_view
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.summary import (
     figure_rows,
@@ -50,7 +54,7 @@ from riskcore.report.summary import (
     stage_figures,
 )
 from riskcore.report.templating import render
-from riskcore.report.tiles import Tile, tiles_of, tiles_of_verdict
+from riskcore.report.tiles import Tile, tiles_of, tiles_of_verdict, treatments_view
 from riskcore.report.utility_view import section_view, utility_of
 
 
@@ -350,3 +354,39 @@ def riskiest_view(
             for cell in cells
         ],
     }
+
+
+class KeyVariable(NamedTuple):
+    """Counts for a key: categories, records in the smallest one, missing values.
+
+    A missing value is not a category; without categories ``smallest`` is 0.
+    """
+
+    categories: int
+    smallest: int
+    missing: int
+
+
+def key_variables(
+    stages: Mapping[str, Assessment],
+) -> dict[Hashable, list[KeyVariable]] | None:
+    """Return each key variable at each stage, None if its values are on an engine."""
+    files = [assessment.cells for assessment in stages.values()]
+    # Collecting the cells of an engine may take long, and was not asked for.
+    if any(isinstance(cells, HeldCells) and not cells.collected for cells in files):
+        return None
+    return {
+        key: [_key_variable(x, i) for x in files] for i, key in enumerate(files[0].keys)
+    }
+
+
+def _key_variable(cells: Cells, key: int) -> KeyVariable:
+    present = cells.present(key)
+    # Sums of whole numbers below 2**53 are exact in doubles.
+    sizes = np.bincount(cells.codes[key][present], cells.records[present])
+    sizes = sizes[sizes > 0]
+    return KeyVariable(
+        categories=len(sizes),
+        smallest=int(sizes.min()) if len(sizes) else 0,
+        missing=cells.missing_values[key],
+    )

@@ -33,7 +33,7 @@ from riskcore.report.sheet_page import public_rules_page, sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_page
 from riskcore.report.uniques_page import uniques_page
-from riskcore.report.utility_page import comparison_page, trials_page
+from riskcore.report.utility_view import comparison_page, trials_page
 
 _NAME = f"riskcore {__version__}"
 StrPath = str | os.PathLike[str]

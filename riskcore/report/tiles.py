@@ -1,7 +1,8 @@
-"""Tiles: the figures at the head of the page of a protection."""
+"""Tiles at the head of the page of a protection, and what it says of treatments."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -83,3 +84,60 @@ def arrow(before: float | None, after: float | None) -> Figure:
     shown = ("\u2013" if x is None else readable(float(x)) for x in pair)
     exact = ("\u2013" if x is None else all_digits(float(x)) for x in pair)
     return _ARROW.join(shown), _ARROW.join(exact)
+
+
+# Number of correlations that are listed.
+_MOST_PAIRS = 10
+
+
+def treatments_view(protected: Protected) -> dict[str, Any] | None:
+    """Return the tables of the treated columns, None if no column was treated."""
+    facts = treatment_facts(protected)
+    if facts is None:
+        return None
+    pairs = [
+        (effect["columns"], arrow(effect["before"], effect["after"]), _change(effect))
+        for effect in facts["correlations"]
+    ]
+    pairs.sort(key=lambda effect: -effect[2])
+    return {
+        "rules": [
+            _rule(name, treatment["rules"], facts)
+            for treatment in facts["rules"]
+            for name in treatment["columns"]
+        ],
+        "moments": [
+            (name, _moments(effect["before"], effect["after"]))
+            for name, effect in facts["columns"].items()
+            if effect["before"] is not None
+        ],
+        "weighted": protected.settings.weight is not None,
+        "correlations": [(names, figure) for names, figure, _ in pairs[:_MOST_PAIRS]],
+        "more": len(pairs[_MOST_PAIRS:]),
+    }
+
+
+def _rule(name: str, rules: list[str], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a column was treated, and the share of its values that changed."""
+    count, of = facts["altered"][name], facts["values"][name]
+    exact = f"{count:,} of {of:,} values"
+    share = f"{readable(count / of if of else 0.0, 2)} %"
+    return {"name": name, "rules": "; ".join(rules), "share": (share, exact)}
+
+
+def _moments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Figure]:
+    """Return mean, standard deviation and median, before and after."""
+    both = before, after
+    return [
+        arrow(*(moments["mean"] for moments in both)),
+        arrow(*(math.sqrt(moments["variance"]) for moments in both)),
+        arrow(
+            *(moments["quantiles"][len(moments["quantiles"]) // 2] for moments in both)
+        ),
+    ]
+
+
+def _change(pair: Mapping[str, Any]) -> float:
+    if pair["before"] is None or pair["after"] is None:
+        return math.inf
+    return abs(float(pair["after"] - pair["before"]))
