@@ -1,4 +1,8 @@
-"""Households that are rebuilt from what their members share, without their ids.
+"""Households that are found by all their members together, with and without their ids.
+
+Whoever knows the members of a household finds it by all of them together, even where
+each member is one of many. Household ids, new ones too, tell who belongs together. So
+does the order of records that were not shuffled, and so do columns:
 
 Columns that members mostly share, such as the income of the household, put released
 rows into groups. Whoever knows the keys of all members looks for the groups that have
@@ -16,12 +20,109 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.arrays import Integers
+from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.data.count import count
 from riskcore.disclosure.chance import by_chance, too_many
-from riskcore.disclosure.composition import KeyCodes, KeySets, records_by_composition
 from riskcore.disclosure.fitting_rows import Runs
 from riskcore.disclosure.group_kernels import look_for_groups
 from riskcore.disclosure.kept_keys import cells, with_missing_drawn
+
+KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
+# For each set of keys its codes in the original and in the released file.
+KeySets = Sequence[tuple[KeyCodes, KeyCodes]]
+Rows = list[list[int]]
+# With more candidates, one of them is taken to fit.
+_CANDIDATES = 1000
+
+
+def records_by_composition(
+    sets: KeySets, household: Integers, *, least: int = 1
+) -> int:
+    """Return how many records are in a household that only one household fits."""
+    # Members fit released records one by one, in any order, a blank standing for any
+    # value; the set of keys by which most records are found counts.
+    size = np.bincount(household)
+    size[size < least] = 0
+    counts = (int(size[_alone(*key_set, household)].sum()) for key_set in sets)
+    return max(counts, default=0)
+
+
+def _alone(
+    original: KeyCodes, released: KeyCodes, household: Integers
+) -> NDArray[np.bool_]:
+    """Return which released households only one household of the original fits."""
+    households = int(household.max()) + 1
+    blank = np.zeros((households, len(released)), bool)
+    mixed = np.zeros(households, bool)
+    for i, codes in enumerate(released):
+        blank[household[codes < 0], i] = True
+        mixed[household[(codes >= 0) & blank[household, i]]] = True
+    order = np.argsort(household, kind="stable")
+    begin = np.searchsorted(household[order], np.arange(households + 1))
+    before, after = np.stack(original, axis=1), np.stack(released, axis=1)
+    alone = np.zeros(households, bool)
+    kinds, kind = np.unique(blank, axis=0, return_inverse=True)
+    for number, lacks in enumerate(kinds):
+        # Whoever fits has the same members by the keys that all of them keep.
+        alike = _by_members(before[:, ~lacks], household, households)
+        some = np.flatnonzero(kind.reshape(-1) == number)
+        frequency = np.bincount(alike)
+        alone[some] = frequency[alike[some]] == 1
+        if not (mixed[some] & ~alone[some]).any():
+            continue
+        by_kind = np.argsort(alike, kind="stable")
+        first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
+        # They fit, unless some members keep a key that others lack.
+        for unit in some[~alone[some] & mixed[some]].tolist():
+            pattern = after[order[begin[unit] : begin[unit + 1]]].tolist()
+            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]].tolist()
+            alone[unit] = len(others) <= _CANDIDATES and not any(
+                _fit(pattern, before[order[begin[other] : begin[other + 1]]].tolist())
+                for other in others
+                if other != unit
+            )
+    return alone
+
+
+def _by_members(
+    codes: NDArray[np.signedinteger[Any]], household: Integers, households: int
+) -> Integers:
+    """Return a number for each household, the same if their members are."""
+    of_record = np.zeros(len(household), np.uint64)
+    if codes.shape[1]:
+        columns = [(column + 1).astype(np.uint64) for column in codes.T]
+        cells = count(columns, [int(column.max()) + 1 for column in columns])
+        of_record = cells.inverse.astype(np.uint64)
+    # Sums of hashes are as good as distinct; the order of the members does not count.
+    whole = np.zeros(households, np.uint64)
+    np.add.at(whole, household, scattered(of_record))
+    return np.unique(whole, return_inverse=True)[1].reshape(-1)
+
+
+def _fit(pattern: Rows, people: Rows) -> bool:
+    """Return whether people fit the rows of a pattern one by one, in any order."""
+    fits = [
+        [
+            at
+            for at, person in enumerate(people)
+            if all(key in (-1, own) for key, own in zip(row, person, strict=True))
+        ]
+        for row in pattern
+    ]
+    taken: dict[int, int] = {}
+
+    def place(row: int, seen: set[int]) -> bool:
+        for person in fits[row]:
+            if person not in seen:
+                seen.add(person)
+                if person not in taken or place(taken[person], seen):
+                    taken[person] = row
+                    return True
+        return False
+
+    return all(fits) and all(place(row, set()) for row in range(len(pattern)))
+
 
 Codes = NDArray[np.integer[Any]]
 # Members mostly share a column if they differ in at most this share of households. Of

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.text_numbers import with_point
+from riskcore.comparison.comparison import Moments
+from riskcore.comparison.measures import mean_and_variance
+from riskcore.comparison.statistics import correlation
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
     CodedColumn,
@@ -33,7 +37,6 @@ from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import (
     Names,
     Treatment,
@@ -358,3 +361,47 @@ def _text(number: float, decimal: str) -> str:
     """Return the shortest text of a number, whole numbers without a point."""
     whole = number.is_integer() and abs(number) < 1e15
     return str(int(number)) if whole else repr(number).replace(".", decimal)
+
+
+def effects(
+    before: Mapping[str, Floats],
+    after: Mapping[str, Floats],
+    weights: Floats | None = None,
+) -> dict[str, Any]:
+    """Return what treatments did to columns of numbers, as plain data."""
+    files = {"before": before, "after": after}
+    weight = (
+        np.ones(len(next(iter(after.values()), ()))) if weights is None else weights
+    )
+    return {
+        "columns": {
+            name: {when: _distribution(of[name], weight) for when, of in files.items()}
+            for name in after
+        },
+        "correlations": [
+            {
+                "columns": [*pair],
+                **{
+                    when: correlation(of[pair[0]], of[pair[1]], weight)
+                    for when, of in files.items()
+                },
+            }
+            for pair in combinations(after, 2)
+        ],
+    }
+
+
+def _distribution(values: Floats, weight: Floats) -> dict[str, Any] | None:
+    """Return weighted figures of values; zeros are a share."""
+    present = ~np.isnan(values)
+    values, weight = values[present], weight[present]
+    if not (weight > 0.0).any():
+        return None
+    moments = Moments.of(values, weight)
+    zeros, _ = mean_and_variance((values == 0.0).astype(np.float64), weight)
+    return {
+        "mean": moments.mean,
+        "variance": moments.variance,
+        "quantiles": moments.quantiles,
+        "zeros": zeros,
+    }

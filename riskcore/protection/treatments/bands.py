@@ -11,12 +11,13 @@ import numpy as np
 
 from riskcore.common.arrays import Floats
 from riskcore.common.words import joined, sentence
-from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
     Given,
     Treatment,
+    decimals_of,
     enter,
     number_of,
+    rounded_as,
     shown_number,
 )
 

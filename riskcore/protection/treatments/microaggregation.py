@@ -28,14 +28,15 @@ from riskcore.protection.treatments.microaggregation_kernels import (
     mdav_steps,
     optimal_groups,
 )
-from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
     Given,
     Names,
     Treatment,
+    decimals_of,
     enter,
     mean_of,
     refuse_fewer,
+    rounded_as,
     whole_of,
 )
 from riskcore.protection.treatments.strata import strata
