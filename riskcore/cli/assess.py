@@ -24,8 +24,7 @@ from riskcore.cli.options import (
     provenance,
     source_of,
 )
-from riskcore.cli.paths import refuse_inputs
-from riskcore.cli.results import print_results, report_text, write_files
+from riskcore.cli.results import print_results, refuse_inputs, report_text, write_files
 from riskcore.cli.settings import add_settings, arguments_of, fraction, whole
 from riskcore.cli.terminal import Progress, tell
 

@@ -12,7 +12,7 @@ from riskcore.comparison.losses import CategoryLoss, losses_of_cells
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
-from riskcore.report.risk_utility_svg import spots
+from riskcore.report.page_charts import spots
 from riskcore.report.templating import render
 
 # Largest file that a report compares; a million records take about 2 s.
