@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from riskcore.common.arrays import Floats, Mask
 from riskcore.data.columns import CodedColumn
-from riskcore.disclosure.chance import by_chance
+from riskcore.disclosure.leaks import by_chance
 from riskcore.disclosure.shared_columns import as_numbers
 
 _SAMPLE = 20_000  # records by which a rule is learned and tried

@@ -68,9 +68,8 @@ from numpy.typing import NDArray
 from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import Records
-from riskcore.disclosure.chance import LEVEL
 from riskcore.disclosure.groupings import WIDTHS, Grouping, Order, groupings
-from riskcore.disclosure.leaks import NEAR, Rule, Shown
+from riskcore.disclosure.leaks import LEVEL, NEAR, Rule, Shown
 from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
     stand_in_row,

@@ -35,9 +35,9 @@ from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.scatter import scattered, shuffled
 from riskcore.common.sheet import Part
 from riskcore.common.words import listed, printable, quoted, sentence
-from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.figures_in_words import number
 from riskcore.disclosure.fitting_rows import NEXT, Nearest, Runs, nearest_rows
+from riskcore.disclosure.leaks import by_chance, too_many
 
 Pair = tuple[Floats, Floats]  # a column of the people, and of the released rows
 

@@ -23,10 +23,10 @@ from riskcore.common.arrays import Integers
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.data.count import count
-from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.fitting_rows import Runs
 from riskcore.disclosure.group_kernels import look_for_groups
 from riskcore.disclosure.kept_keys import cells, with_missing_drawn
+from riskcore.disclosure.leaks import by_chance, too_many
 
 KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
 # For each set of keys its codes in the original and in the released file.

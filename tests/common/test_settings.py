@@ -12,13 +12,13 @@ from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli import assess, check, protect
 from riskcore.cli.settings import options_of
 from riskcore.common.settings import Choice, Share, complete, settings_of, takes
+from riskcore.protection.settings.kinds import fault_in
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import (
     RECORDED,
     ProtectSettings,
     WriteSettings,
 )
-from riskcore.protection.settings.shapes import fault_in
 
 TABLES = {
     riskcore.assess: (AssessSettings, assess),

@@ -20,10 +20,9 @@ from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.report.office_charts import risk_curve
-from riskcore.report.page import assessment_page, page, protection_page
+from riskcore.report.page import Tile, assessment_page, page, protection_page
 from riskcore.report.public_page import public_protection_page
 from riskcore.report.summary import summary
-from riskcore.report.tiles import Tile
 from tests import needs
 from tests.report.reading import Reader, in_browser, rows_of, shuffled_microdata, survey
 

@@ -30,11 +30,10 @@ from riskcore.common.words import by_count, counted, joined, listed, quoted, sen
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
-from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.combined_numbers import numbers_that_tell
 from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.figures_in_words import number
-from riskcore.disclosure.leaks import Kind, Leak, Remedy, Shown
+from riskcore.disclosure.leaks import Kind, Leak, Remedy, Shown, too_many
 from riskcore.disclosure.number_links import (
     Computed,
     NumberLink,

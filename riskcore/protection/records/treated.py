@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -35,13 +36,15 @@ from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
+from riskcore.protection.secret import check_secret, treatment_numbers
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.treatments.apply import treated_columns
 from riskcore.protection.treatments.rules import (
+    Given,
     Names,
     Treatment,
     joined,
 )
+from riskcore.protection.treatments.strata import combined
 
 Rules = Mapping[Names, Sequence[Treatment]]
 
@@ -405,3 +408,55 @@ def _distribution(values: Floats, weight: Floats) -> dict[str, Any] | None:
         "quantiles": moments.quantiles,
         "zeros": zeros,
     }
+
+
+def treated_columns(
+    columns: Mapping[str, Floats],
+    treat: Mapping[Names, Sequence[Treatment]],
+    *,
+    weights: Floats | None = None,
+    strata: Mapping[str, NDArray[np.integer[Any]]] | None = None,
+    secret: str | None = None,
+    household: Integers | None = None,
+    risk: Floats | None = None,
+    tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
+    column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
+    say: Lines = silent,
+) -> dict[str, Floats]:
+    """Return the treated columns; the input is not changed."""
+    # nan is missing and stays; a secret gives the same values on every machine.
+    plan = [(names, rule) for names, rules in treat.items() for rule in rules]
+    plan.sort(key=lambda step: step[1].last)
+    treated = {name: columns[name] for names, _ in plan for name in names}
+    _check_secret(plan, secret)
+    for step, (names, rule) in enumerate(plan):
+        values = [treated[name] for name in names]
+        label = f"treat {joined(names)}={rule}"
+        codes = [strata[name] for name in rule.strata] if strata else []
+        stream = json.dumps([*map(str, names), str(rule), step])
+        context = Given(
+            weights,
+            combined(codes, len(values[0])) if codes else None,
+            label,
+            names,
+            partial(treatment_numbers, secret or "", stream),
+            household,
+            risk,
+            partial(tell, label),
+            lambda name: column(name, treated),
+            say,
+        )
+        say(label)
+        treated.update(zip(names, rule.treated(values, context), strict=True))
+    return treated
+
+
+def _check_secret(plan: Sequence[tuple[Names, Treatment]], secret: str | None) -> None:
+    """Refuse random treatments without a secret."""
+    for names, rule in plan:
+        if rule.random and secret is None:
+            raise ValueError(
+                f"treat {joined(names)}={rule}: a random treatment needs a secret"
+            )
+    if secret is not None:
+        check_secret(secret)

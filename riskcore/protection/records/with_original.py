@@ -13,9 +13,8 @@ from riskcore.comparison.compare import check_columns, numbers_of, refuse_single
 from riskcore.comparison.comparison import Comparison
 from riskcore.comparison.formula import formulas, table_columns
 from riskcore.comparison.measures import Floats
-from riskcore.comparison.model_study import columns_of_studies, with_studies
+from riskcore.comparison.model_study import Columns, columns_of_studies, with_studies
 from riskcore.comparison.statistics import File, compare_files
-from riskcore.comparison.study_columns import Columns
 from riskcore.data.coded import CodedRecords
 from riskcore.data.engines.groups import Groups
 from riskcore.protection.records.numbers import numbers_of as numbers_in

@@ -28,7 +28,7 @@ from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, with_bounds
 from riskcore.data.recoding_words import recodings_of, rule_file
 from riskcore.data.source import Source
-from riskcore.protection.settings.kinds import DERIVED
+from riskcore.protection.settings.kinds import DERIVED, refuse_faults
 from riskcore.protection.settings.settings_table import (
     RECORDED,
     CostsOfKeys,
@@ -37,7 +37,6 @@ from riskcore.protection.settings.settings_table import (
     Suppression,
     Ties,
 )
-from riskcore.protection.settings.shapes import refuse_faults
 from riskcore.protection.treatments.rules import Treatment, parsed_treatments
 
 Names: TypeAlias = tuple[Hashable, ...]
