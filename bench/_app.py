@@ -19,14 +19,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 60_000
 # Nothing is under way: no form, part or job, and no page that waits for one.
 SETTLED = """async () => {
-  const work = document.getElementById("work");
-  if (!work) return true;
-  const busy = [...document.querySelectorAll("[data-part][aria-busy=true]")]
-    .some((one) => !one.closest("details:not([open])"));
-  if (busy || !work.hidden) return false;
-  if (document.querySelector("main.changing, main [data-waits]")) return false;
+  if (!document.getElementById("panel")) return true;
+  const seen = (one) => one.id !== "poll" && !one.closest("details:not([open])");
+  const busy = document.querySelectorAll(".htmx-request, [data-part][aria-busy=true]");
+  if ([...busy].some(seen)) return false;
+  if (document.querySelector("#work, main[aria-busy=true], [data-waits]")) return false;
   const answer = await fetch("/status", {headers: {"X-Poll": "1"}});
-  return !(await answer.json()).jobs.length;
+  return !(await answer.text()).includes('id="work"');
 }"""
 
 
@@ -127,7 +126,9 @@ class Watch:
 
     def _console(self, message):
         refused = self._refusals and "status of 422" in message.text
-        if message.type in ("error", "warning") and not refused:
+        # What a page gives up when another is opened.
+        given_up = message.text.startswith(("htmx:afterRequest", "htmx:sendAbort"))
+        if message.type in ("error", "warning") and not (refused or given_up):
             self.faults.append(f"console {message.type}: {message.text}")
 
     def _failed(self, request):
@@ -178,9 +179,11 @@ def visit(page, app, name):
 
 
 def enter(page, app):
-    """Enter by the printed address, and wait for the first page."""
+    """Enter by the printed address, and go on to the columns of an open file."""
     page.goto(app.address)
     page.wait_for_url(re.compile(f"{app.url()}(data|start)"))
+    if page.url == app.url("data"):
+        visit(page, app, "columns")
     settle(page)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import math
 import secrets
 import sys
 import time
@@ -150,6 +151,12 @@ class Guard:
         """Return how many browsers asked something in the last seconds."""
         since = self._clock() - self._watching
         return sum(seen >= since for seen in list(self._seen.values()))
+
+    def leave(self, csrf: str) -> None:
+        """Count a browser, by the token of its forms, no longer until it asks again."""
+        for session in self._seen:
+            if self._csrf(session) == csrf:
+                self._seen[session] = -math.inf
 
     def idle(self) -> float:
         """Return the seconds since a person last used the app."""

@@ -39,7 +39,7 @@ class Kept:
     def kept(self, kind: str, key: Hashable) -> Any:
         """Return what was made for a key; None if it is not there."""
         made = self._kept.get(kind)
-        return made and made.get(key)
+        return None if made is None else made.get(key)
 
     def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
         """Return what `keep` would, but let others go on while it is made."""

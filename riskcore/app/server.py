@@ -15,7 +15,6 @@ from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
     HTMLResponse,
-    JSONResponse,
     RedirectResponse,
     Response,
 )
@@ -35,6 +34,7 @@ from riskcore.app.guard import App, Guard, Receive, Scope, Send
 from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
 from riskcore.app.pages.page import Action, Answer, Page, View
+from riskcore.app.panel import panel_of
 from riskcore.app.session import NotYetError, RefusedError
 from riskcore.app.texts import (
     LANGUAGES,
@@ -46,7 +46,6 @@ from riskcore.app.texts import (
     step_told,
     told,
 )
-from riskcore.app.verdict import verdict_of
 from riskcore.app.workbench import Workbench
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -54,6 +53,8 @@ from riskcore.report.templating import environment, finalized
 
 # What a reader chooses, kept in a cookie.
 _CHOICES: dict[str, Collection[str]] = {"language": LANGUAGES, "numbers": FORMATS}
+# Pages beside the steps.
+_TOOLS = ("history",)
 _YEAR = 365 * 24 * 3600
 _STEPS: Mapping[str, Callable[[Workbench], None]] = {
     "undo": lambda bench: bench.history.undo(),
@@ -84,6 +85,7 @@ class Server:
             Route("/status", self.status),
             _post("/reader", self.reader),
             *(_post(f"/{name}", partial(self.step, name)) for name in _STEPS),
+            _post("/leave", self.leave),
             _post("/start/send", self.send),
             *(
                 _post(f"/start/{name}", partial(self.from_start, name))
@@ -190,24 +192,29 @@ class Server:
         return answer
 
     async def status(self, request: Request) -> Response:
-        """Tell what is being done, and how many look."""
+        """Show the panel, and tell a page whether work has ended since it was made."""
         assert self.guard is not None
-        bench = await run_in_threadpool(lambda: self.desk.bench)
-        jobs = [] if bench is None else bench.jobs.active
-        if jobs:  # long work is use
+        asked = _form(request)
+        values = {name: asked.text(name) for name in ("seen", "ended")}
+        values["back"] = self._target(asked.text("back"))
+        frame = await run_in_threadpool(self._frame)
+        if not frame["is_open"]:
+            return Response(status_code=204)
+        if frame["jobs"]:  # long work is use
             self.guard.renew()
-        return JSONResponse(
-            {
-                "work": self.desk.number,
-                "version": bench and bench.history.current.number,
-                "viewers": self.guard.viewers(),
-                "jobs": [
-                    {"kind": job.kind, "line": printable(step_told(job.line))}
-                    for job in jobs
-                ],
-                "ended": bench and bench.jobs.ended,
-            }
+        text = await run_in_threadpool(
+            self._render, request, "panel.html", "", lambda: values
         )
+        headers = (
+            {} if values["ended"] == str(frame["ended"]) else {"HX-Trigger": "ended"}
+        )
+        return HTMLResponse(text, headers=headers)
+
+    async def leave(self, request: Request) -> Response:
+        """Count the browser of a page that was closed no longer."""
+        assert self.guard is not None
+        self.guard.leave(_csrf(request))
+        return Response(status_code=204)
 
     # --- how ---
 
@@ -231,9 +238,12 @@ class Server:
 
     def _back(self, back: str) -> Response:
         """Lead to a page of ours."""
+        return RedirectResponse(f"/{self._target(back)}", 303)
+
+    def _target(self, back: str) -> str:
+        """Return the page of ours that a form names; without one, the first."""
         name = back.split("?", 1)[0].strip("/")
-        target = back.lstrip("/") if name in self.pages else ""
-        return RedirectResponse(f"/{target}", 303)
+        return back.lstrip("/") if name in self.pages else ""
 
     async def _refused(self, request: Request, words: str) -> Response:
         """Say why something cannot be done; nothing has changed."""
@@ -277,10 +287,11 @@ class Server:
         """Render a template with the values of a view and those of all pages."""
         frame = self._frame()
         values = view()
-        if frame["open"]:  # what the view began counts
-            frame["verdict"] = verdict_of(frame["bench"], frame["version"])
+        if frame["is_open"]:  # what the view began counts
+            frame["jobs"] = frame["bench"].jobs.active
         whole = file in (f"{name}.html", "refused.html", "waiting.html")
         query = request.url.query if request.method == "GET" else ""
+        back = f"{name}?{query}" if query else name
         texts, numbers = load_texts(), _numbers(request)
         page_text: str = (
             _templates()
@@ -297,10 +308,11 @@ class Server:
                 languages=LANGUAGES,
                 page=name,
                 pages=[*self.pages],
-                back=f"{name}?{query}" if query else name,
+                steps=[name for name in self.pages if name not in _TOOLS],
+                viewers=self.guard.viewers() if self.guard else 1,
                 said=self._said.pop(_csrf(request), "") if whole else "",
                 app_version=__version__,
-                **{**frame, **values},
+                **{"back": back, **frame, **values},
             )
         )
         return page_text
@@ -312,14 +324,26 @@ class Server:
         """
         bench, number = self.desk.bench, self.desk.number
         if bench is None:
-            return {"open": False, "work": number, "file": "", "ended": 0, "jobs": []}
+            return {
+                "is_open": False,
+                "work": number,
+                "file": "",
+                "ended": 0,
+                "jobs": [],
+            }
+        version = bench.history.current
+        newest = f"{number}-{version.number}"  # a file by number, and its rules
         return {
-            "open": True,
+            "is_open": True,
             "work": number,
             "file": printable(bench.source.path.name) if bench.source.path else "",
             "bench": bench,
             "history": bench.history,
-            "version": bench.history.current,
+            "version": version,
+            "newest": newest,
+            "seen": newest,
+            "panel": cache(partial(panel_of, bench, version)),
+            "jobs": bench.jobs.active,
             "ended": bench.jobs.ended,
         }
 
@@ -373,6 +397,7 @@ def _templates() -> Any:
     templates.finalize = lambda value: finalized(told(value))
     templates.filters["label"] = lambda value: label(told(value))
     templates.filters |= {"told": told, "capital": capital}
+    templates.filters["step"] = lambda line: printable(step_told(line))
     templates.filters["lines"] = lambda text: Markup(
         "\n".join(str(escape(printable(line))) for line in text.splitlines())
     )

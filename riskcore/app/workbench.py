@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
@@ -54,6 +56,7 @@ class State:
     prepared: Prepared
     aims: list[Aim]  # by set of keys, as the two figures
     unsafe: list[int]  # unsafe records, or unsafe households if they are counted
+    any_unsafe: int  # by at least one set
     expected: list[float]  # expected re-identifications
 
 
@@ -94,20 +97,30 @@ class Workbench(Session):
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
-        job = self.jobs.start("describe", None, self._describe)
-        if job.state == "canceled":  # without it no page can go on
-            self.jobs.forget("describe")
-            job = self.jobs.start("describe", None, self._describe)
+        self.is_read()
+        description: Description | None = self._looked_at("describe", self._describe)
+        return description
+
+    def is_read(self) -> bool:
+        """Return whether the file has been read, which begins otherwise."""
+        return bool(self._looked_at("read", self._read))
+
+    def _looked_at(self, kind: str, work: Callable[[Lines], Any]) -> Any:
+        """Return the result of a job without which no page can go on."""
+        job = self.jobs.start(kind, None, work)
+        if job.state == "canceled":
+            self.jobs.forget(kind)
+            job = self.jobs.start(kind, None, work)
         if job.state == "failed":
             raise RefusedError(job.error)
-        file_description: Description | None = job.result
-        return file_description
+        return job.result
+
+    def _read(self, say: Lines) -> bool:
+        say("reading the file")
+        return self.source.data is not None
 
     def _describe(self, say: Lines) -> Description:
-        say("reading the file")
-        _ = self.source.data
-        say("looking at the columns")
-        return describe(self.source)
+        return describe(self.source, progress=say)
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
@@ -185,10 +198,12 @@ class Workbench(Session):
 
         def make() -> State:
             aims = prepared.aims(rules.settings)
-            pairs = zip(stages, aims, strict=True)
-            unsafe = [stage.cells.count_of(aim.unsafe(stage)) for stage, aim in pairs]
+            masks = [x.unsafe(stage) for x, stage in zip(aims, stages, strict=True)]
+            pairs = zip(stages, masks, strict=True)
+            unsafe = [stage.cells.count_of(mask) for stage, mask in pairs]
+            by_any = stages[0].cells.count_of(np.logical_or.reduce(masks))
             expected = [stage.expected_reidentifications for stage in stages]
-            return State(rules.settings, prepared, aims, unsafe, expected)
+            return State(rules.settings, prepared, aims, unsafe, by_any, expected)
 
         return self.keep("states", self.planned(rules.tables), make)
 
@@ -238,7 +253,7 @@ class Workbench(Session):
         before = self.jobs.of("plan")
         if before is None or before.key != key:
             self.jobs.forget("compare")
-            self.jobs.make_way("describe", "export", "plan")
+            self.jobs.make_way("read", "describe", "export", "plan")
         return self.jobs.start("plan", key, work, compare)
 
     def comparison(self) -> Job:

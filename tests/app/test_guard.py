@@ -501,6 +501,17 @@ def test_the_browsers_that_look_are_counted(start):
     assert app.guard.viewers() == 2
 
 
+def test_a_browser_that_left_is_counted_when_it_asks_again(start):
+    app = start(idle=1e5)
+    ours, _ = app.ours(), app.enter()
+    app.guard.leave(ours["X-CSRF"])
+    assert app.guard.viewers() == 1
+    app.guard.leave("of nobody")
+    assert app.guard.viewers() == 1
+    assert app.ask("GET", "/status", {**ours, "X-Poll": "1"}).status == 200
+    assert app.guard.viewers() == 2
+
+
 def test_only_a_persons_requests_count_as_use(start):
     app = start(idle=1e5)
     ours = app.ours()

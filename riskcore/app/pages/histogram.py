@@ -13,7 +13,7 @@ Floats = NDArray[np.float64]
 
 # The picture, in its own units.
 WIDTH, HEIGHT = 480, 170
-LEFT, RIGHT, TOP, BOTTOM = 8, 472, 12, 140
+LEFT, RIGHT, TOP, BOTTOM = 48, 472, 12, 140
 
 _BINS = 60
 _MOST_WHOLE = 130  # whole numbers with a bar each
@@ -66,9 +66,7 @@ class Axis:
 
     def ticks(self) -> list[tuple[float, float]]:
         """Return round numbers of the scale and where they stand."""
-        span = self.high - self.low
-        power = 10.0 ** np.floor(np.log10(span / 4))
-        step = next(power * number for number in _STEPS if span / (power * number) <= 6)
+        step = _step(self.high - self.low, 6)
         step = max(step, 1.0) if self.whole else step
         first, last = np.ceil(self.low / step), np.floor(self.high / step)
         marks = [float(step * number) for number in np.arange(first, last + 1)]
@@ -86,3 +84,20 @@ class Axis:
                 wide = round(max(end - x - 0.6, 0.6), 2)
                 rectangles.append({"x": x, "y": BOTTOM - tall, "w": wide, "h": tall})
         return rectangles
+
+
+def count_ticks(most: float) -> list[tuple[float, float]]:
+    """Return round counts and how high they stand if ``most`` is at the top."""
+    step = max(_step(most, 4), 1.0)
+    counts = [float(step * number) for number in np.arange(0, most // step + 1)]
+    return [
+        (count, round(BOTTOM - (BOTTOM - TOP) * count / most, 2)) for count in counts
+    ]
+
+
+def _step(span: float, most: int) -> float:
+    """Return a round step of which at most so many fit into a span."""
+    power = 10.0 ** np.floor(np.log10(span / 4))
+    return float(
+        next(power * number for number in _STEPS if span / (power * number) <= most)
+    )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages import histogram
-from riskcore.app.pages.histogram import Axis
+from riskcore.app.pages.histogram import Axis, count_ticks
 from riskcore.app.pages.page import Page
 from riskcore.app.pages.recode_words import (
     OF_NUMBERS,
@@ -182,6 +182,7 @@ def _picture(
         "size": histogram,
         "bars": axis.bars(tall.tolist(), most),
         "unsafe": [] if dark is None else axis.bars(dark.tolist(), most),
+        "counts": count_ticks(most),
         "smallest": float(values[0]),
         "largest": float(values[-1]),
         "records": int(sizes.sum()),

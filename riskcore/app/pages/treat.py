@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from riskcore.app.comparisons import OF_WRITING
 from riskcore.app.forms import Form
 from riskcore.app.pages import histogram
-from riskcore.app.pages.histogram import Axis
+from riskcore.app.pages.histogram import Axis, count_ticks
 from riskcore.app.pages.page import Action, Page
 from riskcore.app.pages.treat_words import (
     BECOMES,
@@ -284,6 +284,7 @@ def _picture(*both: tuple[Floats, NDArray[Any]]) -> dict[str, Any] | None:
         "size": histogram,
         "before": axis.bars(bars[0].tolist(), most),
         "after": axis.bars(bars[1].tolist(), most),
+        "counts": count_ticks(most),
     }
 
 

@@ -1,240 +1,226 @@
 "use strict";
-// Everything works without this script, by whole pages. With it, forms are sent and
-// pages are exchanged without a reload, parts come by themselves, and work is watched.
+// Everything works without this script, by whole pages. htmx sends forms, follows links
+// and puts the answers into the page; here is what it is not told by attributes.
 (() => {
-  const root = document.documentElement, body = document.body;
+  const root = document.documentElement;
   const by = (id) => document.getElementById(id);
+  const here = () => location.pathname + location.search;
+  const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
   root.classList.add("scripted");
 
-  // --- exchange of pages ---
+  // What is open stays open, and what can be dragged keeps what was drawn into it.
+  let looking = false;
+  Object.assign(Idiomorph.defaults.callbacks, {
+    beforeAttributeUpdated: (name, node) => !(name === "open" && node.localName === "details"),
+    beforeNodeMorphed: (before, after) => {
+      if (before.nodeType !== Node.ELEMENT_NODE) return true;
+      if (before.matches("form[data-keep]") && before.id === after.id) return false;
+      if (before.matches("[data-part]") && before.dataset.part === after.dataset.part) return false;
+      // A page that looks again when work has ended keeps what was said.
+      return !(looking && before.id === "said" && !after.textContent);
+    },
+  });
 
-  let sending = null;
-  const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
+  // --- what was typed and not sent ---
 
-  const say = (words) => { by("said").textContent = words; };
-  const fail = (words) => { by("error").textContent = words; by("error").scrollIntoView({block: "nearest"}); };
-
-  // Fields of text whose form was not sent yet.
-  const ticked = () => [...by("main").querySelectorAll("form:not([data-auto]) input[type=checkbox][id]")]
-    .filter((one) => one.checked !== one.defaultChecked);
-  const edited = () => [...by("main").querySelectorAll("input[id], textarea[id]")]
-    .filter((one) => !["checkbox", "radio", "hidden", "range"].includes(one.type) && one.value !== one.defaultValue);
-
-  // Keep what the reader had: the focus, what was open, and where the page stood.
-  const exchange = (page, looked) => {
-    const active = document.activeElement, focus = active && active.id;
-    const selected = active && [active.selectionStart, active.selectionEnd];
-    const within = by("main").contains(active);
-    const open = [...document.querySelectorAll("details[open][id]")].map((one) => one.id);
-    // A page that looks again when work has ended keeps what was said.
-    const said = page.getElementById("said");
-    if (looked && !said.textContent) said.textContent = by("said").textContent;
-    const typed = looked ? edited() : [], ticks = looked ? ticked() : [];
-    for (const id of ["main", "said", "error"]) by(id).replaceWith(page.getElementById(id));
-    for (const name of [".bar nav", ".bar .file"]) {
-      document.querySelector(name).replaceWith(page.querySelector(name));
+  const drafts = new Map();
+  const draftsOf = (address) => `${by("page").dataset.work} ${address}`;  // of the file that is open
+  let page = here();
+  const stateOf = (field) => {
+    if (["checkbox", "radio"].includes(field.type)) return [field.defaultChecked, field.checked];
+    if (field.localName !== "select") return [field.defaultValue, field.value];
+    const usual = [...field.options].find((option) => option.defaultSelected) || field.options[0];
+    return [usual && usual.value, field.value];
+  };
+  const edited = (sent = null) => [...by("main").querySelectorAll("input[id], textarea[id], select[id]")]
+    .filter((field) => !["hidden", "range", "file", "password"].includes(field.type) && (!sent || field.form !== sent))
+    .map((field) => [field.id, ...stateOf(field)])
+    .filter(([, usual, now]) => usual !== now);
+  const restore = () => {
+    for (const [id, usual, now] of drafts.get(draftsOf(here())) || []) {
+      const field = by(id);
+      if (!field || stateOf(field)[0] !== usual || stateOf(field)[1] === now) continue;
+      field[["checkbox", "radio"].includes(field.type) ? "checked" : "value"] = now;
+      for (let at = field.closest("details"); at; at = at.parentElement.closest("details")) at.open = true;
+      // What is drawn and counted from a field follows it.
+      if (field.closest("[data-live]")) field.dispatchEvent(new Event("input", {bubbles: true}));
     }
-    for (const id of ["undo", "redo"]) by(id).disabled = page.getElementById(id).disabled;
-    for (const back of document.querySelectorAll(".bar [name=back], #work [name=back]")) {
-      back.value = page.querySelector(".bar [name=back]").value;
-    }
-    body.dataset.version = page.body.dataset.version;
-    document.title = page.title;
-    for (const id of open) { const one = by(id); if (one) one.open = true; }
-    by("stale").hidden = true;
-    begin(by("main"));
-    for (const one of typed) {
-      const now = by(one.id);
-      if (now && now.defaultValue === one.defaultValue) now.value = one.value;
-    }
-    for (const one of ticks) {
-      const now = by(one.id);
-      if (now && now.defaultChecked === one.defaultChecked) now.checked = one.checked;
-    }
-    const again = focus && by(focus);
-    if (again && again !== document.activeElement) {
-      again.focus({preventScroll: true});
-      if (Number.isInteger(selected[0]) && again.setSelectionRange) again.setSelectionRange(...selected);
-    }
-    // What had the focus is gone or off: go on within the page, not before it.
-    if (within && document.activeElement === body) by("main").focus({preventScroll: true});
   };
 
-  // A click that has begun ends before the page changes under it: a field that is left
-  // by it may send its form.
+  // --- pages ---
+
+  const fail = (words) => {
+    by("error").textContent = words;
+    by("error").scrollIntoView({block: "nearest"});
+  };
+  const look = (address, how) => htmx.ajax("GET", address, {
+    source: document.body, target: "#page", select: "#page", swap: "morph", ...how,
+  }).catch(() => {});
+
+  // The page does not change under a click that has begun.
   let pressed = null;
   addEventListener("pointerdown", () => {
-    pressed = new Promise((resolve) => {
-      for (const name of ["pointerup", "pointercancel"]) {
-        addEventListener(name, () => setTimeout(resolve, 30), {once: true, capture: true});
-      }
-      setTimeout(resolve, 1500);
+    const press = pressed = new Promise((resolve) => {
+      const end = () => setTimeout(() => { if (pressed === press) pressed = null; resolve(); }, 30);
+      for (const name of ["pointerup", "pointercancel"]) addEventListener(name, end, {once: true, capture: true});
+      setTimeout(end, 1500);
     });
   }, true);
 
-  const take = async (answer, address, looked, signal) => {
-    const page = parsed(await answer.text());
-    await pressed;
-    if (signal && signal.aborted) return false;
-    const refused = page.querySelector("[data-refused]");
-    if (!page.getElementById("main")) { location.reload(); return false; }
-    if (refused) { fail(refused.textContent); return false; }
-    exchange(page, looked);
-    const target = new URL(answer.url);
-    if (address && target.pathname + target.search !== location.pathname + location.search) {
-      history.pushState(null, "", target.pathname + target.search + (new URL(address, location)).hash);
-    }
-    return true;
-  };
-
-  const send = async (form, button) => {
-    if (sending) sending.abort();
-    const own = sending = new AbortController();
-    const fields = new URLSearchParams(new FormData(form));
-    if (button && button.name) fields.set(button.name, button.value);
-    by("main").classList.add("changing");
-    by("error").textContent = "";
-    try {
-      const answer = await fetch(form.action, {method: "POST", body: fields, signal: own.signal});
-      await take(answer, answer.url, false, own.signal);
-    } catch (error) {
-      if (error.name !== "AbortError") fail(lost());
-    } finally {
-      if (sending === own) {
-        by("main").classList.remove("changing");
-        sending = null;
-      }
-      watch();
-    }
-  };
-
-  const lost = () => body.dataset.lost || "The app does not answer.";
-
-  document.addEventListener("submit", (event) => {
-    const form = event.target;
-    if (form.method !== "post" || event.defaultPrevented) return;
-    event.preventDefault();
-    send(form, event.submitter);
-  });
-
-  let waiting = 0;
-  document.addEventListener("change", (event) => {
+  const sending = new Set(), more = new WeakSet();
+  document.addEventListener("change", async (event) => {
     const form = event.target.form;
-    if (!form || !("auto" in form.dataset) || event.target.closest("[data-no-auto]")) return;
-    clearTimeout(waiting);
-    waiting = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, 0);
+    if (!form || !("auto" in form.dataset)) return;
+    await pressed;
+    form.soon = setTimeout(() => { if (form.isConnected) form.requestSubmit(); }, 0);
   });
-
-  // Another page begins at its top, or at the place that the address names; another
-  // look of the same page stays where it was.
-  const arrive = (address, before) => {
-    const place = by(new URL(address, location).hash.slice(1));
-    if (!place && location.pathname === before) {
-      if (document.activeElement === body) by("main").focus({preventScroll: true});
-      return;
-    }
-    if (place) place.scrollIntoView(); else scrollTo(0, 0);
-    (place || by("main")).focus({preventScroll: true});
-  };
-
-  const visit = async (address, push, looked) => {
-    const before = location.pathname;
-    try {
-      const answer = await fetch(address);
-      if (await take(answer, push ? address : null, looked) && push) arrive(address, before);
-    } catch { fail(lost()); }
-    watch();
-  };
+  document.addEventListener("submit", ({target}) => {
+    clearTimeout(target.soon);
+    if (sending.has(target) && "auto" in target.dataset) more.add(target);  // htmx sends it then
+  }, true);
+  // The second click of a double click is not another order.
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[href^='/']");
-    if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.target || link.hasAttribute("download")) return;
-    event.preventDefault();
-    visit(link.getAttribute("href"), true);
+    const button = event.target.closest("main form[method=post] button:not([type=button])");
+    if (button && event.detail > 1) event.preventDefault();
+  }, true);
+
+  const onPage = (detail) => detail.target && detail.target.id === "page";
+  const off = (form, is) => {
+    for (const button of form.querySelectorAll("button")) {
+      if (is) button.setAttribute("aria-disabled", "true"); else button.removeAttribute("aria-disabled");
+    }
+  };
+  let order = 0, shown = 0, focused = null;
+  document.addEventListener("htmx:beforeRequest", ({detail}) => {
+    detail.requestConfig.order = order += 1;
+    sending.add(detail.elt);
+    if (detail.elt.localName === "form") off(detail.elt, true);
   });
-  addEventListener("popstate", () => visit(location.pathname + location.search, false));
+  document.addEventListener("htmx:afterRequest", ({detail}) => {
+    sending.delete(detail.elt);
+    if (detail.elt.localName === "form") off(detail.elt, false);
+    if (detail.elt.matches("[data-part]")) detail.elt.setAttribute("aria-busy", "false");
+    if (detail.xhr.status) by("lost").hidden = detail.xhr.status !== 403;
+  });
+  document.addEventListener("htmx:sendError", () => { by("lost").hidden = false; });
+
+  document.addEventListener("htmx:beforeSwap", ({detail}) => {
+    const {xhr, requestConfig} = detail, {elt} = requestConfig, again = elt === document.body;
+    if (detail.target.matches("[data-part]") && xhr.status === 422) {
+      const words = parsed(xhr.response).querySelector("[data-refused]");
+      Object.assign(detail, {shouldSwap: true, isError: false, serverResponse: words.outerHTML});
+    }
+    if (!onPage(detail)) return;
+    const answer = parsed(xhr.response);
+    if (xhr.status >= 400) {
+      detail.isError = xhr.status !== 422;
+      const words = answer.querySelector("[data-refused], main p");
+      if (xhr.status === 403 || !words) location.reload();
+      else fail(words.textContent);
+    } else if (!answer.getElementById("page")) {
+      location.reload();
+    } else if (requestConfig.order < shown || more.delete(elt)) {
+      detail.shouldSwap = false;  // a newer answer came before it, or comes after it
+    } else if (pressed && (again || requestConfig.verb === "post")) {
+      detail.shouldSwap = false;
+      const target = new URL(xhr.responseURL), address = target.pathname + target.search;
+      by("said").textContent = answer.getElementById("said").textContent;
+      by("main").setAttribute("aria-busy", "true");
+      if (elt.localName === "form") elt.reset();
+      pressed.then(() => look(address, {push: address}));
+    } else {
+      shown = requestConfig.order;
+      root.lang = answer.documentElement.lang;
+      looking = again && page === here();
+      drafts.set(draftsOf(page), edited(requestConfig.verb === "post" ? elt.closest("form") : null));
+      const active = document.activeElement;
+      focused = [active, by("main").contains(active), active.selectionStart, active.selectionEnd];
+    }
+  });
+  document.addEventListener("htmx:beforeHistoryUpdate", ({detail}) => {
+    if (detail.history.path.split("#")[0] === here()) detail.history.type = "replace";
+  });
+  // Going back asks again: no page is kept.
+  document.addEventListener("htmx:historyCacheMiss", (event) => {
+    event.preventDefault();
+    look(event.detail.path);
+  });
+
+  // Another page begins at its top, or at the place that the address names; another look
+  // at the same page stays where it was.
+  document.addEventListener("htmx:afterSettle", ({detail}) => {
+    if (!onPage(detail)) return;
+    const before = page.split("?")[0], [active, within, start, end] = focused;
+    page = here();
+    restore();
+    const place = detail.requestConfig.verb === "get" && by(detail.pathInfo.anchor || "");
+    if (place) place.focus({preventScroll: true});
+    else if (before !== location.pathname) {
+      scrollTo(0, 0);
+      by("main").focus({preventScroll: true});
+    } else if (active === document.activeElement && !active.disabled) {
+      if (Number.isInteger(start) && active.selectionStart !== start) active.setSelectionRange(start, end);
+    } else if (within && (active === document.activeElement || document.activeElement === document.body)) {
+      by("main").focus({preventScroll: true});  // what had the focus is gone or off
+    }
+    begin();
+  });
 
   // --- parts of a page ---
 
-  const fetchPart = async (part, address, fields) => {
+  const filled = new WeakMap();
+  const fill = (part, address, values) => {
+    filled.set(part, [address, values]);
     part.setAttribute("aria-busy", "true");
-    if (part.asking) part.asking.abort();
-    const own = part.asking = new AbortController();
-    try {
-      const how = fields ? {method: "POST", body: fields} : {};
-      const answer = await fetch(address, {...how, signal: own.signal});
-      const text = await answer.text(), page = parsed(text);
-      const refused = page.querySelector("[data-refused]");
-      part.replaceChildren(...(refused ? [refused] : page.body.childNodes));
-      part.setAttribute("aria-busy", "false");
-      begin(part);
-    } catch (error) { if (error.name !== "AbortError") fail(lost()); }
+    htmx.ajax(values ? "POST" : "GET", address, {
+      source: part, target: part, select: "unset", swap: "morph:innerHTML", values,
+    }).catch(() => {});
   };
+  document.addEventListener("toggle", ({target}) => {
+    for (const part of target.open ? target.querySelectorAll("[data-part]") : []) {
+      if (!filled.has(part) && !part.closest("details:not([open])")) fill(part, part.dataset.part);
+    }
+  }, true);
 
   // A control with data-live shows, while it moves, what its form would do: the part
   // named there is fetched with the fields of the form. They may hold values of the
   // file, so they are sent and stand in no address.
-  document.addEventListener("input", (event) => {
-    const live = event.target.closest("[data-live]");
+  document.addEventListener("input", ({target}) => {
+    const live = target.closest("[data-live]");
     if (!live) return;
-    const form = live.matches("form") ? live : live.form || live.closest("form");
-    const fields = new URLSearchParams(new FormData(form));
-    fields.set("csrf", body.dataset.csrf);
+    const fields = new FormData(live.matches("form") ? live : live.form || live.closest("form"));
+    fields.set("csrf", by("page").dataset.csrf);
     const part = by(live.dataset.into);
     clearTimeout(part.soon);
-    part.soon = setTimeout(() => fetchPart(part, live.dataset.live, fields), 40);
+    part.soon = setTimeout(() => fill(part, live.dataset.live, fields), 40);
   });
 
-  // On a narrow window the steps scroll sideways: show the one that is current.
-  const showStep = () => {
+  const begin = () => {
+    // On a narrow window the steps scroll sideways: show the one that is current.
     const step = document.querySelector(".bar nav [aria-current]");
     if (step) step.closest("ol").scrollLeft = step.offsetLeft - 2 * step.closest("ol").offsetLeft;
-  };
-
-  const begin = (where) => {
-    showStep();
-    for (const part of where.querySelectorAll("[data-part]")) {
-      const closed = part.closest("details:not([open])");
-      if (closed) closed.addEventListener("toggle", () => fetchPart(part, part.dataset.part), {once: true});
-      else fetchPart(part, part.dataset.part);
+    for (const part of document.querySelectorAll("main [data-part]")) {
+      if (!part.closest("details:not([open])")) fill(part, part.dataset.part);
     }
-    if (window.riskcoreBegin) window.riskcoreBegin(where);
+    if (window.riskcoreBegin) window.riskcoreBegin(document);
   };
 
-  // --- what is being done, and who looks ---
+  // A page or a part that waits for work looks again when some has ended since it came.
+  document.addEventListener("ended", () => {
+    const main = by("main"), waiting = [...main.querySelectorAll("[data-waits]")];
+    const parts = waiting.map((one) => one.closest("[data-part]"));
+    for (const part of new Set(parts)) if (part) fill(part, ...filled.get(part));
+    const waits = parts.includes(null) || Number(main.dataset.jobs);
+    const busy = pressed || edited().some(([id]) => id === document.activeElement.id);
+    if (waits && !busy && by("stale").hidden && ![...sending].some((one) => one.localName === "form")) look(here());
+  });
+  addEventListener("pagehide", () => {
+    navigator.sendBeacon("/leave", new URLSearchParams({csrf: by("page").dataset.csrf}));
+  });
 
-  let timer = 0;
-  const watch = async () => {
-    clearTimeout(timer);
-    let wait = 2000;
-    try {
-      const answer = await fetch("/status", {headers: {"X-Poll": "1"}});
-      if (!answer.ok) throw new Error();
-      const now = await answer.json();
-      by("viewers").textContent = now.viewers > 1 ? by("viewers").dataset.text.replace("{n}", now.viewers) : "";
-      by("work").hidden = !now.jobs.length;
-      by("work-line").textContent = now.jobs.map((job) => job.line).filter(Boolean).join("; ");
-      if (now.jobs.length) wait = 150;
-      const mine = String(now.version) === body.dataset.version;
-      by("stale").hidden = mine || !!sending;
-      // A page that waits for work looks again when some has ended since it was made.
-      const main = by("main"), looks = main.querySelector("[data-waits]") || Number(main.dataset.jobs);
-      if (String(now.ended) !== main.dataset.ended && looks && !sending && mine) {
-        const busy = edited().includes(document.activeElement);
-        if (!busy) { main.dataset.ended = now.ended; visit(location.pathname + location.search, false, true); return; }
-        wait = 500;
-      }
-    } catch { by("work").hidden = true; fail(lost()); wait = 5000; }
-    timer = setTimeout(watch, wait);
-  };
-
-  // --- names that are proposed, and texts to copy ---
+  // --- texts to copy ---
 
   document.addEventListener("click", async (event) => {
-    const take = event.target.closest("[data-take]");
-    if (event.target.closest("[data-take-all]")) {
-      for (const one of by("main").querySelectorAll("[data-take]")) by(one.dataset.for).value = one.dataset.take;
-    }
-    if (take) { by(take.dataset.for).value = take.dataset.take; by(take.dataset.for).focus(); }
     const copy = event.target.closest("[data-copy]");
     if (!copy) return;
     getSelection().selectAllChildren(by(copy.dataset.copy));
@@ -245,19 +231,13 @@
 
   // --- light and dark ---
 
-  const theme = by("theme");
-  const dark = () => root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  const names = [theme.textContent, theme.dataset.light || "Light"];
-  const name = () => { theme.textContent = names[dark() ? 1 : 0]; };
   try { const kept = localStorage.getItem("riskcore-theme"); if (kept) root.dataset.theme = kept; } catch { /* not kept */ }
-  theme.addEventListener("click", () => {
-    root.dataset.theme = dark() ? "light" : "dark";
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("#theme")) return;
+    const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+    root.dataset.theme = dark ? "light" : "dark";
     try { localStorage.setItem("riskcore-theme", root.dataset.theme); } catch { /* not kept */ }
-    name();
   });
-  name();
-  theme.hidden = false;
 
-  begin(document);
-  watch();
+  begin();
 })();

@@ -184,9 +184,13 @@
     };
   };
 
+  const begun = new WeakSet();
   window.riskcoreBegin = (where) => {
-    for (const svg of where.querySelectorAll("svg[data-breaks]")) breaks(svg);
-    for (const table of where.querySelectorAll("table[data-merge]")) merge(table);
+    for (const one of where.querySelectorAll("svg[data-breaks], table[data-merge]")) {
+      if (begun.has(one)) continue;
+      begun.add(one);
+      if (one.dataset.breaks) breaks(one); else merge(one);
+    }
   };
   window.riskcoreBegin(document);  // app.js has begun before
 })();

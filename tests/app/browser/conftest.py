@@ -73,7 +73,7 @@ def app(start, survey):
 
 
 @pytest.fixture
-def page(open_page, app):
+def page(app, open_page):
     """Return a page of the app, entered."""
     found = open_page()
     driver.enter(found, app)

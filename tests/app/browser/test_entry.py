@@ -29,11 +29,14 @@ def test_a_browser_without_the_token_is_refused(app, browser):
     context.close()
 
 
-def test_the_viewers_are_counted(app, page, open_page):
+def test_the_browsers_that_are_open_are_counted(app, page, open_page):
     assert page.inner_text("#viewers") == ""
-    driver.enter(open_page(), app)
+    other = open_page()
+    driver.enter(other, app)
     page.wait_for_function("() => document.getElementById('viewers').textContent")
     assert "2" in page.inner_text("#viewers")
+    other.goto("about:blank")
+    page.wait_for_function("() => !document.getElementById('viewers').textContent")
 
 
 def test_undo_and_redo_by_keyboard(page):
@@ -99,7 +102,8 @@ def test_the_theme_of_the_system_is_used(app, page, open_page):
 def test_all_can_be_done_without_scripts(app, open_page):
     page = open_page(java_script_enabled=False)
     page.goto(app.address)
-    assert page.url == app.url("columns")
+    assert page.url == app.url("data")
+    page.click("nav a[href='/columns']")
     while not page.locator("#roles").count():  # columns are being looked at
         page.reload()
     page.select_option("#role-0", "key")

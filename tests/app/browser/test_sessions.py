@@ -22,13 +22,13 @@ def test_a_killed_app_loses_nothing(app, start, survey, open_page):
     rules = rules_of(page, app)
     assert "harmless" in rules
     app.kill()
-    page.wait_for_function("() => document.getElementById('error').textContent")
-    assert "does not answer" in page.inner_text("#error")
+    page.wait_for_selector("#lost:visible")
+    assert "does not answer" in page.inner_text("#lost")
     again = start(survey)
     driver.enter(page, again)
     page.watch.faults.clear()  # they were wanted: the app was gone
     assert rules_of(page, again) == rules
-    assert page.inner_text("#error") == ""
+    assert not page.is_visible("#lost")
     driver.visit(page, again, "columns")
     driver.act(page, lambda: page.click("#undo"))
     driver.act(page, lambda: page.click("#undo"))
