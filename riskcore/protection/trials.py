@@ -381,21 +381,19 @@ def try_out(
     _check(candidates, common)
     names = [n for key in keys for n in (key if isinstance(key, list) else [key])]
     source.check(arguments.names("keys", names))
-    trials = []
-    for i, (name, settings) in enumerate(candidates.items(), 1):
-        begun = f"{i} of {len(candidates)}, {name}"
-        trials.append(
-            _tried(
-                source,
-                keys,
-                name,
-                {**common, **settings},
-                _within(say, begun),
-                interactions=interactions,
-                layout=layout or {},
-            )
+    trials = tuple(
+        _tried(
+            source,
+            keys,
+            name,
+            {**common, **settings},
+            _within(say, f"{i} of {len(candidates)}, {name}"),
+            interactions=interactions,
+            layout=layout or {},
         )
-    return Trials(source, list(keys), tuple(trials))
+        for i, (name, settings) in enumerate(candidates.items(), 1)
+    )
+    return Trials(source, list(keys), trials)
 
 
 def _within(say: Lines, begun: str) -> Lines:

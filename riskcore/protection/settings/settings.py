@@ -547,9 +547,8 @@ class Settings:
         if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:
-            household_keys = (
-                () if household is None else _household_keys(names, declared)
-            )
+            there = () if household is None else [x for x in names if x in declared]
+            household_keys = tuple(x for x in there if declared[x].household)
         if asked["person"] is not None:
             if household is not None:
                 raise ValueError("person is what belongs together; leave out household")
@@ -625,11 +624,6 @@ def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...
     if isinstance(treat, Mapping):
         source.check(x for x in treat if isinstance(x, str) and "+" not in x)
     return parsed_treatments(treat, source.names)
-
-
-def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
-    """Return the keys that metadata declare equal within households."""
-    return tuple(x for x in names if x in declared and declared[x].household)
 
 
 def _related(

@@ -75,10 +75,6 @@ class Microaggregation(Treatment):
         """Return the size of the smallest group."""
         return {"k": whole_of(argument, "the size of a group")}
 
-    def argument(self) -> str:
-        """Return the size of the smallest group."""
-        return str(self.k)
-
     def describe(self, public: bool) -> str:
         """Return "the mean of groups of at least 3 records"."""
         return sentence(

@@ -162,9 +162,10 @@ class Treatment(ABC):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the fields that an argument such as ``5%`` says."""
 
-    @abstractmethod
     def argument(self) -> str:
-        """Return the argument from which `read` makes equal fields."""
+        """Return the argument from which `read` makes equal fields: the first one."""
+        first = next(entry.name for entry in fields(self) if not entry.kw_only)
+        return shown_number(float(getattr(self, first)))
 
     @classmethod
     def parsed(cls, words: str) -> Self:

@@ -66,10 +66,6 @@ class Shift(Treatment):
         """Return the most days."""
         return {"days": whole_of(argument.removesuffix("d"), "a number of days")}
 
-    def argument(self) -> str:
-        """Return the most days."""
-        return str(self.days)
-
     def describe(self, public: bool) -> str:
         """Return "dates shifted at random"; the public phrase has no number."""
         if public:
