@@ -17,8 +17,8 @@ from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.frame_types import DataT
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.data.source import Source
+from riskcore.protection.records.in_memory import columns_with_ids
 from riskcore.protection.records.on_engine import warn_of_unchecked
-from riskcore.protection.records.protected_records import columns_with_ids
 from riskcore.protection.records.showing import warn_of_what_shows
 from riskcore.protection.records.units import Prepared, quiet, unit_of
 from riskcore.protection.result import Protected

@@ -21,11 +21,8 @@ from riskcore.data.frame_types import DataT_co
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination, examine
-from riskcore.protection.records.protected_records import (
-    MOST_SHOWN,
-    ProtectedRecords,
-    columns_with_ids,
-)
+from riskcore.protection.records.in_memory import columns_with_ids
+from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.records.showing import SuppressedValueShows, shown_by
 from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing

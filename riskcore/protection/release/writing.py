@@ -21,10 +21,8 @@ from riskcore.data.files.replace import refuse_sources, replacing_all
 from riskcore.data.source import Source
 from riskcore.disclosure.hidden_values import STEP
 from riskcore.protection.leaks.examination import Examination, examine
-from riskcore.protection.records.protected_records import (
-    ProtectedRecords,
-    columns_with_ids,
-)
+from riskcore.protection.records.in_memory import columns_with_ids
+from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.records.showing import shown_by, shown_in, warn_of_what_shows
 from riskcore.protection.release import readback
 from riskcore.protection.release import record as records

@@ -6,7 +6,7 @@ import pyarrow.feather
 import pytest
 
 import riskcore
-from riskcore.protection.records.protected_records import IndexIsNew
+from riskcore.protection.records.in_memory import IndexIsNew
 from tests.accepted import ANY_LEAK
 
 
@@ -34,9 +34,7 @@ def test_a_new_index_is_said():
     assert found.index.equals(frame.index)
 
 
-@pytest.mark.filterwarnings(
-    "ignore::riskcore.protection.records.protected_records.IndexIsNew"
-)
+@pytest.mark.filterwarnings("ignore::riskcore.protection.records.in_memory.IndexIsNew")
 def test_an_index_of_persons_stays_behind():
     names = [f"person {i}" for i in range(200)]
     frame = pd.DataFrame(survey(), index=pd.Index(names, name="name"))
