@@ -17,7 +17,7 @@ import numpy as np
 
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
-from riskcore.app.jobs import Job, Jobs, words_of
+from riskcore.app.jobs import SOON, Job, Jobs, words_of
 from riskcore.app.session import NO_KEYS, NotYetError, RefusedError, Session, Tables
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
@@ -253,7 +253,7 @@ class Workbench(Session):
         before = self.jobs.of("plan")
         if before is None or before.key != key:
             self.jobs.forget("compare")
-            self.jobs.make_way("read", "describe", "export", "plan")
+            self.jobs.make_way("read", "describe", *SOON, "export", "plan")
         return self.jobs.start("plan", key, work, compare)
 
     def comparison(self) -> Job:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.arrays import Integers
+from riskcore.common.arrays import Integers, Mask
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.data.count import count
@@ -28,10 +28,10 @@ from riskcore.disclosure.group_kernels import look_for_groups
 from riskcore.disclosure.kept_keys import cells, with_missing_drawn
 from riskcore.disclosure.leaks import by_chance, too_many
 
+Codes = NDArray[np.integer[Any]]
 KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
 # For each set of keys its codes in the original and in the released file.
 KeySets = Sequence[tuple[KeyCodes, KeyCodes]]
-Rows = list[list[int]]
 # With more candidates, one of them is taken to fit.
 _CANDIDATES = 1000
 
@@ -48,9 +48,7 @@ def records_by_composition(
     return max(counts, default=0)
 
 
-def _alone(
-    original: KeyCodes, released: KeyCodes, household: Integers
-) -> NDArray[np.bool_]:
+def _alone(original: KeyCodes, released: KeyCodes, household: Integers) -> Mask:
     """Return which released households only one household of the original fits."""
     households = int(household.max()) + 1
     blank = np.zeros((households, len(released)), bool)
@@ -75,13 +73,15 @@ def _alone(
         first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
         # They fit, unless some members keep a key that others lack.
         for unit in some[~alone[some] & mixed[some]].tolist():
-            pattern = after[order[begin[unit] : begin[unit + 1]]].tolist()
-            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]].tolist()
-            alone[unit] = len(others) <= _CANDIDATES and not any(
-                _fit(pattern, before[order[begin[other] : begin[other + 1]]].tolist())
-                for other in others
-                if other != unit
-            )
+            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]]
+            if len(others) <= _CANDIDATES:
+                size = np.arange(begin[unit + 1] - begin[unit])
+                people = before[order[begin[others[others != unit], None] + size]]
+                pattern = after[order[begin[unit] + size], None]
+                # By household, by row of the pattern, by member.
+                fits = ((pattern == -1) | (pattern == people[:, None])).all(-1)
+                near = fits[fits.any(2).all(1)].tolist()
+                alone[unit] = not any(map(_one_by_one, near))
     return alone
 
 
@@ -97,34 +97,26 @@ def _by_members(
     # Sums of hashes are as good as distinct; the order of the members does not count.
     whole = np.zeros(households, np.uint64)
     np.add.at(whole, household, scattered(of_record))
-    return np.unique(whole, return_inverse=True)[1].reshape(-1)
+    alike: Integers = np.unique(whole, return_inverse=True)[1].reshape(-1)
+    return alike
 
 
-def _fit(pattern: Rows, people: Rows) -> bool:
-    """Return whether people fit the rows of a pattern one by one, in any order."""
-    fits = [
-        [
-            at
-            for at, person in enumerate(people)
-            if all(key in (-1, own) for key, own in zip(row, person, strict=True))
-        ]
-        for row in pattern
-    ]
+def _one_by_one(fits: list[list[bool]]) -> bool:
+    """Return whether each row of a pattern has a member of its own that fits it."""
     taken: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
-        for person in fits[row]:
-            if person not in seen:
+        for person in range(len(fits)):
+            if fits[row][person] and person not in seen:
                 seen.add(person)
                 if person not in taken or place(taken[person], seen):
                     taken[person] = row
                     return True
         return False
 
-    return all(fits) and all(place(row, set()) for row in range(len(pattern)))
+    return all(place(row, set()) for row in range(len(fits)))
 
 
-Codes = NDArray[np.integer[Any]]
 # Members mostly share a column if they differ in at most this share of households. Of
 # the others the first ones are tried, by the share in which members differ.
 _MOSTLY, _PARTLY, _TRIED = 0.1, 0.5, 20
@@ -244,7 +236,7 @@ class _Members(NamedTuple):
     person: Integers
     cell: Integers
     fits: Integers  # rows that fit
-    own: NDArray[np.bool_]  # whether the own row does
+    own: Mask  # whether the own row does
     need: Integers  # members of the household who have the same keys
     begin: Integers  # where each household begins, and the end
     mask: Integers  # the bits that a group needs for each household

@@ -176,7 +176,6 @@ def _usual_names(bench: Workbench) -> dict[str, str]:
     stem = safe.split(".")[0]
     return {
         "file": safe,
-        "record": f"{safe}.private.json",
         "public_record": f"{stem}.public.json",
         "report": f"{stem}.html",
         "report_public": f"{stem}-public.html",
