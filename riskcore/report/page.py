@@ -158,7 +158,8 @@ def assessment_page(
         name: ", ".join(f"{x:.8g}" for x in values if x is not None)
         for name, values in asked.items()
     }
-    numeric = assessment.numeric
+    numeric, weights = assessment.numeric, assessment.weights
+    said = [] if weights is None else [f"Weights: {weights_text(weights.to_dict())}."]
     start = thresholds[0] if thresholds else None
     if rate is not None:
         rate_threshold = finite(assessment.risk_threshold(rate=rate))
@@ -175,16 +176,10 @@ def assessment_page(
             *((name, text) for name, text in numbers.items() if text),
         ],
         not_examined=not_examined,
-        remarks=[*_weights(assessment), *remarks_of(assessment)],
+        remarks=[*said, *remarks_of(assessment)],
         numbers=None if numeric is None else part_of_numbers(numeric.to_dict()),
         provenance=provenance,
     )
-
-
-def _weights(assessment: Assessment) -> Iterator[str]:
-    """Yield how much the weights differ."""
-    if assessment.weights is not None:
-        yield f"Weights: {weights_text(assessment.weights.to_dict())}."
 
 
 def report_paths(path: Path, sets: int) -> list[Path]:
