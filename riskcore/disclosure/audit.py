@@ -16,6 +16,7 @@ from riskcore.assessment.assess import (
 from riskcore.assessment.assess_settings import BOTH
 from riskcore.assessment.assessment import Assessment
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
@@ -32,8 +33,6 @@ from riskcore.disclosure.audit_files import (
     ORIGINAL,
     RELEASED,
     AuditFiles,
-    Floats,
-    Integers,
 )
 from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.audit_settings import AuditSettings

@@ -35,10 +35,9 @@ from riskcore.data.recode_table import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.audit_result import Audit
-from riskcore.disclosure.fits import assess_patterns
 from riskcore.disclosure.leaks import Leak, Remedy
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
-from riskcore.disclosure.two_releases import TwoReleases, two_releases
+from riskcore.disclosure.two_releases import TwoReleases, assess_patterns, two_releases
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.protection.leaks.examination import called_harmless, examine, of_columns
 from riskcore.protection.records.pairing import paired

@@ -1,4 +1,4 @@
-"""The costs of a protection, as internal pages show them."""
+"""The costs of a protection on internal pages: of a comparison, and of trials."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from riskcore.common.words import on_one_line
 from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.comparison.losses import CategoryLoss, losses_of_cells
 from riskcore.protection.result import Protected
+from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
+from riskcore.report.page_charts import spots
+from riskcore.report.templating import render
 
 # Largest file that a report compares; a million records take about 2 s.
 MOST_RECORDS = 5_000_000
@@ -153,3 +156,43 @@ def section_view(utility: Comparison | str) -> dict[str, Any]:
         **utility_view(utility, _PAIRS, _STRATA),
         "distances": utility_text.distance_rows(keys, entropy=True, name=on_one_line),
     }
+
+
+def comparison_page(found: Comparison, *, title: str) -> str:
+    """Return the report of a comparison as HTML, for internal use."""
+    return render(
+        "utility.html",
+        title=title,
+        verdict="",
+        found=found,
+        names=[key_comparison.key for key_comparison in found.keys],
+        percent=utility_text.percent,
+        recoded=any(
+            key_comparison.recoded is not None for key_comparison in found.keys
+        ),
+        view=utility_view(found),
+        studies=studies_view(found),
+    )
+
+
+def trials_page(tried: Trials, *, title: str) -> str:
+    """Return the report of protections tried as HTML, for internal use."""
+    figures = tried.to_dict()
+    marks = {trial.name: str(mark) for mark, trial in enumerate(tried.trials, 1)}
+    front = tried.front()
+    points = [(*at, marks[name], name in front) for name, at in tried.points().items()]
+    return render(
+        "trials.html",
+        title=title,
+        verdict="",
+        tried=len(tried.trials),
+        drawing=spots(points, "tried-text") if points else "",
+        rows=utility_text.trial_rows(figures, on_one_line),
+        by_key=utility_text.trial_key_rows(figures, on_one_line),
+        front=utility_text.FRONT,
+        said=[
+            {"mark": mark, "name": trial.name, "text": text}
+            for mark, trial in enumerate(tried.trials, 1)
+            for text in (*([trial.reason] if trial.reason else []), *trial.warnings)
+        ],
+    )

@@ -29,6 +29,7 @@ from riskcore.assessment.wave_matches import (
     each_matched,
     rows_of,
 )
+from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells, categories_of
 from riskcore.data.coded import CodedRecords
@@ -43,7 +44,6 @@ from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.cheapest_blanks import Draw
 from riskcore.protection.suppression.suppress import (
     Aim,
-    Mask,
     Masks,
     Risks,
     costs_of_sets,

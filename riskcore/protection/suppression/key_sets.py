@@ -13,13 +13,14 @@ from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
+from riskcore.common.arrays import Mask
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column, plain_value
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Aim, Mask
+from riskcore.protection.suppression.suppress import Aim
 
 # The figures of the cells that are compared before and after.
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")

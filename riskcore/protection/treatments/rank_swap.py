@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.words import sentence
 from riskcore.data.ranks import random_order
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     ShareTreatment,
     enter,

@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import by_count, counted, sentence
 from riskcore.data.ranks import stable_order
-from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
     FEWEST,
-    Floats,
     Given,
     Treatment,
     enter,
@@ -22,6 +21,7 @@ from riskcore.protection.treatments.rules import (
     percent_words,
     refuse_fewer,
     refuse_share,
+    rounded_as,
     shown_number,
     shown_percent,
     whole_of,

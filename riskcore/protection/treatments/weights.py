@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.words import counted, sentence
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import random_order, stable_order
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     Treatment,
     enter,
@@ -49,10 +48,6 @@ class WeightRounding(Treatment):
         """Return the base of ``10``."""
         return {"base": number_of(argument, "a base such as 10")}
 
-    def argument(self) -> str:
-        """Return the base."""
-        return shown_number(self.base)
-
     def describe(self, public: bool) -> str:
         """Return "rounded to multiples of 10, keeping the sum"."""
         return sentence(
@@ -85,10 +80,6 @@ class WeightSharing(Treatment):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the number of classes of ``5``."""
         return {"classes": whole_of(argument, "a number of classes")}
-
-    def argument(self) -> str:
-        """Return the number of classes."""
-        return str(self.classes)
 
     def describe(self, public: bool) -> str:
         """Return "replaced by the means of 5 classes"."""
