@@ -82,15 +82,15 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.app.serve import serve
     from riskcore.app.server import Server
 
-    given = options.file or Path()
-    is_folder = given.is_dir()
-    desk = Desk(given if is_folder else given.parent)
+    place = options.file or Path()
+    is_folder = place.is_dir()
+    desk = Desk(place if is_folder else place.parent)
     try:
         with warnings.catch_warnings():
             # They hold values of the file; its pages say what is doubtful.
             warnings.simplefilter("ignore")
             if not is_folder:
-                desk.open(given, reading(options), new=options.new)
+                desk.open(place, reading(options), new=options.new)
             return serve(
                 Server(desk).application,
                 port=options.port,
