@@ -29,13 +29,18 @@ _LARGEST = 1 << 24
 
 def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the first rows, the form of reading, and the tables asked for."""
-    source, description = bench.source, bench.description()
+    source, description, error = bench.source, None, ""
+    try:
+        description = bench.description()
+    except RefusedError as refused:  # perhaps it is to be read in another way
+        error = str(refused)
     sheets = formats.opened(source.path, source.reading).sheets() if source.path else ()
     columns = [form.text(name) for name in ("column", "by")]
     crossed = [bench.column(position) for position in columns if position]
     ready = description is not None
     return {
         "names": bench.names,
+        "error": error,
         "labels": [label_of(bench, name) for name in bench.names],
         "rows": _first_rows(bench) if ready else None,
         "records": description.records if description else None,

@@ -97,9 +97,10 @@
     if (detail.elt.localName === "form") off(detail.elt, true);
   });
   document.addEventListener("htmx:afterRequest", ({detail}) => {
-    sending.delete(detail.elt);
-    if (detail.elt.localName === "form") off(detail.elt, false);
-    if (detail.elt.matches("[data-part]")) detail.elt.setAttribute("aria-busy", "false");
+    const {elt} = detail.requestConfig;  // the event has another if the answer removed it
+    sending.delete(elt);
+    if (elt.localName === "form") off(elt, false);
+    if (elt.matches("[data-part]")) elt.setAttribute("aria-busy", "false");
     if (detail.xhr.status) by("lost").hidden = detail.xhr.status !== 403;
   });
   document.addEventListener("htmx:sendError", () => { by("lost").hidden = false; });
