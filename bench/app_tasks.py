@@ -155,7 +155,9 @@ class Release:
         if reading:
             self.hand.press("#read-again")
         heads = self.page.locator("table.rows thead th")
-        self.names = heads.evaluate_all("all => all.map((x) => x.firstChild.textContent)")
+        self.names = heads.evaluate_all(
+            "all => all.map((x) => x.firstChild.textContent)"
+        )
 
     def click_roles(self):
         """Accept what is proposed, and choose the other roles, in bulk if many."""
@@ -411,7 +413,7 @@ def make_labelled(path):
 
 
 def make_excel(path, records=2000):
-    """Make a workbook with weights as text, with decimal commas, on its second sheet."""
+    """Make a workbook: on its second sheet weights as text with decimal commas."""
     import openpyxl
 
     whole = path.with_suffix(".csv")

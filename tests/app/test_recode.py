@@ -182,6 +182,17 @@ def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
     assert recode.view(bench, form(bench, "MARSTAT"))["fault"] == ""
 
 
+def test_only_codes_that_are_text_are_offered_to_be_shortened(tmp_path, opened):
+    pd = pytest.importorskip("pandas")
+    for name, code in {"text": "0361", "numbers": 361}.items():
+        path = tmp_path / f"{name}.parquet"
+        pd.DataFrame({"a": [code] * 9, "b": [1, 2, 3] * 3}).to_parquet(path)
+        bench = opened(path)
+        bench.set_roles({"a": "key", "b": "key"}, "keys")
+        shown = recode.PAGE.view(bench, Form())
+        assert ("truncate" in shown["ways"]) == (name == "text")
+
+
 @pytest.mark.parametrize("code", ["1" + "0" * 400, "1e308"])
 def test_numbers_too_far_apart_have_no_picture(tmp_path, code, opened):
     path = tmp_path / "far.csv"
