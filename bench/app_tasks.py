@@ -36,6 +36,8 @@ TASKS = ("demo", "sdcmicro", "spss", "excel", "suf", "puf")
 LONG = 300_000
 # What says that a click has led nowhere.
 STUCK = "main .refused:visible, #error:not(:empty), #lost:visible, #refused:visible"
+# A leak that is open.
+LEAK = "ul.leaks > li:has(form.accept)"
 # The field of a treatment that has its number.
 NUMBERS = {
     "top": "bound", "bottom": "bound", "round": "base", "swap": "share",
@@ -260,9 +262,9 @@ class Release:
     def click_treat(self, rules):
         """Add the treatments of each column."""
         self.hand.go("treat")
-        for name, given in rules.items():
+        for name, its in rules.items():
             self.hand.go(f"#column-{self.at(name)}")
-            for rule in [given] if isinstance(given, str) else given:
+            for rule in [its] if isinstance(its, str) else its:
                 kind, number, *within = rule.split(":")
                 if not self.page.locator(f"#kind-{kind}").count():
                     kind = f"{kind}-weights"
@@ -287,47 +289,30 @@ class Release:
         self.hand.press("#use-costs")
 
     def click_leaks(self):
-        """Close each leak by a mend that closes it, or accept it with a reason."""
+        """Take the mends that are preferred; accept the other leaks, or mend them."""
         self.hand.go("leaks")
         if self.rules.get("shuffle") and not self.page.is_checked("#switch-shuffle"):
             self.hand.press("#switch-shuffle")
-        reason = self.rules.get("accept")
-        while self.page.locator("ul.leaks form.accept").count():
-            item = self.page.locator("ul.leaks > li:has(form.accept)").first
-            self.hand.say(f"leak: {item.locator('p').first.inner_text()}")
-            if not (self._mends(item, reason) and self._mend()):
-                if reason is None:
-                    raise ValueError(item.inner_text())
-                item = self.page.locator("ul.leaks > li:has(form.accept)").first
-                field = item.locator("[name=reason]").get_attribute("id")
-                self.hand.write(f"#{field}", reason)
-                self.hand.press(item.locator("form.accept button"))
+        mends, reason = {**self.rules.get("mends", {})}, self.rules.get("accept")
+        while self.page.locator(LEAK).count():
+            leak = self.page.locator(LEAK).first
+            words = leak.locator("p").first.inner_text()
+            self.hand.say(f"leak: {words}")
+            kind = next((kind for kind in mends if kind in words), None)
+            if kind or reason is None:
+                self._mend(leak, mends.pop(kind, None))
+            else:
+                self.hand.write(f"{LEAK} [name=reason]", reason)
+                self.hand.press(f"{LEAK} form.accept button")
 
-    def _mends(self, item, reason):
-        """Return whether the leak is to be mended, and is told how."""
-        is_wanted = reason is None or any(
-            word in item.inner_text() for word in self.rules.get("mend", [])
-        )
-        if is_wanted and item.locator("#mending").count():
-            return True  # they are shown after a mend of the leak before it
-        look = item.locator("[id^=mend-leak]")
-        if is_wanted and look.count():
-            self.hand.go(f"#{look.get_attribute('id')}")
+    def _mend(self, leak, words):
+        """Apply the mend that has some words, or else the first one that closes."""
+        if not leak.locator("#mending").count():  # it is after another mend
+            self.hand.go(f"#{leak.locator('[id^=mend-leak]').get_attribute('id')}")
             self.page.wait_for_selector("#mending")
             self.hand.wait()
-            return True
-        return False
-
-    def _mend(self):
-        """Apply the mend that is preferred, or else the first one that closes."""
-        rows = self.page.locator("#mending tbody tr").filter(has_text="closed")
-        for words in [*self.rules.get("mends", []), ""]:
-            row = rows.filter(has_text=words)
-            if row.count():
-                self.hand.press(row.first.get_by_role("button"))
-                return True
-        self.hand.dead_ends += 1
-        return False
+        rows = self.page.locator("#mending tbody tr").filter(has_text=words or "closed")
+        self.hand.press(rows.first.get_by_role("button"))
 
     def click_export(self):
         """Write the files, the names being proposed."""

@@ -182,6 +182,14 @@ def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
     assert recode.view(bench, form(bench, "MARSTAT"))["fault"] == ""
 
 
+def test_categories_may_be_checked_before_their_new_code_is_given(bench):
+    checked = {"way": "merge", "pick": ["2", "3"]}
+    seen = recode.preview(bench, form(bench, "MARSTAT", **checked))
+    assert not seen["changed"]
+    with pytest.raises(RefusedError, match="give the code that the checked"):
+        apply(bench, "MARSTAT", do="merge", **checked)
+
+
 def test_only_codes_that_are_text_are_offered_to_be_shortened(tmp_path, opened):
     pd = pytest.importorskip("pandas")
     for name, code in {"text": "0361", "numbers": 361}.items():
