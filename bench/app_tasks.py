@@ -293,6 +293,9 @@ class Release:
         self.hand.go("leaks")
         if self.rules.get("shuffle") and not self.page.is_checked("#switch-shuffle"):
             self.hand.press("#switch-shuffle")
+        for name in self.rules.get("drop", []):
+            self.hand.choose("#drop-column", str(self.at(name)), send=False)
+            self.hand.press("#drop-it")
         mends, reason = {**self.rules.get("mends", {})}, self.rules.get("accept")
         while self.page.locator(LEAK).count():
             leak = self.page.locator(LEAK).first

@@ -215,7 +215,7 @@ def write(bench: Workbench, form: Form) -> str:
 def _rules_path(bench: Workbench) -> Path:
     """Return where the rules are written: in the folder of the old, over no others."""
     path, name = bench.path, bench.history.chosen.get(_RULES)
-    if name or not path.is_file():
+    if name or path.is_symlink() or not path.is_file():
         return path.with_name(name or path.name)
     others = bench.history.is_news(path.read_text("utf-8", errors="replace"))
     stem = Path(_usual_names(bench)["file"]).stem
