@@ -320,7 +320,6 @@ class Release:
     def click_export(self):
         """Write the files, the names being proposed."""
         self.hand.go("export")
-        self.hand.press("#take-all", send=False)
         if "name" in self.rules:
             self.hand.write("#rules-name", self.rules["name"])
         self.hand.press("#write")

@@ -111,6 +111,7 @@ SECTIONS = (
         for name in ("app_times", "app_tasks")
     ),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
+    Section("app_times", "bench/results/app_times.md", "app_times", measured=True),
     Section("bench_r", PAGE, "r", measured=True),
     Section("bench_c", PAGE, "c_speed", measured=True),
     *(

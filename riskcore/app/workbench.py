@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +17,7 @@ import numpy as np
 
 from riskcore.app.comparisons import OF_WRITING, comparison
 from riskcore.app.history import History
-from riskcore.app.jobs import Job, Jobs, words_of
+from riskcore.app.jobs import SOON, Job, Jobs, words_of
 from riskcore.app.session import NO_KEYS, NotYetError, RefusedError, Session, Tables
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
@@ -97,20 +97,30 @@ class Workbench(Session):
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
-        job = self.jobs.start("describe", None, self._describe)
-        if job.state == "canceled":  # without it no page can go on
-            self.jobs.forget("describe")
-            job = self.jobs.start("describe", None, self._describe)
+        self.is_read()
+        description: Description | None = self._looked_at("describe", self._describe)
+        return description
+
+    def is_read(self) -> bool:
+        """Return whether the file has been read, which begins otherwise."""
+        return bool(self._looked_at("read", self._read))
+
+    def _looked_at(self, kind: str, work: Callable[[Lines], Any]) -> Any:
+        """Return the result of a job without which no page can go on."""
+        job = self.jobs.start(kind, None, work)
+        if job.state == "canceled":
+            self.jobs.forget(kind)
+            job = self.jobs.start(kind, None, work)
         if job.state == "failed":
             raise RefusedError(job.error)
-        file_description: Description | None = job.result
-        return file_description
+        return job.result
+
+    def _read(self, say: Lines) -> bool:
+        say("reading the file")
+        return self.source.data is not None
 
     def _describe(self, say: Lines) -> Description:
-        say("reading the file")
-        _ = self.source.data
-        say("looking at the columns")
-        return describe(self.source)
+        return describe(self.source, progress=say)
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
@@ -243,7 +253,7 @@ class Workbench(Session):
         before = self.jobs.of("plan")
         if before is None or before.key != key:
             self.jobs.forget("compare")
-            self.jobs.make_way("describe", "export", "plan")
+            self.jobs.make_way("read", "describe", *SOON, "export", "plan")
         return self.jobs.start("plan", key, work, compare)
 
     def comparison(self) -> Job:

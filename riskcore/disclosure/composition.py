@@ -20,7 +20,6 @@ Integers = NDArray[np.int64]
 KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
 # For each set of keys its codes in the original and in the released file.
 KeySets = Sequence[tuple[KeyCodes, KeyCodes]]
-Rows = list[list[int]]
 # With more candidates, one of them is taken to fit.
 _CANDIDATES = 1000
 
@@ -64,13 +63,15 @@ def _alone(
         first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
         # They fit, unless some members keep a key that others lack.
         for unit in some[~alone[some] & mixed[some]].tolist():
-            pattern = after[order[begin[unit] : begin[unit + 1]]].tolist()
-            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]].tolist()
-            alone[unit] = len(others) <= _CANDIDATES and not any(
-                _fit(pattern, before[order[begin[other] : begin[other + 1]]].tolist())
-                for other in others
-                if other != unit
-            )
+            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]]
+            if len(others) <= _CANDIDATES:
+                size = np.arange(begin[unit + 1] - begin[unit])
+                people = before[order[begin[others[others != unit], None] + size]]
+                pattern = after[order[begin[unit] + size], None]
+                # By household, by row of the pattern, by member.
+                fits = ((pattern == -1) | (pattern == people[:, None])).all(-1)
+                near = fits[fits.any(2).all(1)].tolist()
+                alone[unit] = not any(map(_one_by_one, near))
     return alone
 
 
@@ -90,25 +91,17 @@ def _by_members(
     return alike
 
 
-def _fit(pattern: Rows, people: Rows) -> bool:
-    """Return whether people fit the rows of a pattern one by one, in any order."""
-    fits = [
-        [
-            at
-            for at, person in enumerate(people)
-            if all(key in (-1, own) for key, own in zip(row, person, strict=True))
-        ]
-        for row in pattern
-    ]
+def _one_by_one(fits: list[list[bool]]) -> bool:
+    """Return whether each row of a pattern has a member of its own that fits it."""
     taken: dict[int, int] = {}
 
     def place(row: int, seen: set[int]) -> bool:
-        for person in fits[row]:
-            if person not in seen:
+        for person in range(len(fits)):
+            if fits[row][person] and person not in seen:
                 seen.add(person)
                 if person not in taken or place(taken[person], seen):
                     taken[person] = row
                     return True
         return False
 
-    return all(fits) and all(place(row, set()) for row in range(len(pattern)))
+    return all(place(row, set()) for row in range(len(fits)))

@@ -155,15 +155,18 @@ def test_all_texts_are_used_and_all_used_texts_exist():
             assert not hasattr(dict, name), f"{page}.{name}: a template finds a method"
             # Some names are made of a prefix or a suffix and the name of a setting.
             plain = re.escape(name.removesuffix("_note"))
-            first, last = map(re.escape, (name.partition("_")[0], name.split("_")[-1]))
+            parts = [*map(re.escape, name.split("_"))]
+            first = "|".join("_".join(parts[:at]) for at in range(1, len(parts)))
             ways = (
                 rf"[.\"'\[]{plain}\b",
-                rf"[\"']{first}_(\{{|[\"']\s*[~+])",
-                rf"(\}}|~ [\"'])_{last}[\"']",
+                rf"[\"']({first})_(\{{|[\"']\s*[~+])",
+                rf"(\}}|~ [\"'])_{parts[-1]}[\"']",
             )
             used = any(re.search(way, code) for way in ways)
             used = used or re.search(r"~ \"_\" ~|\}_\{", own_code(page))
-            assert used or page in ("roles", "pages", "types"), f"{page}.{name}"
+            assert used or page in ("roles", "pages", "types", "package"), (
+                f"{page}.{name}"
+            )
     for page in PAGES:
         template = (APP / "templates" / f"{page.name}.html").read_text()
         for name in set(re.findall(r"\bp\.(\w+)", template)):

@@ -29,24 +29,23 @@ _LARGEST = 1 << 24
 
 def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the first rows, the form of reading, and the tables asked for."""
-    source, description, error = bench.source, None, ""
+    source, is_read, error = bench.source, False, ""
     try:
-        description = bench.description()
+        is_read = bench.is_read()
+        _ = bench.description()  # for the page after this one
     except RefusedError as refused:  # perhaps it is to be read in another way
         error = str(refused)
     sheets = formats.opened(source.path, source.reading).sheets() if source.path else ()
     columns = [form.text(name) for name in ("column", "by")]
     crossed = [bench.column(position) for position in columns if position]
-    ready = description is not None
     return {
         "names": bench.names,
         "error": error,
         "labels": [label_of(bench, name) for name in bench.names],
-        "rows": _first_rows(bench) if ready else None,
-        "records": description.records if description else None,
-        "intake": str(source.intake or "") if ready else "",
+        "rows": _first_rows(bench) if is_read else None,
+        "records": source.records.n if is_read else None,
         "columns": columns,
-        "table": _table(bench, crossed) if ready and crossed else None,
+        "table": _table(bench, crossed) if is_read and crossed else None,
         **values(fields_of(source.reading), sheets),
     }
 

@@ -154,10 +154,9 @@ def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
     job = bench.jobs.of("export")
     done = None if job is None or job.active else job.result
     output = bench.table("output")
-    usual = _usual_names(bench)
+    names = output if output.get("file") else _usual_names(bench)
     return {
-        "given": {name: output.get(name, "") for name in _FILES},
-        "usual": usual,
+        "names": {name: names.get(name, "") for name in _FILES},
         "switches": {name: bench.writes(name) for name in _SWITCHES},
         "rules": _rules_path(bench).name,
         "folder": str(bench.path.parent.resolve()),
@@ -177,7 +176,6 @@ def _usual_names(bench: Workbench) -> dict[str, str]:
     stem = safe.split(".")[0]
     return {
         "file": safe,
-        "record": f"{safe}.private.json",
         "public_record": f"{stem}.public.json",
         "report": f"{stem}.html",
         "report_public": f"{stem}-public.html",

@@ -97,7 +97,7 @@
     if (detail.elt.localName === "form") off(detail.elt, true);
   });
   document.addEventListener("htmx:afterRequest", ({detail}) => {
-    const {elt} = detail.requestConfig;  // the event has another if the answer removed it
+    const {elt} = detail.requestConfig;  // detail.elt is another one if it left the page
     sending.delete(elt);
     if (elt.localName === "form") off(elt, false);
     if (elt.matches("[data-part]")) elt.setAttribute("aria-busy", "false");
@@ -219,14 +219,9 @@
     navigator.sendBeacon("/leave", new URLSearchParams({csrf: by("page").dataset.csrf}));
   });
 
-  // --- names that are proposed, and texts to copy ---
+  // --- texts to copy ---
 
   document.addEventListener("click", async (event) => {
-    const take = event.target.closest("[data-take]");
-    if (event.target.closest("[data-take-all]")) {
-      for (const one of by("main").querySelectorAll("[data-take]")) by(one.dataset.for).value = one.dataset.take;
-    }
-    if (take) { by(take.dataset.for).value = take.dataset.take; by(take.dataset.for).focus(); }
     const copy = event.target.closest("[data-copy]");
     if (!copy) return;
     getSelection().selectAllChildren(by(copy.dataset.copy));

@@ -6,7 +6,10 @@ from pathlib import Path
 
 driver = import_module("bench._app")
 RULES = Path(__file__).with_name("pages.toml")
-FILES = {"file": "safe.csv", "report": "office.html", "report_public": "public.html"}
+FILES = {
+    "file": "safe.csv", "public_record": "public.json", "report": "office.html",
+    "report_public": "public.html",
+}  # fmt: skip
 
 
 def test_reports_open_in_a_sandbox_and_files_are_fetched(
