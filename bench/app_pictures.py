@@ -103,8 +103,6 @@ def release(walk):
     walk.visit("history")
     walk.take("history")
     walk.visit("export")
-    for name in ("file", "report", "report_public"):
-        page.click(f"[data-for={name}]")
     act(page, lambda: page.click("#write"))
     walk.take("export")
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from playwright.sync_api import sync_playwright
 
 from bench._app import ROOT, App, Watch, act, launch, settle
-from bench._common import HERE, RESULTS, origin, replace, table
+from bench._common import HERE, RESULTS, machine, replace, table
 
 PAGE = RESULTS / "app_times.md"
 CASES = HERE / "app_tasks"
@@ -486,7 +486,9 @@ def main():
             print(*rows[-1], sep="  ", flush=True)
         browser.close()
     head = ["task", "verdict", "run again", "clicks", "keys", "seconds", "dead ends"]
-    text = f"{table([*head, 'clicks before'], rows, 3)}\n\n{origin('playwright')}"
+    command = "python -m bench.app_tasks --sdcmicro FILE"
+    text = table([*head, "clicks before"], rows, 3)
+    text += f"\n\n`{command}`: {machine('playwright')}"
     if tuple(options.tasks) == TASKS and len(rows) == len(TASKS):
         replace(PAGE, "app_tasks", text)
 
