@@ -117,7 +117,7 @@ def test_files_are_found_beside_the_rules(bench):
         ({"way": "truncate", "drop": "9"}, "truncation by 9 leaves nothing"),
         ({"way": "file", "path": "none.grc"}, "neither a file nor a rule"),
         ({"way": "merge", "map": "3"}, "'3' is not OLD=NEW"),
-        ({"way": "merge", "pick": "1"}, "give the code"),
+        ({"way": "merge", "do": "merge", "pick": "1"}, "give the code"),
         ({"way": "merge", "pick": "1", "new": "a,b"}, "write a recode file"),
         ({"way": "other"}, "is not a way"),
     ],
