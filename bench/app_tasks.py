@@ -482,7 +482,7 @@ def main():
             same = "the same" if done.same else "DIFFERS"
             counts = done.clicks, done.keys, round(done.seconds), done.dead_ends
             rows.append([task["title"], done.verdict, same, *map(str, counts)])
-            rows[-1].append(task.get("before", "–"))
+            rows[-1].append(task.get("before", "-"))
             print(*rows[-1], sep="  ", flush=True)
         browser.close()
     head = ["task", "verdict", "run again", "clicks", "keys", "seconds", "dead ends"]
