@@ -9,7 +9,7 @@ tasks = import_module("bench.app_tasks")
 def test_a_workbook_is_made_safe_by_clicks_alone(browser, tmp_path):
     folder = tmp_path / "surveys"
     folder.mkdir()
-    tasks.make_excel(folder / "umfrage.xlsx", 400)
+    tasks.make_excel(folder / "umfrage.xlsx")
     task = tomllib.loads((tasks.CASES / "excel.toml").read_text())
     context, said = browser.new_context(), []
     done = tasks.do_task(context, folder, tmp_path / "settings", task, said.append)
