@@ -147,11 +147,11 @@ class Watch:
         dialog.dismiss()
 
 
-def launch(playwright, path):
+def launch(playwright, path, **options):
     """Return a browser; Chromium refuses its sandbox to root."""
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0
     words = ["--no-sandbox"] if is_root else []
-    return playwright.chromium.launch(executable_path=path, args=words)
+    return playwright.chromium.launch(executable_path=path, args=words, **options)
 
 
 def settle(page, patience=PATIENCE):

@@ -2,8 +2,9 @@
 
     python -m bench.app_pictures
 
-It simulates the survey of the tutorial, makes it safe by clicks and writes
-notes/figures/app-*.png, as they are after each step. It needs Chromium.
+It simulates the survey of the tutorial, opens it on the start page, makes it safe by
+clicks and writes notes/figures/app-*.png, as they are after each step. It needs
+Chromium.
 """
 
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from bench._app import App, act, enter, launch, settle, visit
+from bench._app import App, act, launch, settle, visit
 from riskcore.cli import main as riskcore
 
 FIGURES = Path(__file__).resolve().parents[1] / "notes" / "figures"
@@ -67,6 +68,12 @@ class Walk:
 def release(walk):
     """Make the survey safe by clicks, with a picture of each page."""
     page = walk.page
+    page.goto(walk.app.address)
+    walk.take("start", height=600)
+    page.click("button.take")
+    page.wait_for_url(walk.app.url("data"))
+    walk.take("data", height=700)
+    walk.visit("columns")
     walk.take("columns")
     walk.click("#accept-all")
     walk.choose(f"#role-{AT['INCOME']}", "key")
@@ -82,9 +89,12 @@ def release(walk):
     act(page, lambda: page.uncheck("#on-k"))
     walk.take("protect", height=1200)
     walk.visit("leaks")
+    leak = page.locator("ul.leaks > li", has_text="HOUSEHOLD").first
+    leak.locator("[id^=mend-leak]").click()
+    page.wait_for_selector("#mending")
     walk.take("leaks")
-    walk.click("#switch-shuffle") if not page.is_checked("#switch-shuffle") else None
-    act(page, lambda: page.click("text=Leave out HOUSEHOLD >> nth=0"))
+    mend = page.locator("#mending tbody tr").filter(has_text="Leave out HOUSEHOLD")
+    act(page, mend.first.get_by_role("button").click)
     walk.visit("compare")
     page.select_option("#first", label="SEX")
     page.select_option("#second", label="INCOME")
@@ -93,8 +103,6 @@ def release(walk):
     walk.visit("history")
     walk.take("history")
     walk.visit("export")
-    for name in ("file", "report", "report_public"):
-        page.click(f"[data-for={name}]")
     act(page, lambda: page.click("#write"))
     walk.take("export")
 
@@ -133,22 +141,23 @@ def _treat(walk):
 def main():
     """Walk through the tutorial."""
     # Pages and pictures name the folder.
-    folder = Path(tempfile.gettempdir()) / "release"
+    folder = Path(tempfile.gettempdir()) / "surveys"
+    settings = folder.with_name("settings of surveys")
     folder.mkdir()
     survey = folder / "survey.csv"
     words = f"simulate microdata --records 20000 --output {survey} --quiet"
     riskcore(words.split())
     with sync_playwright() as playwright:
-        app = App(survey, folder / "settings")
+        app = App(folder, settings)
         browser = launch(playwright, shutil.which("chromium"))
         page = browser.new_page(locale="en-US")
         try:
-            enter(page, app)
             release(Walk(page, app))
         finally:
             browser.close()
             print(app.end())
             shutil.rmtree(folder)
+            shutil.rmtree(settings)
 
 
 if __name__ == "__main__":

@@ -26,8 +26,7 @@ from bench._common import (
     table,
     timed,
 )
-from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.effects import effects
+from riskcore.protection.records.treated import effects, treated_columns
 from riskcore.protection.treatments.rules import Treatment
 
 TREAT = RESULTS / "treatments.md"

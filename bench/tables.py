@@ -106,6 +106,7 @@ SECTIONS = (
     ),
     Section("bench_startup", PAGE, "startup", measured=True),
     Section("bench_wide", PAGE, "wide", measured=True),
+    Section("app_tasks", "bench/results/app_times.md", "app_tasks", measured=True),
     Section("app_monkey", "bench/results/app_times.md", "app_monkey", measured=True),
     Section("app_times", "bench/results/app_times.md", "app_times", measured=True),
     Section("bench_r", PAGE, "r", measured=True),

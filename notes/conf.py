@@ -18,7 +18,7 @@ from sphinx.util import logging
 
 import riskcore
 from riskcore.cli import build_parser
-from riskcore.cli.topics import HelpByTopic
+from riskcore.cli.protect import HelpByTopic
 from riskcore.core.compiled.ufunc_maker import made_from
 
 project = "riskcore"

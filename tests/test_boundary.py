@@ -15,8 +15,8 @@ from riskcore.data.cells import tabulate
 from riskcore.protection.result import SuppressedValueShows
 from riskcore.protection.suppression.cheapest_blanks import Margins, plan
 from riskcore.protection.suppression.suppress import Aim
+from riskcore.report.office_charts import risk_curve
 from riskcore.report.page import page
-from riskcore.report.risk_curve import risk_curve
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::riskcore.protection.result.SuppressedValueShows"

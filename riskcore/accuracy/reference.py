@@ -13,12 +13,6 @@ import mpmath
 PRECISION = 120
 
 
-def _working_precision(*numbers: Any) -> int:
-    """Return bits that hold 1 - p and f - 1 exactly, with room for the result."""
-    spread = sum(abs(int(mpmath.mag(x))) for x in numbers if x and mpmath.isfinite(x))
-    return PRECISION + 2 * spread + 80
-
-
 def gauss(f: Any, p: Any) -> Any:
     """Return 2F1(1, 1; f+1; 1-p), to the working precision."""
     return mpmath.hyp2f1(1, 1, mpmath.mpf(f) + 1, 1 - mpmath.mpf(p))
@@ -26,7 +20,9 @@ def gauss(f: Any, p: Any) -> Any:
 
 def individual_risk(f: Any, p: Any) -> Any:
     """Return r(f, p) = (p/f) 2F1(1, 1; f+1; 1-p), Polettini (2003) eq. 6 and 8."""
-    with mpmath.workprec(_working_precision(f, p)):
+    # Bits hold 1 - p and f - 1 exactly, with room for the result.
+    spread = sum(abs(int(mpmath.mag(x))) for x in (f, p) if x and mpmath.isfinite(x))
+    with mpmath.workprec(PRECISION + 2 * spread + 80):
         if p == 1:
             return 1 / mpmath.mpf(f)
         return mpmath.mpf(p) / f * gauss(f, p)

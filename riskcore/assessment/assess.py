@@ -23,7 +23,7 @@ from riskcore.assessment.assessment import (
 )
 from riskcore.assessment.beside import Beside
 from riskcore.assessment.cell_risk import RECORD_COLUMNS, cell_risk, warn_below
-from riskcore.assessment.exact_matches import NumericRisk, code_numbers, exact_matches
+from riskcore.assessment.exact_matches import code_numbers, numeric_risk
 from riskcore.assessment.reference import Reference
 from riskcore.assessment.weight_figures import WeightFigures
 from riskcore.common import arguments
@@ -271,9 +271,9 @@ def assess(
     if level == "record":
         numbers = code_numbers(Records.of(data), numeric) if numeric else []
         coded = reference.weigh(coded)
-        assessment = _for_figures(assess_coded(data, coded, keys, *how))
+        assessment = _for_figures(assess_coded(data, coded, keys, how))
         assessment = _with_weights(assessment, weight, coded, fraction)
-        return _with_numbers(assessment, coded, keys, numbers)
+        return _with_numbers(assessment, coded, numbers)
     if cluster is None and not strata:
         coded = replace(coded, design=None)  # a household is one row
     return assess_households(data, coded, keys, weight, how, reference)
@@ -303,17 +303,12 @@ def _for_figures(assessment: Assessment) -> Assessment:
 def _with_numbers(
     assessment: Assessment,
     coded: CodedRecords,
-    keys: Sequence[Hashable],
     numbers: Sequence[CodedColumn],
 ) -> Assessment:
     """Return an assessment with the risk of numbers, if there are any."""
     if not numbers:
         return assessment
-    cells = assessment.cells
-    matches = exact_matches(
-        coded, numbers, keys, cells.missing, cells.alpha, assessment.method
-    )
-    risk = NumericRisk(tuple(column.name for column in numbers), matches)
+    risk = numeric_risk(coded, numbers, assessment.cells, assessment.method)
     return replace(assessment, numeric=risk)
 
 
@@ -323,7 +318,7 @@ class Counting(NamedTuple):
     population: Any
     method: Method
     missing: str
-    alpha: float
+    alpha: float = 1.0
     intake: Intake | None = None
     progress: Lines = silent
     tolerance: Mapping[Hashable, Tolerance] | None = None
@@ -413,7 +408,7 @@ def assess_households(
     coded_rows = reference.weigh(coded_rows)
     if coded.design is not None:
         coded_rows = replace(coded_rows, design=coded.design.some(members.first))
-    assessment = assess_coded(rows, coded_rows, keys, *how)
+    assessment = assess_coded(rows, coded_rows, keys, how)
     assessment = _with_weights(assessment, weight, coded_rows, reference.fraction)
     values = {x.name: getattr(assessment, x.name) for x in fields(assessment)}
     return HouseholdAssessment(**values, members=members, given=data)
@@ -443,17 +438,12 @@ def assess_coded(
     data: Any,
     coded: CodedRecords,
     keys: Sequence[Hashable],
-    population: Any,
-    method: Method,
-    missing: str,
-    alpha: float,
-    intake: Intake | None = None,
-    progress: Lines = silent,
-    tolerance: Mapping[Hashable, Tolerance] | None = None,
+    how: Counting,
     *,
     kept: bool = False,
 ) -> Assessment:
     """Assess records whose columns are coded; ``kept``: the model decided before."""
+    population, method, missing, alpha, intake, progress, tolerance = how
     progress("counting cells")
     cells = tabulate_coded(coded, keys, missing, alpha, intake, tolerance)
     model, unique, by_weights = None, None, None

@@ -136,8 +136,7 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     @cached_property
     def individual_risk(self) -> Risks:
         """Individual risk of each record, in input order, shape (n,)."""
-        inverse = self.cells.inverse
-        return self.cell_risk[inverse]
+        return self.cell_risk[self.cells.inverse]
 
     @property
     def cell_unique_probability(self) -> Risks:
@@ -744,8 +743,7 @@ class HouseholdAssessment(Assessment[DataT_co]):
                 f"values: shape {household_values.shape}, need one for each of "
                 f"{counted(households, 'household')}"
             )
-        of_records: NDArray[Any] = household_values[self.members.of]
-        return of_records
+        return household_values[self.members.of]
 
     @cached_property
     def counts(self) -> dict[str, Any]:

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import Method
-from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.threads import over
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.core import published_forms
 from riskcore.core.risk import individual
 from riskcore.data.cells import Cells, Totals, sampling_fractions
-from riskcore.data.count import THREADED
 from riskcore.data.partition import CHUNK
 
 Risks = NDArray[np.float64]
@@ -80,8 +79,7 @@ def risk_of(method: Method, f: NDArray[Any], F: Risks) -> Risks:
                 x, np.maximum(F[part], x), out=risk[part]
             )
 
-    threads = 1 if len(f) < THREADED else usual_threads()
-    in_parts(threads, compute, parts_of(len(f), threads))
+    over(len(f), compute)
     return risk
 
 

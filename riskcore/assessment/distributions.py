@@ -92,9 +92,7 @@ def _compatible(
     K = len(cells)
     absent = [~cells.present(key) for key in range(len(cells.keys))]
     patterns = patterns_of(list(cells.codes), absent)
-    back = np.empty(K, np.int64)
-    back[patterns.order] = np.arange(K)
-    place = back[cell]
+    place = np.argsort(patterns.order)[cell]
     by_pattern = np.argsort(place, kind="stable")
     own = _Own(
         np.searchsorted(place[by_pattern], np.arange(K + 1)),

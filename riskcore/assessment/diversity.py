@@ -204,8 +204,7 @@ def diversity_of(
         in_order(column) if column.name in rules.ordered else column
         for column in coded.keys(rules.names)
     ]
-    sizes = None if coded.counted is None else coded.counted.records
-    for line in doubtful_codes(columns, sizes):
+    for line in doubtful_codes(columns, coded.stands_for):
         warn(line, DoubtfulCodes)
     if rules.missing == "refuse":
         _refuse_missing(columns, coded.n)
@@ -349,8 +348,7 @@ class SensitiveVariable:
     @property
     def empty(self) -> Mask:
         """Mask of the cells without any counted value."""
-        none: Mask = np.equal(self.distinct_l, 0)
-        return none
+        return np.equal(self.distinct_l, 0)
 
     def fails(
         self,
@@ -389,8 +387,7 @@ class SensitiveVariable:
         if t is not None:
             near = self.closeness <= arguments.number_in("t", t, "[0, 1]")
             holds[~near] = False
-        failing: Mask = ~holds
-        return failing
+        return ~holds
 
     def summary(self) -> dict[str, Any]:
         """Return the figures of the variable as plain data for JSON.

@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.distributions import Distributions
-from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.threads import over
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.core.special.elementary import exp, log
 from riskcore.core.special.floats import two_product
-from riskcore.data.count import THREADED
 
 Reals = NDArray[np.float64]
 Numbers = NDArray[np.int64]
@@ -55,7 +54,7 @@ def diverse(distributions: Distributions, c: Fraction) -> Diverse:
             recursive,
         )
 
-    _in_parts(K, measure)
+    over(K, measure)
     return Diverse(distinct, entropy, recursive)
 
 
@@ -89,13 +88,8 @@ def ordered_distance(distributions: Distributions) -> Reals:
             distance,
         )
 
-    _in_parts(len(distance), measure)
+    over(len(distance), measure)
     return distance
-
-
-def _in_parts(K: int, work: Any) -> None:
-    threads = usual_threads() if K >= THREADED else 1
-    in_parts(threads, work, parts_of(K, threads))
 
 
 @kernel

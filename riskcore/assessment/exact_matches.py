@@ -14,7 +14,7 @@ from riskcore.assessment.reported_figures import label
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, printable
 from riskcore.core.risk.file_risk import sum_of_products
-from riskcore.data.cells import cells_of
+from riskcore.data.cells import Cells, cells_of
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, exact_numbers
 
@@ -117,6 +117,17 @@ class NumericRisk:
         )
 
 
+def numeric_risk(
+    coded: CodedRecords, numbers: Sequence[CodedColumn], cells: Cells, method: Method
+) -> NumericRisk:
+    """Return the risk by each number alone, by all of them, and with the keys."""
+    names = tuple(column.name for column in numbers)
+    # A single number is all of them.
+    sets = dict.fromkeys([*((x,) for x in names), names, (*cells.keys, *names)])
+    coded = coded.with_columns({column.name: column for column in numbers})
+    return NumericRisk(names, tuple(_matches(coded, x, cells, method) for x in sets))
+
+
 def part_of_numbers(figures: dict[str, Any]) -> Part:
     """Return the table of the figures of `NumericRisk.to_dict`."""
     rows = [["known exactly", "sample uniques", "expected re-identifications", "rate"]]
@@ -140,36 +151,18 @@ def code_numbers(records: Records, names: Sequence[Hashable]) -> list[CodedColum
     ]
 
 
-def exact_matches(
-    coded: CodedRecords,
-    numbers: Sequence[CodedColumn],
-    keys: Sequence[Hashable],
-    missing: str = "category",
-    alpha: float = 1.0,
-    method: Method = "exact",
-) -> tuple[ExactMatches, ...]:
-    """Return the risk by each number alone, by all of them, and with the keys."""
-    names = [entry.name for entry in numbers]
-    sets = [[name] for name in names]
-    sets += [names] if len(names) > 1 else []
-    sets += [[*keys, *names]] if keys else []
-    coded = coded.with_columns({entry.name: entry for entry in numbers})
-    return tuple(_matches(coded, entry, missing, alpha, method) for entry in sets)
-
-
 def _matches(
     coded: CodedRecords,
-    columns: Sequence[Hashable],
-    missing: str,
-    alpha: float,
+    columns: tuple[Hashable, ...],
+    like: Cells,
     method: Method,
 ) -> ExactMatches:
-    """Return the risk of records by their values of some columns."""
-    cells = cells_of(coded, columns, missing, alpha)
+    """Return the risk of records by some columns, counted like other cells."""
+    cells = cells_of(coded, columns, like.missing, like.alpha)
     risk = risk_in(cells, method)
     alone = cells.sample_frequency == 1
     return ExactMatches(
-        tuple(columns),
+        columns,
         len(cells),
         int(cells.records[alone].sum()),
         sum_of_products(risk, cells.records),

@@ -224,10 +224,7 @@ class Search:
         if need > len(self.keys):
             room = max(need, 2 * len(self.keys))
             for name in ("before", "keys", "cell"):
-                old = getattr(self, name)
-                new = np.empty(room, old.dtype)
-                new[: len(old)] = old
-                setattr(self, name, new)
+                setattr(self, name, np.resize(getattr(self, name), room))
         note_minimal(
             single,
             len(single),

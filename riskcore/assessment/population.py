@@ -20,12 +20,11 @@ from riskcore.assessment.cell_risk import Ends, Risks
 from riskcore.common import arguments
 from riskcore.common.progress import Lines
 from riskcore.common.scatter import scattered
-from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.threads import over
 from riskcore.common.words import counted
 from riskcore.core.risk import individual, posterior, prior
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.data.cells import Cells
-from riskcore.data.count import THREADED
 from riskcore.data.engine_cells import HeldCells, draw_of
 from riskcore.data.sample_design import SampleDesign
 from riskcore.models.cell_model import CellModel, CellPrior
@@ -150,8 +149,7 @@ def risk_by(cell_prior: CellPrior) -> Risks:
                 f[part], cell_prior.shape[part], cell_prior.p[part], out=risk[part]
             )
 
-    threads = 1 if len(f) < THREADED else usual_threads()
-    in_parts(threads, compute, parts_of(len(f), threads))
+    over(len(f), compute)
     if cell_prior.population is not None:
         mask = ~np.isnan(cell_prior.population)
         risk[mask] = 1.0 / cell_prior.population[mask]

@@ -22,9 +22,7 @@ from riskcore.assessment.goals import Goal, Names
 from riskcore.assessment.margin_goals import MarginGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.population import risks_of, sum_over_patterns
-from riskcore.data.cells import Cells
-from riskcore.data.count import count
-from riskcore.data.engines.groups import Groups
+from riskcore.data.cells import Cells, attributes_of, counts_of
 from riskcore.models.cell_model import CellModel
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
@@ -249,18 +247,12 @@ def _patterns(
         codes.append(code)
         categories.append(labels)
         lacking.append(before.count_of(code == blank))
-    counts = count(
-        codes, [len(key_labels) for key_labels in categories], before.record_weights
-    )
-    if before.counted is not None:
-        counts = counts.of_groups(before.counted.records)
-    if isinstance(before.counted, Groups):
-        sums = before.counted.weight_sum(counts.inverse, len(counts.frequency))
-        counts = replace(counts, weight_sum=sums)
+    levels = [*map(len, categories)]
+    counts = counts_of(codes, levels, before.record_weights, before.counted)
     first = np.zeros(len(counts.frequency), np.int64)
     first[counts.inverse[::-1]] = np.arange(len(rows) - 1, -1, -1)
-    cells = Patterns(
-        keys=before.keys,
+    attributes = attributes_of(
+        before,
         categories=tuple(categories),
         codes=counts.codes,
         sample_frequency=counts.frequency,
@@ -268,14 +260,9 @@ def _patterns(
         records=counts.frequency,
         weight_sum=counts.weight_sum,
         rows=counts.inverse,
-        weighted=before.weighted,
-        missing=before.missing,
-        alpha=before.alpha,
         missing_values=tuple(lacking),
-        intake=before.intake,
-        counted=before.counted,
-        record_weights=before.record_weights,
-        whole=counts.frequency,
-        failed=np.zeros(len(counts.frequency), bool),
+        windows=None,
     )
+    failed = np.zeros(len(counts.frequency), bool)
+    cells = Patterns(**attributes, whole=counts.frequency, failed=failed)
     return cells, rows[first], first

@@ -20,7 +20,6 @@ from riskcore.common.words import (
     Number,
     counted,
     joined,
-    on_one_line,
     sentence,
     shortened,
 )
@@ -126,11 +125,6 @@ def code(value: Any) -> Any:
 def label(value: Any) -> str:
     """Return the name or a value of a key, cut if it is long."""
     return shortened(value, _LONGEST_LABEL)
-
-
-def whole_label(value: Any) -> str:
-    """Return the whole name or value of a key, for pages."""
-    return on_one_line(value)
 
 
 def percent(fraction: float) -> str:

@@ -227,8 +227,7 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
     @cached_property
     def score(self) -> Reals:
         """The score of each cell, shape (K,); 0 unless its record is unique."""
-        K = len(self.cells)
-        return totals(self.found.cell, self._score_of_set, K)
+        return totals(self.found.cell, self._score_of_set, len(self.cells))
 
     @cached_property
     def number(self) -> Numbers:
@@ -376,8 +375,7 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
 
     def _share(self, scores: Any) -> Reals:
         total = float(self.score.sum())
-        shares: Reals = np.asarray(scores) / (total if total > 0 else math.nan)
-        return shares
+        return np.asarray(scores) / (total if total > 0 else math.nan)
 
     def riskiest(self, count: int = 10) -> list[dict[Hashable, Any]]:
         """Return the records with the highest scores.

@@ -61,8 +61,7 @@ class WaveRisks:
 
 def choices_of(panel: Panel) -> Numbers:
     """Return the number of choices of each person."""
-    choices: Numbers = _binomials(len(panel.waves))[panel.waves_of, panel.needed]
-    return choices
+    return _binomials(len(panel.waves))[panel.waves_of, panel.needed]
 
 
 def refuse_too_many(panel: Panel) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +112,7 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
     by_model: ModelRisks | None = None
     design: SampleDesign | None = None
     beside: bool = False
+    _known_intervals: dict[float, Intervals] = field(default_factory=dict, init=False)
 
     @property
     def persons(self) -> int:
@@ -232,10 +233,6 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             choice_fits = fits(self.coded, self.panel, self.design, silent)
             self._known_intervals[level] = intervals(choice_fits, level)
         return self._known_intervals[level]
-
-    @cached_property
-    def _known_intervals(self) -> dict[float, Intervals]:
-        return {}
 
     @frame
     def records(self) -> Any:

@@ -59,10 +59,10 @@ class WeightFigures:
     @classmethod
     def on_engine(cls, weighed: Weights, total: float) -> Self:
         """Return the figures that an engine gives."""
-        n, w, squares = weighed.n, weighed, weighed.squares
-        if w.high > LARGEST_SQUARED:
-            squares = math.nan
-        effect = _design_effect(n, total, squares)
+        n, w, effect, mean = weighed.n, weighed, None, total / weighed.n
+        squared = w.high <= LARGEST_SQUARED and not math.isnan(w.squares)
+        if squared and mean >= 1 / LARGEST_SQUARED:  # n sum w^2 / (sum w)^2
+            effect = max(1.0, w.squares / n / (mean * mean))
         whole = not w.broken
         return cls(n, total, w.low, w.high, w.below_one, effect, w.zero, whole)
 
@@ -84,14 +84,6 @@ class WeightFigures:
         return {
             k: v if v is not None and v < math.inf else None for k, v in figures.items()
         }
-
-
-def _design_effect(n: int, total: float, squares: float) -> float | None:
-    """Return n sum w^2 / (sum w)^2, at least 1; None if the squares are unknown."""
-    mean = total / n
-    if math.isnan(squares) or mean < 1 / LARGEST_SQUARED:
-        return None
-    return max(1.0, squares / n / (mean * mean))
 
 
 def weights_text(figures: Mapping[str, Any]) -> str:

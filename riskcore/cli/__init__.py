@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,7 +19,6 @@ from riskcore.cli import (
     audit,
     check,
     compare,
-    completion,
     demo,
     describe,
     diversity,
@@ -52,23 +51,23 @@ from riskcore.data.files import replace
 # above all an IndexError or a KeyError from our own code.
 _REFUSALS = (*FAILURES, ImportError, MemoryError)
 # In the order of the help.
-_COMMANDS = (
-    describe,
-    assess,
-    protect,
-    run,
-    app,
-    check,
-    compare,
-    audit,
-    try_out,
-    error_table,
-    uniques,
-    diversity,
-    suda,
-    simulate,
-    demo,
-)
+_COMMANDS = {
+    "describe": describe,
+    "assess": assess,
+    "protect": protect,
+    "run": run,
+    "app": app,
+    "check": check,
+    "compare": compare,
+    "audit": audit,
+    "try": try_out,
+    "error-table": error_table,
+    "uniques": uniques,
+    "diversity": diversity,
+    "suda": suda,
+    "simulate": simulate,
+    "demo": demo,
+}
 # Exit status of a defect, as in sysexits.h: 1 and 2 say something about the file.
 _DEFECT = 70
 # Exit status of an error after files were written (EX_IOERR in sysexits.h): 2 says
@@ -144,7 +143,7 @@ _COMMAND = "command"
 def _run(arguments: Sequence[str] | None) -> int:
     parser = build_parser()
     if "_ARGCOMPLETE" in os.environ:  # the shell asks
-        completion.complete(parser, _Once)
+        _complete(parser)
     words = list(sys.argv[1:] if arguments is None else arguments)
     parsed = parser.parse_args(_as_meant(words, parser))
     parsed.words = words
@@ -281,6 +280,50 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", parser_class=_Command, dest=_COMMAND
     )
-    for command in _COMMANDS:
-        command.add(commands).set_defaults(run=command.run)
+    for name, command in _COMMANDS.items():
+        subparser = commands.add_parser(
+            name,
+            usage=command.USAGE,
+            help=command.HELP,
+            description=command.DESCRIPTION,
+            epilog=command.EPILOG,
+            add_help=command is not protect,  # its help is by topic
+        )
+        command.add(subparser)
+        subparser.set_defaults(run=command.run)
     return parser
+
+
+def _complete(parser: argparse.ArgumentParser) -> None:
+    """Answer the shell's request for completions, if argcomplete is there."""
+    try:
+        import argcomplete
+        from argcomplete.finders import safe_actions
+    except ImportError:
+        return
+    safe_actions.add(_Once)
+    for action in _actions(parser):
+        if action.metavar == "COLUMN":
+            action.completer = columns_of_file  # type: ignore[attr-defined]
+    argcomplete.autocomplete(parser, always_complete_options="long")
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of a parser and of its subcommands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _actions(command)
+
+
+def columns_of_file(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Return the columns of the file named so far; empty if it cannot be read."""
+    from riskcore.cli.options import reading
+    from riskcore.data.source import Source
+
+    try:
+        source = Source.of(parsed_args.file, reading(parsed_args))
+        return [str(name) for name in source.names]
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):
+        return []

@@ -5,19 +5,20 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
-from typing import Any
 
 from riskcore.cli.options import add_reading, reading
-from riskcore.cli.words import whole
+from riskcore.cli.settings import whole
 
-_APP = """\
+USAGE = "riskcore app [FILE | RULES | FOLDER] [options]"
+HELP = "the whole job in the browser"
+DESCRIPTION = """\
 Open a survey file in the browser, and make it safe there: choose the file and the
 roles of its columns, see the risk, recode, treat, suppress, mend what leaks, compare,
 and write the safe file with its records and reports. Each state is a file of rules,
 which riskcore run carries out to the same file.
 """
 
-_APP_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore app
   riskcore app survey.csv
@@ -40,15 +41,8 @@ The exit status is 0; 2 if FILE is refused; or 130 if interrupted.
 _PORTS = 65535
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "app",
-        usage="riskcore app [FILE | RULES | FOLDER] [options]",
-        help="the whole job in the browser",
-        description=_APP,
-        epilog=_APP_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "file",
         metavar="FILE",
@@ -73,7 +67,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "--new", action="store_true", help="begin a new history of FILE"
     )
     add_reading(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -90,16 +83,16 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.app.server import Server
     from riskcore.app.start import USUAL
 
-    given = options.file or Path()
-    is_folder = given.is_dir()
-    desk = Desk(given if is_folder else given.parent)
+    place = options.file or Path()
+    is_folder = place.is_dir()
+    desk = Desk(place if is_folder else place.parent)
     try:
         with warnings.catch_warnings():
             # They hold values of the file; its pages say what is doubtful.
             warnings.simplefilter("ignore")
             if not is_folder:
                 how = reading(options)
-                desk.open(given, None if how == USUAL else how, new=options.new)
+                desk.open(place, None if how == USUAL else how, new=options.new)
             return serve(
                 Server(desk).application,
                 port=options.port,

@@ -24,13 +24,13 @@ from riskcore.cli.options import (
     provenance,
     source_of,
 )
-from riskcore.cli.paths import inputs, refuse_inputs
-from riskcore.cli.results import print_results, report_text, write_files
-from riskcore.cli.settings import add_settings, arguments_of
+from riskcore.cli.results import print_results, refuse_inputs, report_text, write_files
+from riskcore.cli.settings import add_settings, arguments_of, fraction, whole
 from riskcore.cli.terminal import Progress, tell
-from riskcore.cli.words import fraction, whole
 
-_ASSESS = """\
+USAGE = "riskcore assess FILE --keys COLUMN [COLUMN ...] [options]"
+HELP = "measure the re-identification risk of each record"
+DESCRIPTION = """\
 Assess the re-identification risk of a file of survey microdata.
 
 FILE is CSV with a line of column names (.csv, .tsv, .txt, also .gz), Parquet (also a
@@ -43,7 +43,7 @@ estimated by the sum of their weights. The individual risk of a record is E[1/F 
 the probability of re-identifying it. Risks and rates are fractions.
 """
 
-_ASSESS_EXAMPLES = """\
+_EXAMPLES = """\
 examples:
   riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
   riskcore assess survey.parquet --keys REGION SEX AGE --weight W --household HH \\
@@ -71,17 +71,11 @@ yourself: the exact risk of a record that is alone in its cell reveals its weigh
 You may publish --report-public, with the file it describes or alone, but not together
 with a protected version of that file: "riskcore protect" makes a report for that one.
 """
+EPILOG = _EXAMPLES + EXIT_STATUS
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "assess",
-        usage="riskcore assess FILE --keys COLUMN [COLUMN ...] [options]",
-        help="measure the re-identification risk of each record",
-        description=_ASSESS,
-        epilog=_ASSESS_EXAMPLES + EXIT_STATUS,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser)
     add_keys(parser)
     add_roles(parser)
@@ -120,7 +114,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the summary as JSON")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -159,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
     figures, files, text = made(source, weight, asked, options, progress)
     if options.output is not None:
         progress(f"writing {options.output}")
-    write_files(options, inputs(options, source), files, [options.report_public])
+    write_files(options, source, files, [options.report_public])
     progress.done()
     named = {"risk of each record": options.output, "report": options.report}
     named["report for publication"] = options.report_public

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from riskcore.cli.options import (
     add_file,
@@ -18,10 +17,9 @@ from riskcore.cli.options import (
     reading,
     source_of,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
-    check_files,
+    check_results,
     print_files,
     print_json,
     write_files,
@@ -31,7 +29,9 @@ from riskcore.cli.terminal import Progress
 from riskcore.common.version import __version__
 from riskcore.disclosure.audit_settings import AuditSettings
 
-_AUDIT = """\
+USAGE = "riskcore audit ORIGINAL RELEASED --keys COLUMN [COLUMN ...] [options]"
+HELP = "what a synthetic, perturbed or sampled file tells of its original"
+DESCRIPTION = """\
 Audit a file that leaves, of any origin: what does it tell of the people of ORIGINAL?
 
 RELEASED may be synthetic, where no record stands for another; perturbed or swapped,
@@ -45,7 +45,7 @@ leak: about those of --holdout, who were not in ORIGINAL, or, without it, about 
 whom a model of the columns draws.
 """
 
-_AUDIT_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore audit survey.csv synthetic.csv --keys REGION SEX AGE JOB --weight WEIGHT
   riskcore audit train.csv synthetic.csv --keys SEX AGE JOB --target INCOME DISEASE \\
@@ -71,15 +71,8 @@ occurred after files were written; or 130 if interrupted.
 """
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "audit",
-        usage="riskcore audit ORIGINAL RELEASED --keys COLUMN [COLUMN ...] [options]",
-        help="what a synthetic, perturbed or sampled file tells of its original",
-        description=_AUDIT,
-        epilog=_AUDIT_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser, "ORIGINAL", "the records of the people to protect")
     parser.add_argument(
         "released", metavar="RELEASED", type=Path, help="the file that leaves"
@@ -116,30 +109,23 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from riskcore.data.cells import refuse_taken
-    from riskcore.data.files import formats
     from riskcore.data.source import Source
     from riskcore.disclosure.audit import audit
     from riskcore.disclosure.audit_result import RECORD_COLUMNS
     from riskcore.report.audit_page import audit_page, public_audit_page
 
-    if options.report_top and options.report is None:
-        raise ValueError("--report-top needs --report")
-    if options.output is not None:
-        formats.check_writable(options.output, overwrite=options.overwrite)
     asked = arguments_of(options, AuditSettings)
     progress = Progress(quiet=options.quiet)
     named = {x: getattr(options, x) for x in ("file", "released", "holdout", "earlier")}
     sources = Source.several(named, reading(options))
     original = source_of(options, progress, sources["file"].reading)
     released = sources["released"]
-    others = {"--output": options.output, "--report-public": options.report_public}
-    check_files(options, original, others)
+    check_results(options, original, {"--report-public": options.report_public})
     if options.output is not None:
         refuse_taken(released.names, RECORD_COLUMNS)
         released = released.with_all_columns()
@@ -165,7 +151,7 @@ def run(options: argparse.Namespace) -> None:
         ),
         public: lambda: public_audit_page(answer, title="Audit of the released file"),
     }
-    write_files(options, inputs(options, original), files, public=[public])
+    write_files(options, original, files, public=[public])
     progress.done()
     if options.json:
         names = {"original": str(options.file), "released": str(options.released)}

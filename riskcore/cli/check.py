@@ -18,7 +18,6 @@ from riskcore.cli.options import (
     reading_over,
     source_of,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
@@ -37,7 +36,13 @@ from riskcore.common.words import printable
 if TYPE_CHECKING:
     from riskcore.protection.release_toml import Release
 
-_CHECK = """\
+USAGE = (
+    "riskcore check FILE (--record JSON | --rules TOML | "
+    "--keys COLUMN [COLUMN ...] (--k K | --max-risk RISK | --max-rate RATE | "
+    "--min-population N | --l L | --t T)) [--original ORIGINAL] [options]"
+)
+HELP = "check a file against the rules of a release"
+DESCRIPTION = """\
 Check whether a released file keeps its goals, by the settings it was made by.
 
 --record or --rules state the goals and how records are counted; or --keys and limits
@@ -49,7 +54,7 @@ as "riskcore protect" examines a file that it writes. The file of its households
 found beside FILE, and --household-file is that of ORIGINAL.
 """
 
-_CHECK_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore check safe.csv --record safe.csv.private.json
   riskcore check safe.csv --record safe.csv.private.json --original survey.csv
@@ -104,17 +109,8 @@ or 130 if interrupted.
 """
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "check",
-        usage="riskcore check FILE (--record JSON | --rules TOML | "
-        "--keys COLUMN [COLUMN ...] (--k K | --max-risk RISK | --max-rate RATE | "
-        "--min-population N | --l L | --t T)) [--original ORIGINAL] [options]",
-        help="check a file against the rules of a release",
-        description=_CHECK,
-        epilog=_CHECK_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser, what="the file to be released", needed=False)
     parser.add_argument(
         "--record",
@@ -150,7 +146,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_quiet(parser)
     # Nothing stands for an option that was not given, which a record may state.
     parser.set_defaults(**dict.fromkeys(_options()))
-    return parser
 
 
 def _add_original(parser: argparse.ArgumentParser) -> None:
@@ -212,7 +207,7 @@ def run(options: argparse.Namespace) -> int:
         options.report_public: lambda: public_rules_page(checked),
     }
     public = options.report_public
-    write_files(options, inputs(options, source), files, public=[public])
+    write_files(options, source, files, public=[public])
     progress.done()
     if options.json:
         names = {"file": str(options.file)}

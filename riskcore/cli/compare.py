@@ -16,7 +16,6 @@ from riskcore.cli.options import (
     reading,
     reading_over,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
@@ -31,7 +30,12 @@ from riskcore.common.version import __version__
 from riskcore.common.warn import warn
 from riskcore.protection.settings.settings_table import ProtectSettings
 
-_COMPARE = """\
+USAGE = (
+    "riskcore compare ORIGINAL SAFE (--keys COLUMN [COLUMN ...] | --record "
+    "JSON) [options]"
+)
+HELP = "whether models and tables survive protection, and what it has changed"
+DESCRIPTION = """\
 Compare a safe file with its original: what protection has changed, and how much.
 
 With --model and --table you give your own analyses: they are repeated on both files,
@@ -43,7 +47,7 @@ stratum; and how well a logistic regression can tell the two files apart (pMSE).
 records of SAFE may be in any order and have new ids.
 """
 
-_COMPARE_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore compare survey.csv survey-safe.csv --keys REGION SEX AGE --weight WEIGHT \\
       --recode AGE=from:15,30,45,65 --strata REGION --columns INCOME
@@ -68,16 +72,8 @@ _RECODINGS = replace(
 )
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "compare",
-        usage="riskcore compare ORIGINAL SAFE (--keys COLUMN [COLUMN ...] | --record "
-        "JSON) [options]",
-        help="whether models and tables survive protection, and what it has changed",
-        description=_COMPARE,
-        epilog=_COMPARE_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser, "ORIGINAL", "the original survey file")
     parser.add_argument("safe", metavar="SAFE", type=Path, help="the safe file")
     add_keys(parser, needed=False)
@@ -139,7 +135,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_page(parser, "report for internal use, with charts of the tables of all keys")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -148,7 +143,7 @@ def run(options: argparse.Namespace) -> None:
     from riskcore.data.source import Source
     from riskcore.protection.release.record import read_with_population
     from riskcore.report import utility_text
-    from riskcore.report.utility_page import comparison_page
+    from riskcore.report.utility_view import comparison_page
 
     record = options.of_record
     before = None if record is None else read_with_population(record)
@@ -176,7 +171,7 @@ def run(options: argparse.Namespace) -> None:
     )
     title = f"{options.file.name} and {options.safe.name}: utility"
     files = {options.report: lambda: comparison_page(comparison, title=title)}
-    write_files(options, inputs(options, original), files)
+    write_files(options, original, files)
     progress.done()
     if options.json:
         names = {"original": str(options.file), "safe": str(options.safe)}

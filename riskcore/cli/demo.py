@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 from riskcore.cli import assess, protect
 from riskcore.cli.options import add_quiet
+from riskcore.cli.settings import records, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import records, whole
 from riskcore.common.words import counted
 
-_DEMO = """\
+USAGE = EPILOG = None
+HELP = "simulate a survey file, assess it and protect it"
+DESCRIPTION = """\
 Simulate a census-like sample survey with households and weights, write it to a file,
 assess it and protect it. This shows what riskcore does, on data about nobody. The safe
 file, the private record of its protection and a report for the browser are written
@@ -44,35 +45,29 @@ _SMALL = (
 )
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    demo: argparse.ArgumentParser = commands.add_parser(
-        "demo",
-        help="simulate a survey file, assess it and protect it",
-        description=_DEMO,
-    )
-    demo.add_argument(
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
         "--records",
         type=records,
         default=20_000,
         help="approximate number of records (default 20000); a survey of fewer than "
         f"{_ENOUGH} may be too small to be made safe",
     )
-    demo.add_argument(
+    parser.add_argument(
         "--seed",
         type=whole,
         default=2004,
         help="seed of the random generator that makes the survey (default 2004)",
     )
-    demo.add_argument(
+    parser.add_argument(
         "--file",
         type=Path,
         metavar="FILE",
         help="survey file to write, .csv or .parquet; the other files go beside it. By "
         "default riskcore-demo.csv, and existing files of the demo are replaced",
     )
-    add_quiet(demo)
-    return demo
+    add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -113,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(command: ModuleType, words: list[str], options: argparse.Namespace) -> int:
     """Show a command line and run it."""
-    parser = command.add(argparse.ArgumentParser().add_subparsers())
+    parser = argparse.ArgumentParser(add_help=False)
+    command.add(parser)
     name = command.__name__.rpartition(".")[2]
     print(f"$ riskcore {name} {' '.join(words)}\n")
     parsed = parser.parse_args([*words, *(["--quiet"] if options.quiet else [])])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from riskcore.cli.options import (
     EXIT_STATUS,
@@ -15,7 +14,6 @@ from riskcore.cli.options import (
     add_roles,
     source_of,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
@@ -28,7 +26,9 @@ from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
 from riskcore.protection.settings.settings_table import ColumnSettings
 
-_DESCRIBE = """\
+USAGE = "riskcore describe FILE [options]"
+HELP = "describe the columns of a file and propose their roles"
+DESCRIPTION = """\
 Describe each column of a file: its type, label, distinct and missing values, extremes,
 how many records have a value that no other record has, and the role the column seems to
 have. This is the first look at a file, before riskcore protect.
@@ -40,7 +40,7 @@ the name, the label and the values of the column. You decide: --rules writes the
 proposals as a file of rules for riskcore run, which refuses it until it is confirmed.
 """
 
-_DESCRIBE_EXAMPLES = """\
+_EXAMPLES = """\
 examples:
   riskcore describe survey.csv
   riskcore describe survey.sav --keys REGION SEX AGE --weight W --household HH
@@ -49,21 +49,15 @@ examples:
 
 Extremes are values of single records: keep the result to yourself, and the --report.
 """
+EPILOG = _EXAMPLES + EXIT_STATUS
 _ROLES = replace(
     settings_of(ColumnSettings)["roles"],
     help="roles of further columns: numeric, sensitive, identifier or harmless",
 )
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "describe",
-        usage="riskcore describe FILE [options]",
-        help="describe the columns of a file and propose their roles",
-        description=_DESCRIBE,
-        epilog=_DESCRIBE_EXAMPLES + EXIT_STATUS,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser)
     parser.add_argument(
         "--keys",
@@ -85,7 +79,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -108,7 +101,7 @@ def run(options: argparse.Namespace) -> None:
         options.report: lambda: report_text(options, description),
         options.rules: lambda: proposed_rules(source, description, options.rules),
     }
-    write_files(options, inputs(options, source), made)
+    write_files(options, source, made)
     progress.done()
     files = {"report": options.report, "file of rules": options.rules}
     print_results(options, description.to_dict(), description.text, files)

@@ -13,13 +13,17 @@ from riskcore.cli.results import (
     print_results,
     write_results,
 )
-from riskcore.cli.settings import add_settings, arguments_of
+from riskcore.cli.settings import add_settings, arguments_of, fraction, number
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, number
 from riskcore.common.sheet import Part
 from riskcore.common.words import on_one_line, printable
 
-_DIVERSITY = """\
+USAGE = (
+    "riskcore diversity FILE --keys COLUMN [COLUMN ...] --sensitive COLUMN "
+    "[COLUMN ...] [options]"
+)
+HELP = "measure l-diversity and t-closeness of the cells of a file"
+DESCRIPTION = """\
 Measure what the cells of a file reveal about sensitive variables.
 
 Anyone who knows the keys of a person learns what the records of the cell have in
@@ -29,7 +33,7 @@ t-closeness measures how far the distribution of the values in the cell is from 
 distribution in the file.
 """
 
-_DIVERSITY_EXAMPLES = """\
+_EXAMPLES = """\
 examples:
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE \\
@@ -45,6 +49,7 @@ NAME_recursive_l, NAME_closeness. They show about whom something is known for ce
 keep the file to yourself, and the --report, too. The report lists single cells only if
 --report-top asks for it.
 """
+EPILOG = _EXAMPLES + EXIT_STATUS
 _LONGEST = 24
 
 
@@ -52,16 +57,8 @@ _LONGEST = 24
 _SHARED = ("missing", "missing_sensitive", "ordered")
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "diversity",
-        usage="riskcore diversity FILE --keys COLUMN [COLUMN ...] --sensitive COLUMN "
-        "[COLUMN ...] [options]",
-        help="measure l-diversity and t-closeness of the cells of a file",
-        description=_DIVERSITY,
-        epilog=_DIVERSITY_EXAMPLES + EXIT_STATUS,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser)
     add_keys(parser)
     parser.add_argument(
@@ -90,7 +87,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         "the diversity of each record's cell",
         "N of the cells that fail --l or --t",
     )
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from riskcore.cli.options import add_quiet
+from riskcore.cli.settings import grid_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import grid_of
 from riskcore.common.words import printable
 
-_ERROR_TABLE = """\
+USAGE = "riskcore error-table --forms FORM ... --f F ... --p P ... [options]"
+HELP = "tabulate the numerical errors of published forms of the risk"
+DESCRIPTION = """\
 Tabulate the numerical errors of published forms of the individual risk r(f, p).
 
 Each FORM is evaluated in doubles, as published or as other tools compute it, at every f
@@ -35,7 +36,7 @@ five evenly spaced numbers; 0.001:0.9:20:log evenly spaced logarithms;
 logarithms, rounded to whole numbers. A number may also be written as 1-1e-8.
 """
 
-_ERROR_TABLE_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore error-table --forms series7 franconi --f 1 2 3 5 10 --p 0.001:0.9:20:log
   riskcore error-table --forms truncated:2 truncated:7 --f 4 50 --p 0.01:0.99:99 \\
@@ -55,23 +56,16 @@ occurred after files were written; or 130 if interrupted.
 """
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    table: argparse.ArgumentParser = commands.add_parser(
-        "error-table",
-        usage="riskcore error-table --forms FORM ... --f F ... --p P ... [options]",
-        help="tabulate the numerical errors of published forms of the risk",
-        description=_ERROR_TABLE,
-        epilog=_ERROR_TABLE_EXAMPLES,
-    )
-    table.add_argument(
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
+    parser.add_argument(
         "--forms",
         nargs="+",
         required=True,
         metavar="FORM",
         help="names of forms, see above",
     )
-    table.add_argument(
+    parser.add_argument(
         "--f",
         nargs="+",
         type=grid_of,
@@ -79,7 +73,7 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="F",
         help="numbers or grids of f, see above",
     )
-    table.add_argument(
+    parser.add_argument(
         "--p",
         nargs="+",
         type=grid_of,
@@ -87,24 +81,23 @@ def add(commands: Any) -> argparse.ArgumentParser:
         metavar="P",
         help="numbers or grids of p, see above",
     )
-    table.add_argument(
+    parser.add_argument(
         "--paired",
         action="store_true",
         help="pair the first f with the first p, the second with the second, and so on",
     )
-    table.add_argument(
+    parser.add_argument(
         "--summary",
         action="store_true",
         help="print only the largest errors of each form",
     )
-    table.add_argument(
+    parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the table to a file"
     )
-    table.add_argument(
+    parser.add_argument(
         "--overwrite", action="store_true", help="let --output replace an existing file"
     )
-    add_quiet(table)
-    return table
+    add_quiet(parser)
 
 
 def run(options: argparse.Namespace) -> None:

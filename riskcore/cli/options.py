@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from riskcore.assessment.assess_settings import HOUSEHOLD, KEYS, WEIGHT
-from riskcore.cli.settings import add_setting, add_settings, arguments_of
-from riskcore.cli.words import whole
+from riskcore.cli.settings import add_setting, add_settings, arguments_of, whole
 from riskcore.common.settings import ReportSettings
 from riskcore.data.files.read_settings import ReadSettings
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from riskcore.cli.options import (
@@ -22,7 +24,6 @@ from riskcore.cli.results import print_json
 from riskcore.cli.rules import add_print_rules, files_of, print_rules, rules_of_protect
 from riskcore.cli.settings import add_setting, add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
-from riskcore.cli.topics import HelpByTopic
 from riskcore.common.settings import ANY, ORDER, settings_of
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -43,7 +44,13 @@ if TYPE_CHECKING:
     from riskcore.protection.settings.settings import Settings
     from riskcore.report.release_files import ReleaseFiles
 
-_PROTECT = """\
+
+USAGE = (
+    "riskcore protect FILE --keys COLUMN [COLUMN ...] "
+    "(--threshold RISK | --rate RATE | --k K) [options]"
+)
+HELP = "recode, suppress, verify, and write a safe file"
+DESCRIPTION = """\
 Protect a file of survey microdata: recode key variables, suppress keys of unsafe
 records, compute the risks again, and write the safe file.
 
@@ -55,7 +62,7 @@ match of others. Every column that stays needs a role. The file is written only 
 safe, or safe except for leaks that were accepted by name.
 """
 
-_PROTECT_END = """\
+EPILOG = """\
 examples:
   riskcore protect survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --recode AGE=from:15,30,45,65 --rate 0.1% \\
@@ -179,17 +186,8 @@ _ADVICE_ON_RULES = {
 }
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "protect",
-        usage="riskcore protect FILE --keys COLUMN [COLUMN ...] "
-        "(--threshold RISK | --rate RATE | --k K) [options]",
-        help="recode, suppress, verify, and write a safe file",
-        description=_PROTECT,
-        epilog=_PROTECT_END,
-        add_help=False,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument("-h", "--help", action=HelpByTopic, main=_MAIN, texts=_TEXTS)
     add_file(parser)
     who = parser.add_argument_group("columns")
@@ -201,7 +199,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         add_settings(group, ProtectSettings, *names)
     _add_files(parser)
     add_reading(parser.add_argument_group("reading"))
-    return parser
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
@@ -376,3 +373,104 @@ def _settings(
         options.household,
         **arguments_of(options, ProtectSettings, columns=source.names),
     )
+
+
+_WIDTH = 80
+_INDENT = 15
+
+
+class HelpByTopic(argparse.Action):
+    """Print the main options and the topics, or all about one topic, and end.
+
+    The topics are the groups of options by title, and further texts by name; the text
+    of a group is below its options.
+    """
+
+    def __init__(
+        self,
+        option_strings: list[str],
+        dest: str,
+        *,
+        main: Collection[str],
+        texts: Mapping[str, str],
+        **_: Any,
+    ) -> None:
+        super().__init__(
+            option_strings,
+            dest,
+            nargs="?",
+            default=argparse.SUPPRESS,
+            metavar="TOPIC",
+            help="show this help message, or all about a topic, and exit",
+        )
+        self._main, self._texts = main, texts
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Print the help and end."""
+        topics = self.topics(parser)
+        if values is not None and values not in topics:
+            names = ", ".join(topics)
+            raise argparse.ArgumentError(self, f"no topic {values!r}; give {names}")
+        text = self.overview(parser) if values is None else topics[values]
+        parser._print_message(text, sys.stdout)
+        parser.exit()
+
+    def topics(self, parser: argparse.ArgumentParser) -> dict[str, str]:
+        """Return the help of each topic."""
+        help_texts = {}
+        for name, actions in _groups(parser).items():
+            formatter = parser._get_formatter()
+            formatter.start_section(name)
+            formatter.add_arguments(actions)
+            formatter.end_section()
+            formatter.add_text(self._texts.get(name))
+            help_texts[name] = formatter.format_help()
+        others = {name: f"{text}\n" for name, text in self._texts.items()}
+        return help_texts | {
+            name: others[name] for name in others if name not in help_texts
+        }
+
+    def overview(self, parser: argparse.ArgumentParser) -> str:
+        """Return the main options, and the options of each topic by name."""
+        formatter = parser._get_formatter()
+        groups = parser._mutually_exclusive_groups
+        formatter.add_usage(parser.usage, parser._actions, groups)
+        formatter.add_text(parser.description)
+        formatter.start_section("main options")
+        for action in parser._actions:
+            main = action is self or action.dest in self._main
+            if main or not action.option_strings:
+                formatter.add_argument(action)
+        formatter.end_section()
+        lines = [f"topics, each with riskcore {parser.prog.split()[-1]} --help TOPIC:"]
+        for name in self.topics(parser):
+            options = [
+                option.option_strings[-1] for option in _groups(parser).get(name, ())
+            ]
+            said = " ".join(options)
+            lines += textwrap.wrap(
+                said,
+                _WIDTH,
+                initial_indent=f"  {name}".ljust(_INDENT),
+                subsequent_indent=" " * _INDENT,
+                break_on_hyphens=False,
+            ) or [f"  {name}"]
+        formatter.add_text("\n".join(lines))
+        formatter.add_text(parser.epilog)
+        return formatter.format_help()
+
+
+def _groups(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
+    """Return the options of each group that is a topic."""
+    usual = (parser._positionals, parser._optionals)
+    return {
+        str(group.title): group._group_actions
+        for group in parser._action_groups
+        if group not in usual and group._group_actions
+    }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from riskcore.cli.options import (
     add_output,
@@ -17,14 +17,81 @@ from riskcore.cli.options import (
     add_reading,
     add_top,
     provenance,
+    reading,
 )
-from riskcore.cli.paths import inputs, refuse_inputs
 from riskcore.cli.terminal import Progress
 from riskcore.common.sheet import Part
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
+if TYPE_CHECKING:
+    from riskcore.data.source import Source
+
+
 _PRINTED = "report for internal use: the printed result as one page for any browser"
+# Options that name files to write.
+WRITTEN = frozenset((
+    "output", "report", "report_public", "record", "record_public", "socket",
+))  # fmt: skip
+
+
+def sources_of(
+    options: argparse.Namespace, source: Source | None = None
+) -> list[Source]:
+    """Return the microdata files that a command reads; ``source`` is the first."""
+    from riskcore.data.files import formats
+    from riskcore.data.source import Source
+
+    sources = [] if source is None else [source]
+    if source is None and getattr(options, "file", None) is not None:
+        sources.append(Source.of(options.file, reading(options)))
+    for other in ("safe", "released", "original", "holdout", "earlier", "reference"):
+        path = getattr(options, other, None)
+        if path is not None:
+            # Another file is read with the metadata and the households beside it.
+            how = replace(reading(options), metadata=None, sheet=None)
+            how = how if other == "original" else formats.beside(how, path)
+            sources.append(Source.of(path, how))
+    register = getattr(options, "population", None)
+    if isinstance(register, Path):
+        sources.append(Source.of(register))
+    return sources
+
+
+def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
+    """Return every file that a command reads, without private records."""
+    paths = [
+        path
+        for source_file in sources_of(options, source)
+        for path in source_file.paths
+    ]
+    return paths + rule_files(options)
+
+
+def rule_files(options: argparse.Namespace) -> list[Path]:
+    """Return the recode files and hierarchies that --recode names."""
+    from riskcore.data.recoding_words import rule_file
+
+    rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
+    return [path for path in rules if path is not None]
+
+
+def refuse_inputs(options: argparse.Namespace, source: Source | None) -> None:
+    """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
+    from riskcore.data.files import formats
+    from riskcore.data.files.replace import refuse_sources
+
+    outputs = (getattr(options, name, None) for name in sorted(WRITTEN))
+    targets = [Path(path) for path in outputs if path is not None]
+    if not targets:
+        return
+    read = inputs(options, source)
+    private = [getattr(options, name, None) for name in ("of_record", "rules")]
+    read += [Path(path) for path in private if path is not None]
+    refuse_sources(targets, read)
+    for source_file in sources_of(options, source):
+        if source_file.path is not None:
+            formats.refuse_within(targets, source_file.path)
 
 
 def add_page(parser: argparse.ArgumentParser, what: str = _PRINTED) -> None:
@@ -44,7 +111,11 @@ def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
     add_quiet(parser)
 
 
-def check_results(options: argparse.Namespace, source: Any) -> None:
+def check_results(
+    options: argparse.Namespace,
+    source: Any,
+    others: Mapping[str, Path | None] = MappingProxyType({}),
+) -> None:
     """Refuse files that cannot be written, before any work is done."""
     from riskcore.data.files import formats
 
@@ -52,7 +123,7 @@ def check_results(options: argparse.Namespace, source: Any) -> None:
         raise ValueError("--report-top needs --report")
     if options.output is not None:
         formats.check_writable(options.output, overwrite=options.overwrite)
-    check_files(options, source, {"--output": options.output})
+    check_files(options, source, {"--output": options.output, **others})
 
 
 def check_files(
@@ -79,7 +150,7 @@ def check_files(
 
 def write_files(
     options: argparse.Namespace,
-    read: Iterable[Path],
+    source: Any,
     made: Mapping[Path | None, Callable[[], Any]],
     public: Collection[Path | None] = (),
 ) -> None:
@@ -90,7 +161,7 @@ def write_files(
     wanted = {path: make for path, make in made.items() if path is not None}
     if not wanted:
         return
-    with replacing_all(options.overwrite, read) as create:
+    with replacing_all(options.overwrite, inputs(options, source)) as create:
         for path, make in wanted.items():
             content = make()
             if path == getattr(options, "output", None):
@@ -113,15 +184,14 @@ def write_results(
         options.output: lambda: result.records,
         options.report: lambda: report_text(options, result, parts),
     }
-    write_files(options, inputs(options, source), made)
+    write_files(options, source, made)
 
 
 def report_text(
     options: argparse.Namespace, result: Any, parts: Sequence[Part] = ()
 ) -> str:
     """Return the page of the internal report of a result."""
-    from riskcore.report.sheet_charts import part_charts
-    from riskcore.report.sheet_page import sheet_page
+    from riskcore.report.sheet_page import part_charts, sheet_page
 
     sheet = result._sheet()
     return sheet_page(

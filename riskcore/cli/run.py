@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from riskcore.cli import protect
 from riskcore.cli.options import add_overwrite, add_quiet
@@ -16,13 +16,15 @@ from riskcore.cli.settings import option_of
 if TYPE_CHECKING:
     from riskcore.protection.release_toml import Release
 
-_RUN = """\
+USAGE = "riskcore run RULES [options]"
+HELP = "make a safe file by a file of rules"
+DESCRIPTION = """\
 Make a safe file by a file of rules, as riskcore protect does by its options: protect,
 verify, write the reports and the records. The same rules make the same safe file, byte
 for byte, unless random bits decide something: then --secret makes it again.
 """
 
-_RUN_EXAMPLES = """\
+EPILOG = """\
 a file of rules, release.toml; paths are relative to it:
   format = 1
   [data]
@@ -62,15 +64,8 @@ status is that of riskcore protect.
 """
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "run",
-        usage="riskcore run RULES [options]",
-        help="make a safe file by a file of rules",
-        description=_RUN,
-        epilog=_RUN_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "rules", metavar="RULES", type=Path, nargs="?", help="the file of rules"
     )
@@ -96,7 +91,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
         help="print the JSON schema of a file of rules, for editors, and end",
     )
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,7 +133,9 @@ def as_protect(release: Release, options: argparse.Namespace) -> argparse.Namesp
     from riskcore.protection.settings.rules_table import TABLES
 
     file = options.data or release.file("data")
-    found = protect.add(argparse.ArgumentParser().add_subparsers()).parse_args(["-"])
+    parser = argparse.ArgumentParser(add_help=False)
+    protect.add(parser)
+    found = parser.parse_args(["-"])
     known = TABLES["output"]
     assert isinstance(known, Mapping)
     given = release.output()

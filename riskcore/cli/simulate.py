@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import add_overwrite, add_quiet
+from riskcore.cli.settings import number, records, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import number, records, whole
 from riskcore.common.version import __version__
 from riskcore.common.words import counted
 
-_SIMULATE = """\
+USAGE = "riskcore simulate KIND [options]"
+HELP = "simulate data for which the truth is known"
+DESCRIPTION = """\
 Simulate data for which the truth is known. The kinds, and the options each needs:
 
   microdata              a census-like survey file: persons in whole households, with
@@ -32,7 +34,7 @@ command prints the numbers of uniques in the population, in the sample, and in b
 The models estimate the number in both; --uniques shows their estimates.
 """
 
-_SIMULATE_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore simulate microdata --records 100000 --output survey.parquet
   riskcore simulate household-survey --households 2000 --output survey.dta
@@ -59,15 +61,8 @@ _NEEDS = {
 _SURVEYS = ("microdata", "household-survey")
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "simulate",
-        usage="riskcore simulate KIND [options]",
-        help="simulate data for which the truth is known",
-        description=_SIMULATE,
-        epilog=_SIMULATE_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     parser.add_argument(
         "kind", metavar="KIND", choices=_NEEDS, help="kind of data, see above"
     )
@@ -113,7 +108,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     )
     add_overwrite(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:

@@ -19,12 +19,14 @@ from riskcore.cli.results import (
     print_results,
     write_results,
 )
+from riskcore.cli.settings import fraction, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, whole
 from riskcore.common.sheet import Part
 from riskcore.common.words import on_one_line, printable
 
-_SUDA = """\
+USAGE = "riskcore suda FILE --keys COLUMN [COLUMN ...] [options]"
+HELP = "find special uniques (SUDA) and score them"
+DESCRIPTION = """\
 Find special uniques, records that few keys single out, and score them (SUDA).
 
 For each record that is unique in the file, the command finds all minimal sets of keys
@@ -33,7 +35,7 @@ more sets there are, the higher is the score of the record. The result shows the
 of the sets, and how much each key and its values contribute to the scores.
 """
 
-_SUDA_EXAMPLES = """\
+_EXAMPLES = """\
 examples:
   riskcore suda survey.csv --keys REGION SEX AGE MARSTAT
   riskcore suda survey.parquet --keys REGION SEX AGE --weight W --max-size 3 \\
@@ -46,18 +48,12 @@ smallest_unique (the number of keys in the smallest). It points at single record
 are easy to find: keep the file to yourself, and the --report, too. The report lists
 single records only if --report-top asks for it.
 """
+EPILOG = _EXAMPLES + EXIT_STATUS
 _LONGEST = 16
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "suda",
-        usage="riskcore suda FILE --keys COLUMN [COLUMN ...] [options]",
-        help="find special uniques (SUDA) and score them",
-        description=_SUDA,
-        epilog=_SUDA_EXAMPLES + EXIT_STATUS,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser)
     add_keys(parser)
     parser.add_argument(
@@ -80,7 +76,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     highest = "the N records with the highest scores"
     add_top(parser, "--top", 0, f"list {highest} and their sets")
     add_results(parser, "the scores of each record", highest)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,6 @@ from riskcore.cli.options import (
     reading,
     source_of,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
@@ -28,7 +28,6 @@ from riskcore.cli.results import (
 )
 from riskcore.cli.rules import print_rules, rules_of
 from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
-from riskcore.cli.shell import shell_lines
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import gathered, settings_of
 from riskcore.common.shell_line import shell_line
@@ -44,7 +43,13 @@ if TYPE_CHECKING:
     from riskcore.data.files.reading import Reading
     from riskcore.protection.release_toml import Release
 
-_TRY = """\
+
+USAGE = (
+    "riskcore try (FILE --keys COLUMN [COLUMN ...] --candidate NAME=OPTIONS "
+    "... | --rules TOML) [options]"
+)
+HELP = "try several protections: risk, suppressed values, utility"
+DESCRIPTION = """\
 Try several protections of a file: what risk each leaves, and what it costs.
 
 A candidate is a name with options of riskcore protect, or a table of a file of rules.
@@ -56,7 +61,7 @@ information are marked. The state of each is that of riskcore protect: a file in
 columns have no role is not examined: drop them, or give roles.
 """
 
-_TRY_EXAMPLES = """\
+EPILOG = """\
 examples:
   riskcore try survey.csv --keys REGION SEX AGE --weight WEIGHT \\
       --candidate "coarse=--threshold 1% --recode AGE=from:15,30,45,65" \\
@@ -91,16 +96,8 @@ _OF_ALL = ("role", "accept")
 _OF_CANDIDATES = (options_of(ProtectSettings) | {"household"}) - {"ties"}
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "try",
-        usage="riskcore try (FILE --keys COLUMN [COLUMN ...] --candidate NAME=OPTIONS "
-        "... | --rules TOML) [options]",
-        help="try several protections: risk, suppressed values, utility",
-        description=_TRY,
-        epilog=_TRY_EXAMPLES,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser, needed=False)
     parser.add_argument(
         "--rules",
@@ -145,7 +142,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     add_page(parser, "report for internal use, with the chart")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -153,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.protection.trials import try_out
     from riskcore.report import utility_text
     from riskcore.report.release_files import safe_name
-    from riskcore.report.utility_page import trials_page
+    from riskcore.report.utility_view import trials_page
 
     release = _release(options)
     words = {} if release is not None else _words(options)
@@ -185,7 +181,7 @@ def run(options: argparse.Namespace) -> int:
         tried = try_out(source, keys, candidates, layout=layout, progress=progress)
     title = f"{options.file.name}: protections tried"
     files = {options.report: lambda: trials_page(tried, title=title)}
-    write_files(options, inputs(options, source), files)
+    write_files(options, source, files)
     progress.done()
     figures = tried.to_dict()
     if options.script is not None:
@@ -288,8 +284,8 @@ def _settings(
     options: argparse.Namespace, name: str, words: list[str], columns: Iterable[Any]
 ) -> dict[str, Any]:
     """Return the arguments of `riskcore.protect` for one candidate."""
-    parser = _Parser(add_help=False)
-    command = protect.add(parser.add_subparsers(parser_class=_Parser))
+    command = _Parser(add_help=False)
+    protect.add(command)
     try:
         parsed = command.parse_args([str(options.file), *words])
     except ValueError as error:
@@ -347,3 +343,50 @@ def _command(options: argparse.Namespace, words: list[str], output: str) -> list
     if options.shuffle:
         line.append("--shuffle")
     return [*line, *words, "--output", output]
+
+
+# The width of a printed command, and the pattern of a line that may be cut anywhere.
+_WIDTH = 88
+_PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
+
+
+def shell_lines(words: Sequence[str]) -> str:
+    r"""Return a command on several lines, each with one option and its values.
+
+    Examples
+    --------
+    >>> words = ["riskcore", "protect", "s.csv", "--keys", "A", "B", "--k", "3"]
+    >>> print(shell_lines(words))
+    riskcore protect s.csv --keys A B --k 3
+    >>> print(shell_lines([*words, "--recode", f"A=map:{'1=a,' * 20}2=b"]))
+    riskcore protect s.csv \
+        --keys A B \
+        --k 3 \
+        --recode A=map:1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,\
+    1=a,1=a,1=a,1=a,2=b
+    """
+    line = shell_line(words)
+    if len(line) <= _WIDTH:
+        return line
+    options: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--") and len(word) > 2:
+            options.append([])
+        options[-1].append(word)
+    lines = [shell_line(option) for option in options]
+    return " \\\n    ".join(_cut(line) for line in lines)
+
+
+def _cut(line: str) -> str:
+    """Return an option whose long list of plain words is broken after commas."""
+    if len(line) <= _WIDTH - 6 or not _PLAIN_LIST.fullmatch(line):
+        return line
+    parts = line.replace(",", ",\0").split("\0")
+    cut = [""]
+    room = _WIDTH - 6
+    for part in parts:
+        if cut[-1] and len(cut[-1]) + len(part) > room:
+            cut.append("")
+            room = _WIDTH - 2
+        cut[-1] += part
+    return "\\\n".join(cut)

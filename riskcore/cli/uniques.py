@@ -17,7 +17,6 @@ from riskcore.cli.options import (
     provenance,
     source_of,
 )
-from riskcore.cli.paths import inputs
 from riskcore.cli.results import (
     add_page,
     check_files,
@@ -25,12 +24,16 @@ from riskcore.cli.results import (
     print_json,
     write_files,
 )
-from riskcore.cli.settings import add_setting
+from riskcore.cli.settings import add_setting, fraction, whole
 from riskcore.cli.terminal import Progress
-from riskcore.cli.words import fraction, whole
 from riskcore.common.version import __version__
 
-_UNIQUES = """\
+USAGE = (
+    "riskcore uniques FILE --keys COLUMN [COLUMN ...] "
+    "(--weight COLUMN | --population N) [options]"
+)
+HELP = "estimate how many sample uniques are unique in the population"
+DESCRIPTION = """\
 Estimate how many sample uniques are also unique in the population.
 
 A record is a sample unique if nobody else in the sample has its key values. It is at
@@ -43,7 +46,7 @@ a better fit to the sample) and their disagreement. A model that cannot be fitte
 listed with the reason.
 """
 
-_UNIQUES_EXAMPLES = """\
+_EXAMPLES = """\
 examples:
   riskcore uniques survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
   riskcore uniques survey.parquet --keys REGION SEX AGE --population 16000000 \\
@@ -55,18 +58,11 @@ error. Neither allows for the error of the model itself: calibration.md and
 calibration_of_cells.md in bench/results/ show how well the models did on known
 populations.
 """
+EPILOG = _EXAMPLES + EXIT_STATUS
 
 
-def add(commands: Any) -> argparse.ArgumentParser:
-    """Add the command to the parser, and return its subparser."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "uniques",
-        usage="riskcore uniques FILE --keys COLUMN [COLUMN ...] "
-        "(--weight COLUMN | --population N) [options]",
-        help="estimate how many sample uniques are unique in the population",
-        description=_UNIQUES,
-        epilog=_UNIQUES_EXAMPLES + EXIT_STATUS,
-    )
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command."""
     add_file(parser, needed=False)
     add_keys(parser, needed=False)
     parser.add_argument(
@@ -115,7 +111,6 @@ def add(commands: Any) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
-    return parser
 
 
 def run(options: argparse.Namespace) -> None:
@@ -134,7 +129,7 @@ def run(options: argparse.Namespace) -> None:
             provenance=provenance(options),
         )
     }
-    write_files(options, inputs(options), files)
+    write_files(options, None, files)
     progress.done()
     if options.json:
         print_json(estimates.to_dict())

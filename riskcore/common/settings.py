@@ -207,6 +207,7 @@ class Number(Setting):
     within: str = ""
     unit: str = "a number"
     form = NUMBER
+    of_text = staticmethod(text_numbers.number)
 
     @property
     def shape(self) -> Shape:
@@ -224,7 +225,7 @@ class Number(Setting):
 
     def argument(self, plain: Any, folder: Path) -> Any:
         """Return a number, also of a text."""
-        return text_numbers.number(plain) if isinstance(plain, str) else plain
+        return self.of_text(plain) if isinstance(plain, str) else plain
 
     def refuse_wrong(self, name: str, value: Any) -> None:
         """Refuse a number outside the interval."""
@@ -245,24 +246,19 @@ class Number(Setting):
 class Share(Number):
     """A number that may be given in per cent."""
 
+    of_text = staticmethod(text_numbers.fraction)
+
     @property
     def shape(self) -> Shape:
         """A number, or text such as 5%."""
         return either(super().shape, _SHARE)
-
-    def argument(self, plain: Any, folder: Path) -> Any:
-        """Return the number."""
-        return text_numbers.fraction(plain) if isinstance(plain, str) else plain
 
 
 class Whole(Number):
     """A whole number."""
 
     form = WHOLE
-
-    def argument(self, plain: Any, folder: Path) -> Any:
-        """Return a whole number, also of a text."""
-        return text_numbers.whole(plain) if isinstance(plain, str) else plain
+    of_text = staticmethod(text_numbers.whole)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,6 +15,8 @@ from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import Any
 
+# Below this many elements starting a thread costs more than it saves.
+THREADED = 100_000
 # Seconds between checks for threads that ended without a signal.
 _LOOK = 0.1
 
@@ -27,6 +29,12 @@ def usual_threads() -> int:
 def parts_of(n: int, number: int) -> list[tuple[int, int]]:
     """Return the start and stop of consecutive parts of ``range(n)``."""
     return list(pairwise(n * part // number for part in range(number + 1)))
+
+
+def over(n: int, work: Callable[[int, int], Any]) -> None:
+    """Do ``work(start, stop)`` for parts of ``range(n)``, on threads if it is long."""
+    threads = 1 if n < THREADED else usual_threads()
+    in_parts(threads, work, parts_of(n, threads))
 
 
 def in_parts(

@@ -89,15 +89,6 @@ def holds(tables: Any, place: Place) -> bool:
 def position(text: str, place: Place) -> str:
     """Return ``line:column`` of a key of a valid text, or of the table around it."""
     # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
-    # Keys are searched line by line; what is inside a value, behind its key.
     text = text.replace("\r\n", "\n")
     at, names = 0, 0  # the position of the key, and how many names lead to it
     table, begin = Place(), 0

@@ -30,9 +30,13 @@ from riskcore.comparison.comparison import (
 from riskcore.comparison.formula import formulas, table_columns
 from riskcore.comparison.losses import Category
 from riskcore.comparison.measures import Floats
+from riskcore.comparison.model_study import (
+    LARGEST,
+    Columns,
+    columns_of_studies,
+    with_studies,
+)
 from riskcore.comparison.statistics import File, compare_files
-from riskcore.comparison.studies import columns_of_studies, with_studies
-from riskcore.comparison.study_columns import LARGEST, Columns
 from riskcore.data.cells import check_names
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (

@@ -98,5 +98,4 @@ def _centered(values: Floats, weight: Floats) -> Floats:
     if np.ptp(values) == 0:
         return np.zeros(len(values))
     part = values - _mean(values, weight)
-    scaled: Floats = np.ldexp(part, -int(np.frexp(np.abs(part).max())[1]))
-    return scaled
+    return np.ldexp(part, -int(np.frexp(np.abs(part).max())[1]))

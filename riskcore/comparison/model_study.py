@@ -1,23 +1,147 @@
-"""Fit a user's model to the original and to the safe file."""
+"""Repeat a user's own models and tables on the original and on the safe file."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import compress
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.comparison.analyses import Coefficient, ModelComparison, category_of, some
-from riskcore.comparison.formula import Formula
-from riskcore.comparison.measures import Floats, Ints, sums_by
+from riskcore.common.arrays import Mask
+from riskcore.common.text_numbers import is_number
+from riskcore.comparison.analyses import (
+    Coefficient,
+    ModelComparison,
+    TableCell,
+    TableComparison,
+    Z,
+    category_of,
+    some,
+)
+from riskcore.comparison.comparison import Comparison
+from riskcore.comparison.formula import Formula, Variable
+from riskcore.comparison.measures import Floats, Ints, fsum, sums_by, total_variation
 from riskcore.comparison.propensity import certain_records, occurring
 from riskcore.comparison.regression import Estimates, Predictors, Rows, Term, fit
-from riskcore.comparison.study_columns import Columns, Mask, Studied, studied
-from riskcore.comparison.tables import parts
+from riskcore.comparison.statistics import File
+from riskcore.comparison.tables import SharedColumn, Table, parts
+from riskcore.data.columns import CodedColumn
 from riskcore.data.count import count
+from riskcore.data.files.labels import Labels, code_text
+from riskcore.data.recode import Recoding
+
+# Numbers of at most so many values are codes of categories, unless a formula says
+# otherwise.
+MOST_CODES = 10
+LARGEST = 1e150  # its square, times any weight, is a double
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The columns of both files that models and tables use."""
+
+    files: tuple[File, File]
+    keys: Collection[Hashable]
+    recodings: Mapping[Any, Recoding]
+    labels: Labels | None
+
+    def shared(self, name: Hashable) -> SharedColumn:
+        """Return a column of both files as codes of the same categories."""
+        before, after = (file.coded.columns[name] for file in self.files)
+        return SharedColumn.of(before, after, self.recodings.get(name), self.labels)
+
+    def is_coded(self, name: Hashable) -> bool:
+        """Return whether the values of a column are known to be codes."""
+        if name in self.keys or name in self.recodings:
+            return True
+        codes = self.files[0].coded.columns[name].labels.tolist()
+        labels = {} if self.labels is None else self.labels.occurring(str(name), codes)
+        return 0 < len(codes) <= 2 * len(labels)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Studied:
+    """A variable of a model in both files: numbers, or codes of the same categories."""
+
+    name: str
+    categories: tuple[str, ...] | None  # as text; None for numbers
+    values: tuple[NDArray[Any], NDArray[Any]]
+    reason: str = ""  # why the files have no categories in common
+
+    def present(self, side: int) -> Mask:
+        """Return the mask of the records with a value in one of the files."""
+        if self.categories is None:
+            return np.asarray(~np.isnan(self.values[side]))
+        return np.asarray(self.values[side] != len(self.categories))
+
+    def occurring(self) -> Ints:
+        """Return the categories that occur in a file."""
+        assert self.categories is not None
+        sizes = len(self.categories) + 1
+        counts = sum(np.bincount(codes, minlength=sizes) for codes in self.values)
+        return np.flatnonzero(np.asarray(counts)[:-1])
+
+
+def studied(variable: Variable, columns: Columns, *, response: bool) -> Studied:
+    """Return a variable as the formula uses it, or as its values suggest."""
+    name = variable.name
+    numbers = [side.numbers.get(name) for side in columns.files]
+    if variable.use != "category" and numbers[0] is not None and numbers[1] is not None:
+        return Studied(name, None, (numbers[0], numbers[1]))
+    coded = [side.coded.columns[name] for side in columns.files]
+    values = [_numbers(side.labels) for side in coded]
+    use = variable.use or _usual_use(values, columns.is_coded(name), response=response)
+    if use == "number":
+        before, after = (
+            _spread(side, labels, name)
+            for side, labels in zip(coded, values, strict=True)
+        )
+        return Studied(name, None, (before, after))
+    shared = columns.shared(name)
+    shown = tuple(map(code_text, shared.shown))
+    return Studied(name, shown, (shared.before, shared.after), shared.reason)
+
+
+def _numbers(labels: NDArray[Any]) -> Floats | None:
+    """Return the values of a column as numbers, None if one is not a number."""
+    if labels.dtype.kind in "iuf":
+        return labels.astype(np.float64)
+    numbers = [_number(label) for label in labels.tolist()]
+    return None if None in numbers else np.array(numbers, np.float64)
+
+
+def _number(label: Any) -> float | None:
+    """Return a value as a number, None if it is not one."""
+    if isinstance(label, str):
+        return float(label) if is_number(label.strip(" ")) else None
+    real = isinstance(label, Real | Decimal) and not isinstance(label, bool)
+    return float(label) if real else None
+
+
+def _usual_use(values: Sequence[Floats | None], coded: bool, *, response: bool) -> str:
+    """Return whether a variable is a number or a category if no formula says so."""
+    if coded or values[0] is None or values[1] is None:
+        return "category"
+    distinct = len(np.union1d(values[0], values[1]))
+    return "number" if distinct > (2 if response else MOST_CODES) else "category"
+
+
+def _spread(column: CodedColumn, labels: Floats | None, name: str) -> Floats:
+    """Return the numbers of all records, nan for missing."""
+    if labels is None:
+        raise ValueError(
+            f"number({name}): some values of {name!r} are not numbers, or no longer; "
+            f"write category({name})"
+        )
+    if np.abs(labels).max(initial=0) > LARGEST:
+        raise ValueError(f"column {name!r}: beyond {LARGEST:g}; give another unit")
+    return np.append(labels, np.nan)[column.codes]
+
 
 MOST_PARAMETERS = 300
 _INTERCEPT = "(intercept)"
@@ -386,3 +510,100 @@ def _coefficients(
     ]
     rows = zip(parameters.names, *columns, strict=True)
     return tuple(Coefficient(*row) for row in rows)
+
+
+def columns_of_studies(
+    models: Sequence[Formula],
+    tables: Sequence[Sequence[Hashable]],
+    numbers: Collection[Hashable],
+) -> list[Hashable]:
+    """Return the columns to code for models and tables."""
+    of_models = [
+        column.name
+        for formula in models
+        for column in formula.variables
+        if column.name not in numbers or column.use == "category"
+    ]
+    return list(
+        dict.fromkeys([*of_models, *(column for table in tables for column in table)])
+    )
+
+
+def with_studies(
+    comparison: Comparison,
+    columns: Columns,
+    models: Sequence[Formula],
+    tables: Sequence[Sequence[Hashable]],
+) -> Comparison:
+    """Return a comparison with the models and tables of both files."""
+    labels = columns.labels
+    variables = {} if labels is None else labels.variables
+    names = [x.key for x in comparison.keys] + [x.column for x in comparison.numbers]
+    names += columns_of_studies(models, tables, ())
+    return replace(
+        comparison,
+        models=tuple(compare_model(entry, columns) for entry in models),
+        tables=tuple(compare_table(entry, columns) for entry in tables),
+        labels={
+            name: variables[str(name)]
+            for name in names
+            if variables.get(str(name), str(name)) != str(name)
+        },
+    )
+
+
+def compare_table(names: Sequence[Hashable], columns: Columns) -> TableComparison:
+    """Compare the weighted shares of a table of complete records."""
+    shared = [columns.shared(name) for name in names]
+    levels = [column.levels for column in shared]
+    tables, squares, incomplete = [], [], []
+    for codes, file in zip(
+        ([column.before for column in shared], [column.after for column in shared]),
+        columns.files,
+        strict=True,
+    ):
+        w = np.ones(file.coded.n) if file.weight is None else file.weight
+        present = Table.of(codes, levels, file.weight).present()
+        tables.append(present)
+        squares.append(Table.of(codes, levels, w * w).present())
+        incomplete.append(file.coded.n - present.n)
+    n = [table.n for table in tables]
+    counts = n[0], n[1], incomplete[0], incomplete[1]
+    comparison = TableComparison(tuple(names), *counts, None, (), "")
+    reason = "; ".join(f"{x.name!r}: {x.reason}" for x in shared if x.reason)
+    for when, table in zip(("before", "after"), tables, strict=True):
+        if not table.weight.any():
+            reason = reason or f"{when} protection no record has a value in each column"
+            reason += " and a weight" * (table.n > 0)
+    if reason:
+        return replace(comparison, reason=reason)
+    cells = np.union1d(tables[0].numbers, tables[1].numbers)
+    p, q = (table.shares(cells) for table in tables)
+    margins = Z * _share_errors(tables[0], squares[0], cells)
+    codes_of_cells = zip(
+        *(column.tolist() for column in np.unravel_index(cells, levels)), strict=True
+    )
+    rows = zip(codes_of_cells, p.tolist(), q.tolist(), margins.tolist(), strict=True)
+    return replace(
+        comparison,
+        total_variation=total_variation(p, q),
+        weight_before=fsum(tables[0].weight),
+        weight_after=fsum(tables[1].weight),
+        cells=tuple(
+            TableCell(
+                tuple(column.shown[i] for column, i in zip(shared, codes, strict=True)),
+                *row,
+            )
+            for codes, *row in rows
+        ),
+    )
+
+
+def _share_errors(table: Table, squares: Table, cells: Ints) -> Floats:
+    """Return the standard errors of weighted shares, of a sample with replacement."""
+    p, own = table.shares(cells), squares.spread(squares.weight, cells)
+    total, n = fsum(table.weight), table.n
+    # The sum of w^2 (d - p)^2, d being 1 in the cell.
+    spread = own * (1 - 2 * p) + p * p * fsum(squares.weight)
+    variance = spread / total**2 * (n / (n - 1) if n > 1 else 1.0)
+    return np.sqrt(np.maximum(variance, 0))

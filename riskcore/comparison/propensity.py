@@ -30,10 +30,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
-from riskcore.comparison.cholesky import ALIASED, Mask, factored, inverse_of
 from riskcore.comparison.measures import Floats, Ints, fsum, sums_by
-from riskcore.comparison.regression import Predictors, Term, crossed
+from riskcore.comparison.regression import (
+    ALIASED,
+    Predictors,
+    Term,
+    crossed,
+    factored,
+    inverse_of,
+)
 
 MOST_PARAMETERS = 1500  # without the largest factor's: their matrix is dense
 _STEPS = 100  # Newton's

@@ -104,8 +104,9 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
 def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     """Return a pandas series with values blanked, those of ``rows`` under the mask."""
     if native.dtype.kind in "iub" and not hasattr(native.dtype, "na_value"):
-        kind = native.dtype.name
-        native = native.astype("boolean" if kind == "bool" else _nullable(kind))
+        kind = native.dtype.name.replace("bool", "boolean")
+        kind = kind.replace("uint", "UInt").replace("int", "Int", kind[0] == "i")
+        native = native.astype(kind)  # of pandas' own, which have a missing value
     dtype = native.dtype
     dictionary = dtype.name.startswith("dictionary")
     if dictionary:  # pandas masks the wrong value if one is missing already
@@ -119,8 +120,3 @@ def _of_pandas(native: Any, mask: Mask, rows: Any) -> Any:
     if native.dtype.name == "category":
         return blanked.cat.remove_unused_categories()
     return blanked.astype(dtype) if dictionary else blanked
-
-
-def _nullable(kind: str) -> str:
-    """Return the name of pandas' nullable integer type: int64 becomes Int64."""
-    return kind.replace("uint", "UInt").replace("int", "Int", kind[0] == "i")

@@ -303,20 +303,21 @@ class Cells:
         counts = count(codes, levels, self.weight_sum).of_groups(self.records)
         missing = tuple(self.missing_values[i] for i in at)
         f, F = matched(counts, levels, missing, self.missing, self.alpha)
-        new = {
-            "keys": tuple(self.keys[i] for i in at),
-            "categories": tuple(self.categories[i] for i in at),
-            "codes": counts.codes,
-            "sample_frequency": f,
-            "population_frequency": F,
-            "records": counts.frequency,
-            "weight_sum": counts.weight_sum,
-            "rows": counts.inverse[self.rows],
-            "missing_values": missing,
-            "windows": None,
-        }
-        # Not by `replace`: cells on an engine are of another class.
-        return Cells(**{x.name: getattr(self, x.name) for x in fields(Cells)} | new)
+        return Cells(
+            **attributes_of(
+                self,
+                keys=tuple(self.keys[i] for i in at),
+                categories=tuple(self.categories[i] for i in at),
+                codes=counts.codes,
+                sample_frequency=f,
+                population_frequency=F,
+                records=counts.frequency,
+                weight_sum=counts.weight_sum,
+                rows=counts.inverse[self.rows],
+                missing_values=missing,
+                windows=None,
+            )
+        )
 
     def to_dict(self) -> dict[Hashable, NDArray[Any]]:
         """Return one array per column: the keys' values, then the result columns.
@@ -378,6 +379,11 @@ class Cells:
             f"{names}, {self.totals.uniques} sample unique, "
             f"{'weighted' if self.weighted else 'no weights'}{incomplete_of(self)}>"
         )
+
+
+def attributes_of(cells: Cells, **new: Any) -> dict[str, Any]:
+    """Return the attributes of cells, some of them new, for cells of any class."""
+    return {x.name: getattr(cells, x.name) for x in fields(Cells)} | new
 
 
 def incomplete_of(cells: Cells) -> str:
@@ -483,10 +489,9 @@ def tabulate(
     >>> cells.records
     array([2, 1, 1, 1])
     """
-    tabulation = tabulate_design(
+    return tabulate_design(
         data, keys, weight, missing, alpha, reading, tolerance=tolerance
-    )
-    return tabulation[0]
+    )[0]
 
 
 def tabulate_design(
@@ -549,8 +554,7 @@ def tabulate_coded(
 ) -> Cells:
     """Return the cells of coded records, see `tabulate`; the arguments are checked."""
     columns = records.keys(keys)
-    counted = records.counted
-    for line in doubtful_codes(columns, None if counted is None else counted.records):
+    for line in doubtful_codes(columns, records.stands_for):
         warn(line, DoubtfulCodes)
     if missing == "refuse":
         refuse_missing(keys, [column.missing for column in columns], records.n)
@@ -570,18 +574,8 @@ def cells_of(
         records = with_designs(records, keys, missing)
     columns = records.keys(keys)
     windows = _windows(columns, missing, tolerance) if tolerance else None
-    counted = records.counted
-    counts = count(
-        [column.codes for column in columns],
-        [column.levels for column in columns],
-        records.weights,
-    )
-    if counted is not None:
-        counts = counts.of_groups(counted.records)
-    if isinstance(counted, Groups):
-        sums = counted.weight_sum(counts.inverse, len(counts.frequency))
-        counts = replace(counts, weight_sum=sums)
-    levels = [column.levels for column in columns]
+    codes, levels = [x.codes for x in columns], [x.levels for x in columns]
+    counts = counts_of(codes, levels, records.weights, records.counted)
     f: Frequencies
     if windows is not None:
         f, F = count_windows(
@@ -608,9 +602,25 @@ def cells_of(
         missing_values=tuple(column.missing for column in columns),
         intake=intake,
         counted=records.counted,
-        record_weights=records.weights if counted is None else None,
+        record_weights=records.weights if records.counted is None else None,
         windows=windows,
     )
+
+
+def counts_of(
+    codes: Sequence[Codes],
+    levels: Sequence[int],
+    weights: NDArray[np.float64] | None,
+    counted: Counted | Groups | None,
+) -> Counts:
+    """Return the cells of rows, each of which may stand for many records."""
+    counts = count(codes, levels, weights)
+    if counted is not None:
+        counts = counts.of_groups(counted.records)
+    if isinstance(counted, Groups):
+        sums = counted.weight_sum(counts.inverse, len(counts.frequency))
+        counts = replace(counts, weight_sum=sums)
+    return counts
 
 
 def matched(

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 
 from riskcore.common import arguments
 from riskcore.common.missing_column import no_such_column
-from riskcore.common.threads import in_threads, usual_threads
-from riskcore.data.count import THREADED
+from riskcore.common.threads import THREADED, in_threads, usual_threads
 from riskcore.data.engines.counting import Weights, decades_of, doubles
 from riskcore.data.engines.doubtful_weights import refuse_doubtful
 from riskcore.data.engines.registry import engine_of
@@ -642,9 +641,7 @@ def _rank_labels(labels: list[Any]) -> tuple[NDArray[np.int32], Array]:
     if set(map(type, labels)) <= {str}:  # distinct
         order = np.array(sorted(range(len(labels)), key=labels.__getitem__), np.int64)
         ordered = np.array(labels, object)[order]
-        ranks = np.empty(len(labels), np.int32)
-        ranks[order] = np.arange(len(labels))
-        return ranks, ordered
+        return np.argsort(order).astype(np.int32), ordered
     types: dict[str, list[Any]] = {}
     for label in labels:
         if not _is_missing(label):
@@ -664,10 +661,8 @@ def _is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)  # NaN, NaT
-    except TypeError:
-        return True  # pandas.NA has no truth value
-    except ArithmeticError:
-        return True  # a signaling nan
+    except (TypeError, ArithmeticError):  # of pandas.NA, or of a signaling nan
+        return True
 
 
 def _code_text_array(values: Array) -> Coded:

@@ -19,14 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.threads import THREADED, in_parts, over, parts_of, usual_threads
 from riskcore.core.compiled.jit import native
 from riskcore.core.special.double_double import dd_add_positive
 from riskcore.data.partition import CHUNK, number_cells
 from riskcore.data.unsigned import Codes, combine
 
-# Below this many records starting a thread costs more than it saves.
-THREADED = 100_000
 # Counters of the dense way: 24 bytes each, two tables stay in the L3 cache.
 DENSE = 1 << 19
 CODE_BITS = 64
@@ -146,8 +144,7 @@ def count_dense(
 
 def _digit(number: NDArray[np.int64], unit: int, radix: int, dtype: Any) -> Codes:
     """Return one digit of mixed-radix numbers."""
-    digit: Codes = (number // unit % radix).astype(dtype)
-    return digit
+    return (number // unit % radix).astype(dtype)
 
 
 def count_partitioned(
@@ -215,8 +212,7 @@ def _unpacked(packed: Codes, shift: int, width: int, dtype: Any) -> Codes:
             bits = (block >> unsigned(shift)) & unsigned((1 << width) - 1)
             out[start : start + len(block)] = bits
 
-    threads = 1 if len(packed) < THREADED else usual_threads()
-    in_parts(threads, unpack, parts_of(len(packed), threads))
+    over(len(packed), unpack)
     return out
 
 

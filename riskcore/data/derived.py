@@ -144,12 +144,9 @@ def derived_of_coded(
 ) -> tuple[Derived, ...]:
     """Return the columns that others determine, of columns as codes; see `derived`."""
     candidates = [entry for entry in columns.values() if len(entry.labels) > 1]
-    firsts = None
+    result = _Search(candidates, households).single()
     if households is not None:
-        firsts = np.unique(households, return_index=True)[1]
-    result = _Search(candidates, firsts).single()
-    if households is not None and firsts is not None:
-        result += _counts(candidates, households, household, firsts)
+        result += _counts(candidates, households, household)
     place = {name: i for i, name in enumerate(columns)}
     return tuple(sorted(result, key=lambda entry: place[entry.column]))
 
@@ -162,10 +159,7 @@ def pairs_that_determine(
     """Yield pairs of columns that determine a column hidden since, see `derived`."""
     few = [x for x in columns.values() if 1 < len(x.labels) <= _MOST_OF_PAIR]
     few = sorted(few, key=lambda column: -len(column.labels))[:_MOST_PAIRED]
-    firsts = None
-    if households is not None:
-        firsts = np.unique(households, return_index=True)[1]
-    search = _Search([*few, *hidden.values()], firsts)
+    search = _Search([*few, *hidden.values()], households)
     targets = range(len(few), len(search.columns))
     alone = {(i, j) for i in range(len(few)) for j in targets if search.one(i, j)}
     for a, b in combinations(range(len(few)), 2):
@@ -182,10 +176,13 @@ def pairs_that_determine(
 class _Search:
     """The search for columns that others determine, on some records first."""
 
-    def __init__(self, columns: list[CodedColumn], firsts: Codes | None) -> None:
-        self.columns, self.firsts = columns, firsts
+    def __init__(self, columns: list[CodedColumn], households: Codes | None) -> None:
+        self.columns = columns
+        self.firsts: Any = slice(None)  # of households, if there are any
+        if households is not None:
+            self.firsts = np.unique(households, return_index=True)[1]
         n = len(columns[0].codes) if columns else 0
-        rows = np.arange(n) if firsts is None else firsts
+        rows = np.arange(n)[self.firsts]
         places = np.linspace(0, len(rows) - 1, min(len(rows), _FIRST))
         self.sample = rows[np.unique(places.astype(np.int64))]
         self.all_compared = len(self.sample) == len(rows)
@@ -262,11 +259,9 @@ class _Search:
 
     def _beyond_chance(self, x: Codes, y: CodedColumn, strata: Codes | None) -> bool:
         """Return whether x hardly determines y by chance."""
-        codes = y.signed
-        if self.firsts is not None:
-            x, codes = x[self.firsts], codes[self.firsts]
-            strata = None if strata is None else strata[self.firsts]
-        return log_chance(x, codes, strata) < math.log(CHANCE)
+        first = self.firsts
+        strata = None if strata is None else strata[first]
+        return log_chance(x[first], y.signed[first], strata) < math.log(CHANCE)
 
 
 def _both(codes: Codes, other: Codes) -> Codes:
@@ -332,11 +327,10 @@ def _numbers(labels: NDArray[Any]) -> NDArray[np.float64] | None:
 
 
 def _counts(
-    columns: list[CodedColumn], households: Codes, household: Hashable, firsts: Codes
+    columns: list[CodedColumn], households: Codes, household: Hashable
 ) -> list[Derived]:
     """Return the columns that the number of records of the household determines."""
-    _, of = np.unique(households, return_inverse=True)
-    of = of.reshape(-1)
+    _, firsts, of = np.unique(households, return_index=True, return_inverse=True)
     size = np.bincount(of)[of]
     limit = math.log(CHANCE)
     return [

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from riskcore.common import arguments
-from riskcore.data.columns import plain_value
-from riskcore.data.recode import Recoding, Rule
+from riskcore.data.recode import Recoding
 
 DELIMITER = ";"
 
@@ -182,13 +181,8 @@ class Hierarchy:
         ('high',)
         """
         arguments.whole_from("level", level, 1, len(self.levels), "a level")
-        codes = dict(self.levels[level - 1])
-        missing = plain_value(codes.pop(None, None))
-        rules = [
-            Rule(plain_value(group), plain_value(value), plain_value(value))
-            for value, group in codes.items()
-        ]
-        return Recoding(tuple(rules), "refuse", missing, source=self.source)
+        recoding = Recoding.mapping(self.levels[level - 1], others="refuse")
+        return replace(recoding, source=self.source)
 
 
 def _lines(path: Path, encoding: str) -> Iterator[tuple[int, list[str]]]:

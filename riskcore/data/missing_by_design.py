@@ -109,9 +109,8 @@ def with_designs(
         unknown = (column.codes == levels) & ~designs[name].rows
         codes = column.codes.astype(np.min_scalar_type(levels + 1)) + unknown
         if (codes == levels).any():  # not recoded to a value
-            labels = np.empty(levels + 1, object)
-            labels[:-1] = [*map(plain_value, column.labels)]
-            labels[-1] = BY_DESIGN
+            values = [*map(plain_value, column.labels), BY_DESIGN]
+            labels = np.fromiter(values, object, len(values))
             number = count_records(unknown, coded.stands_for)
             columns[name] = CodedColumn(name, codes, labels, number)
     return replace(coded.with_columns(columns), designs={})

@@ -132,10 +132,8 @@ def _in_order(when: CodedColumn) -> CodedColumn:
         order = np.argsort([int(str(label)) for label in when.labels], kind="stable")
     except ValueError:
         return when
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
-    return replace(when, codes=place.astype(when.codes.dtype)[when.codes],
-                   labels=when.labels[order])  # fmt: skip
+    place = np.argsort(order).astype(when.codes.dtype)
+    return replace(when, codes=place[when.codes], labels=when.labels[order])
 
 
 def _refuse_twice(

@@ -128,6 +128,10 @@ def _profile(
     if dates is not None:
         column_type, numbers = "time", dates.days
     smallest, largest = _extremes(column.labels, numbers, column_type)
+    constant = None
+    if household is not None:
+        households = int(household.max(initial=0)) + 1
+        constant = not _differs(household, column.codes, households).any()
     return ColumnProfile(
         name=name,
         label=label,
@@ -139,7 +143,7 @@ def _profile(
         smallest=smallest,
         largest=largest,
         longest=max(map(len, values), default=0) if column_type == "text" else 0,
-        constant=None if household is None else _is_constant(column, household),
+        constant=constant,
         order=_order(column, numbers),
         codes=likely_codes(column, labels.values.get(str(name)), decimal=decimal)
         if column_type in ("whole number", "number")
@@ -272,12 +276,6 @@ def _single(column: CodedColumn, household: NDArray[np.int64] | None) -> int:
         return int(np.count_nonzero(counts == 1))
     shared = _differs(column.codes, household, column.levels)[: len(counts)]
     return int(counts[~shared].sum())
-
-
-def _is_constant(column: CodedColumn, household: NDArray[np.int64]) -> bool:
-    """Return whether the members of each household have equal values."""
-    households = int(household.max(initial=0)) + 1
-    return not _differs(household, column.codes, households).any()
 
 
 def _differs(group: Array, value: Array, groups: int) -> NDArray[np.bool_]:

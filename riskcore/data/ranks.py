@@ -1,4 +1,4 @@
-"""Codes and order of numbers, found through integers: faster than sorting doubles."""
+"""The order of codes, found through integers: faster than a stable sort."""
 
 from __future__ import annotations
 
@@ -7,47 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.data.integers import code_integers
-
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 _FEW = 1 << 12  # below, plain sorting is as fast
-_MOST_DECIMALS = 6
-_LOOKED_AT = 1 << 8  # values from which the decimals are guessed
-_EXACT = 2.0**53
-
-
-def ranked(values: Floats) -> tuple[Floats, Integers]:
-    """Return the distinct values, sorted, and the code of each; no value may be nan."""
-    ranking = _by_decimals(values) if len(values) >= _FEW else None
-    if ranking is None:
-        labels, codes = np.unique(values, return_inverse=True)
-        return labels, codes
-    return ranking
-
-
-def _by_decimals(values: Floats) -> tuple[Floats, Integers] | None:
-    """Return labels and codes by whole numbers of the last decimal; None if unsafe."""
-    some = values[:: len(values) // _LOOKED_AT]
-    for decimals in range(_MOST_DECIMALS + 1):
-        if np.array_equal(np.round(some, decimals), some):
-            break
-    else:
-        return None
-    unit = 10.0**decimals
-    if max(-float(values.min()), float(values.max())) * unit >= _EXACT:
-        return None
-    # Rounding keeps the order, so equal values in each class are proof enough.
-    scaled = np.rint(values * unit) if decimals else values
-    whole, codes = code_integers(scaled.astype(np.int64))
-    labels = np.empty(len(whole))
-    labels[codes] = values
-    if not np.array_equal(labels[codes], values):
-        return None
-    if (labels == 0.0).any() and np.signbit(values[values == 0.0]).any():
-        return None
-    return labels, codes.astype(np.int64)
 
 
 def stable_order(codes: NDArray[Any], levels: int) -> Integers:
@@ -84,6 +46,4 @@ def random_order(
 def by_appearance(codes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return codes from 0 by their first appearance."""
     _, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    place = np.empty(first.size, np.int64)
-    place[np.argsort(first, kind="stable")] = np.arange(first.size)
-    return place[inverse]
+    return np.argsort(np.argsort(first))[inverse]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from riskcore.common.settings import gathered, pair
 from riskcore.common.text_numbers import number, whole
 from riskcore.data.date_words import ORDERS, PARTS
 
@@ -166,14 +167,7 @@ def _mapping(text: str) -> Recoding:
     """Read OLD=NEW,OLD=NEW; as an old code * stands for all others."""
     from riskcore.data.recode import Recoding, Rule
 
-    codes: dict[str, str] = {}
-    for pair in text.split(","):
-        old, equals, new = pair.partition("=")
-        if not (old and equals and new):
-            raise ValueError(f"{pair!r} is not NAME=VALUE")
-        if old in codes:
-            raise ValueError(f"map: {old!r} appears twice")
-        codes[old] = new
+    codes = gathered("map", map(pair, text.split(",")))
     rest = codes.pop("*", None)
     rules = tuple(Rule(new, old, old) for old, new in codes.items())
     # Padded: codes are compared as they are written, numbers too.

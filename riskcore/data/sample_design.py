@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
-from riskcore.data.columns import CodedColumn, Records, code_column, household_codes
+from riskcore.data.columns import Records, code_column, household_codes
 from riskcore.data.count import count
 
 Numbers = NDArray[np.int64]
@@ -40,7 +40,11 @@ class SampleDesign:
                     f"strata {column.name!r}: missing in {column.missing} of "
                     f"{records.n} records; fill them, or leave it out"
                 )
-        design = cls(codes, _combined(columns) if columns else None, cluster)
+        stratum = None
+        if columns:
+            counts = count([x.codes for x in columns], [x.levels for x in columns])
+            stratum = counts.inverse.astype(np.int64)
+        design = cls(codes, stratum, cluster)
         design._check()
         return design
 
@@ -81,11 +85,3 @@ class SampleDesign:
                 f"{self.name!r} have records in several strata; if clusters are "
                 "numbered anew in each stratum, give each a number of its own"
             )
-
-
-def _combined(columns: Sequence[CodedColumn]) -> Numbers:
-    """Return one number for each combination of the strata of several columns."""
-    counts = count(
-        [column.codes for column in columns], [column.levels for column in columns]
-    )
-    return counts.inverse.astype(np.int64)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -57,6 +57,7 @@ class Source:
     progress: Parts | None = None  # called while the file is read
     all_columns: bool = False  # whether `read` returns all columns of a file
     batches: bool = True  # whether a large file may be counted in batches
+    _numbers: dict[Hashable, Any] = field(default_factory=dict, init=False)  # read
 
     @classmethod
     def of(
@@ -333,9 +334,8 @@ class Source:
         ids = self.reading.household_id or ()
         if columns and {*ids[-1:]} & {*columns[0]}:
             columns = ([*dict.fromkeys([*columns[0], *ids])],)
-        data, intake = formats.read_counted(
-            self.path, *columns, reading=self.reading, progress=self.progress, **how
-        )
+        file = formats.opened(self.path, self.reading)
+        data, intake = file.read(*columns, progress=self.progress, **how)
         self.refuse_changed()
         return _with_household_ids(data, self.reading), intake
 
@@ -356,11 +356,6 @@ class Source:
         numbers = self.numbers(name)
         records = self.records if numbers is None else Records.of({name: numbers})
         return weights(records, name, self.scale)
-
-    @cached_property
-    def _numbers(self) -> dict[Hashable, Any]:
-        """The columns read as numbers so far."""
-        return {}
 
     # --- for output ---
 

@@ -101,5 +101,4 @@ def short_text_codes(series: Any) -> NDArray[np.int64] | None:
         filled = np.arange(width) < np.diff(ends)[:, None]
         letters[begin:end, :width][filled] = data
     codes = code_words(letters.view(np.uint64).T, len(column)).astype(np.int64)
-    masked_codes: NDArray[np.int64] = np.where(valid, codes, -1)
-    return masked_codes
+    return np.where(valid, codes, -1)

@@ -88,11 +88,14 @@ def tolerances(values: Any, keys: Iterable[Hashable]) -> dict[Hashable, Toleranc
 def values_of(column: CodedColumn) -> Numbers:
     """Return the labels of a key of numbers as doubles."""
     labels = column.labels
-    if not all(map(_is_number, labels[:1] if labels.dtype.kind in "iuf" else labels)):
-        raise TypeError(
-            f"tolerance: key {column.name!r} does not hold numbers but "
-            f"{_kind_of(labels)}; convert it, or leave out its tolerance"
-        )
+    for label in labels[:1] if labels.dtype.kind in "iuf" else labels:
+        if not _is_number(label):
+            kind = type(plain_value(label)).__name__
+            held = "text" if kind == "str" else f"values of type {kind}"
+            raise TypeError(
+                f"tolerance: key {column.name!r} does not hold numbers but {held}; "
+                "convert it, or leave out its tolerance"
+            )
     values = labels.astype(np.float64)
     if not np.abs(values).max(initial=0.0) < _EXACT:
         raise ValueError(
@@ -105,10 +108,3 @@ def values_of(column: CodedColumn) -> Numbers:
 def _is_number(value: Any) -> bool:
     value = plain_value(value)
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
-
-
-def _kind_of(labels: NDArray[Any]) -> str:
-    """Return what labels hold, in words."""
-    other = next(label for label in labels if not _is_number(label))
-    kind = type(plain_value(other)).__name__
-    return "text" if kind == "str" else f"values of type {kind}"

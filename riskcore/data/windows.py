@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.threads import in_parts, parts_of, usual_threads
+from riskcore.common.threads import THREADED, in_parts, parts_of, usual_threads
 from riskcore.data.columns import CodedColumn
-from riskcore.data.count import THREADED, count
+from riskcore.data.count import count
 from riskcore.data.tolerance import Tolerance, values_of
 from riskcore.data.unsigned import Codes
 from riskcore.data.window_kernels import count_distinct, scan_windows, slide
@@ -110,8 +110,7 @@ class SortedCells:
         by = sorted(windows.key, key=lambda key: widths[places[key]])
         keys = [*others, *by]
         inverse = count([codes[k] for k in keys], [levels[k] for k in keys]).inverse
-        order = np.empty(len(inverse), np.int64)
-        order[inverse] = np.arange(len(inverse))
+        order = np.argsort(inverse)
         group = np.zeros(len(order), np.int64)
         if others:
             some = [codes[k] for k in others], [levels[k] for k in others]
@@ -144,11 +143,9 @@ class SortedCells:
     def distinct(self, begin: Ints, items: Ints, size: int, cells: Ints) -> Ints:
         """Return the number of distinct items in the windows of some cells."""
         K, numbers = self.code.shape
-        place = np.empty(K, np.int64)
-        place[self.order] = np.arange(K)
         counts = np.empty(len(cells), np.int64)
         arrays = self.group, self.code, self.low, self.high, self.order
-        at = place[cells]
+        at = np.argsort(self.order)[cells]
         seen = np.full(size, -1, np.int64)
         count_distinct(*arrays, K, numbers, at, len(cells), begin, items, seen, counts)
         return counts

@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.common.words import printable
 from riskcore.disclosure.figures_in_words import percent, plain
@@ -25,10 +25,6 @@ from riskcore.disclosure.other_people import HOLDOUT, MODEL, parts_of_records
 from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.latent_class import LatentClass
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,16 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded, check_population, check_roles
+from riskcore.assessment.assess import (
+    Counting,
+    assess_coded,
+    check_population,
+    check_roles,
+)
 from riskcore.assessment.assess_settings import BOTH
 from riskcore.assessment.assessment import Assessment
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete, takes
 from riskcore.data.cells import cells_of, check_missing, refuse_missing
@@ -27,8 +33,6 @@ from riskcore.disclosure.audit_files import (
     ORIGINAL,
     RELEASED,
     AuditFiles,
-    Floats,
-    Integers,
 )
 from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.audit_settings import AuditSettings
@@ -190,11 +194,7 @@ def audit(
         files.data[ORIGINAL],
         sampled,
         names,
-        population,
-        "exact",
-        missing,
-        1.0,
-        progress=say,
+        Counting(population, "exact", missing, progress=say),
     )
     say("counting claims")
     cells = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import CodedColumn, Records, code_column, real_numbers
@@ -22,9 +22,6 @@ from riskcore.disclosure.shared_columns import (
     refuse_other_kinds,
     values_of,
 )
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 _REPEATED = 0.5  # of the released numbers that single people of the original have
 _BLANK = 0.1  # of a key of the original, that make its people seem many

@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.population import deviation_by, risk_by
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.core.risk import individual, posterior
 from riskcore.data.cells import Cells
 from riskcore.data.wildcard import WILDCARDS
@@ -34,10 +34,6 @@ from riskcore.disclosure.other_people import (
 from riskcore.models.cell_model import GROUPS, CellModel, CellPrior
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.models.known_population import KnownPopulation
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 _MANY = 500_000  # records, of which fits without some groups take seconds
 
@@ -157,8 +153,7 @@ class IdentityClaims:
 
         def of_claims(cell_prior: CellPrior) -> Floats:
             once = self.chance * self.factor
-            figures: Floats = once * function(cell_prior) / cell_prior.records
-            return figures
+            return once * function(cell_prior) / cell_prior.records
 
         return of_claims
 

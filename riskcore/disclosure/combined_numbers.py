@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Mask
 from riskcore.data.columns import CodedColumn
-from riskcore.disclosure.chance import by_chance
+from riskcore.disclosure.leaks import by_chance
 from riskcore.disclosure.shared_columns import as_numbers
-
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _SAMPLE = 20_000  # records by which a rule is learned and tried
 

@@ -27,9 +27,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.sheet import Part
 from riskcore.core.special.gamma.functions import log
 from riskcore.disclosure.figures_in_words import percent, plain
@@ -37,9 +37,6 @@ from riskcore.disclosure.shared_columns import SharedColumn, number_together
 from riskcore.models.cell_table import CellTable
 from riskcore.models.latent_class import LatentClass
 from riskcore.models.solve import root
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 LEVEL = 0.95
 # Shares end next to 0 and 1, where a record that cannot be a copy has no likelihood.

@@ -28,10 +28,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Integers, Mask
 from riskcore.core.compiled.jit import native
 from riskcore.disclosure.kept_keys import (
-    Integers,
-    Mask,
     cells,
     kept_sets,
     with_missing_drawn,

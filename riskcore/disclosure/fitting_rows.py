@@ -13,12 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.count import count
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 NEXT = 8  # rows after the nearest ones, by which chance is told
 _PARTS = 16

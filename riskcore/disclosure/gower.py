@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.scatter import selected
 from riskcore.common.threads import in_parts, parts_of, usual_threads
 from riskcore.core.compiled.jit import kernel, native
 from riskcore.data.unsigned import Codes
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Columns = Sequence[Codes]  # the codes of a file, for each key shape (n,)
 

@@ -65,11 +65,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import Records
-from riskcore.disclosure.chance import LEVEL
 from riskcore.disclosure.groupings import WIDTHS, Grouping, Order, groupings
-from riskcore.disclosure.leaks import NEAR, Rule, Shown
+from riskcore.disclosure.leaks import LEVEL, NEAR, Rule, Shown
 from riskcore.disclosure.neighbors import (
     count_equal_neighbors,
     stand_in_row,
@@ -77,7 +77,6 @@ from riskcore.disclosure.neighbors import (
 )
 
 Integers = NDArray[np.integer[Any]]
-Mask = NDArray[np.bool_]
 Narrow = NDArray[np.int32]  # of many records: half the memory
 
 # The share of households whose members share a key, of neighbors with the next code;
@@ -224,8 +223,7 @@ def _once_a_household(grouping: Grouping, household: Integers) -> Integers:
     # the column: neighbors of the same household do not test a rule.
     if grouping.single:
         order = grouping.sorted_by
-        first: Integers = order[np.unique(household[order], return_index=True)[1]]
-        return first
+        return order[np.unique(household[order], return_index=True)[1]]
     pairs = household.astype(np.int64) * grouping.groups + grouping.group
     records: Integers = np.unique(pairs, return_index=True)[1]
     return records

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Integers, Mask
 from riskcore.data.count import count
 
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 _SEED = 0  # of the draw of missing keys: the same file gives the same figures
 
 

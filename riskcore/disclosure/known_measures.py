@@ -17,14 +17,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.common.words import counted, listed, printable
 from riskcore.core.risk.file_risk import sum_of_products
 from riskcore.data.count import count
+from riskcore.disclosure.figures_in_words import plain
 from riskcore.disclosure.gower import (
     Columns,
-    Floats,
     Ints,
     MixedRecords,
     Nearest,
@@ -143,7 +144,9 @@ class Measures:
         rows = [["measure", "target", "figure"]]
         for target, figures in [("", self.figures), *self.of_targets.items()]:
             label = printable(str(target))
-            rows += [[name, label, _shown(name, x)] for name, x in figures.items()]
+            for name, x in figures.items():
+                unit = NOTES[name.partition(",")[0]].unit
+                rows.append([name, label, f"{x:.3g}{unit}"])
         held = {row[0] for row in rows}
         says = [["measure", "what it says, what it does not see, and its source"]]
         for name, note in NOTES.items():
@@ -171,13 +174,8 @@ class Measures:
 
 
 def _plain(figures: Mapping[str, float]) -> dict[str, float | None]:
-    """Return figures without nan, which JSON lacks."""
-    return {name: None if math.isnan(x) else x for name, x in figures.items()}
-
-
-def _shown(name: str, figure: float) -> str:
-    """Return a figure in few digits, with its unit."""
-    return f"{figure:.3g}{NOTES[name.partition(',')[0]].unit}"
+    """Return figures as JSON has them."""
+    return {name: plain(x) for name, x in figures.items()}
 
 
 def known_measures(

@@ -1,13 +1,20 @@
-"""Leaks of a protected file: columns, or an order, that give something away."""
+"""Leaks of a protected file: columns, or an order, that give something away.
+
+All kinds of evidence share limits: at most three records beyond chance whatever the
+size of the file, and a level that leaves one examination in a thousand with a leak that
+is none.
+"""
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any, Literal, TypeAlias
 
+from riskcore.assessment.roles import ALLOWED, UNIQUE_SHARE
 from riskcore.common.words import by_count, joined, printable, quoted, sentence
 
 Rule: TypeAlias = Literal["equal", "between", "code", "members", "finer", "order"]
@@ -27,6 +34,7 @@ Kind: TypeAlias = Literal[
 
 # Records that stand within this many places of each other are neighbors.
 NEAR = 10
+LEVEL = 1e-3  # the probability that chance opens a leak in one examination
 _HOW = {
     "equal": "they can be read off the records that have the same value",
     "between": "they can be read off the records next to them in its order",
@@ -228,3 +236,21 @@ class Leak:
             "accepted": self.accepted,
             "shown": None if self.shown is None else self.shown.to_dict(),
         }
+
+
+def too_many(count: float, records: int) -> bool:
+    """Return whether more than three records, or 1 % of a small file, are told."""
+    return count > min(ALLOWED, UNIQUE_SHARE * records)
+
+
+def by_chance(count: float, chance: float, comparisons: int) -> bool:
+    """Return whether chance finds as many in one of so many comparisons.
+
+    By Chernoff's bound of the tail of a sum of probabilities (of a Poisson variable).
+    """
+    if count <= chance:
+        return True
+    if chance <= 0.0:
+        return False
+    exponent = chance - count + count * math.log(count / chance)
+    return exponent <= -math.log(LEVEL / max(comparisons, 1))

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats
 from riskcore.common.scatter import selected
 from riskcore.common.sheet import Part
 from riskcore.disclosure.gower import (
     MOST,
-    Floats,
     MixedRecords,
     gower_scale,
     nearest_of_all,
@@ -153,5 +153,4 @@ def _nearer(distances: Floats, others: Floats) -> Floats:
     rising = np.sort(others)
     below = np.searchsorted(rising, distances, side="left")
     upto = np.searchsorted(rising, distances, side="right")
-    share: Floats = 1.0 - (below + upto) / (2.0 * len(others))
-    return share
+    return 1.0 - (below + upto) / (2.0 * len(others))

@@ -17,9 +17,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.population import risk_by
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.threads import in_threads, usual_threads
 from riskcore.core.risk import individual
 from riskcore.disclosure.copies import CopiedShare
@@ -27,9 +27,6 @@ from riskcore.models.cell_model import CellLaw, CellModel, CellPrior
 from riskcore.models.cell_table import CellTable
 from riskcore.models.known_population import KnownPopulation
 from riskcore.models.latent_class import LatentClass
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 HOLDOUT, MODEL = "holdout", "model"
 PARTS = 3  # of the original, to see what a model has wrong

@@ -28,15 +28,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.disclosure.kept_keys import (
-    Integers,
-    Mask,
     cells,
     kept_sets,
     with_missing_drawn,
 )
 
-Floats = NDArray[np.float64]
 MANY_VALUES = 20  # a number with more distinct values is told by a band
 BAND = 1 / 20  # of the interquartile range, or of the distance from the median
 _VALUES = 4096  # of which the law of a column is made, at most
@@ -171,8 +169,7 @@ class _Law:
         """Return the share of values no farther than the width from some values."""
         first = np.searchsorted(self.values, values - self.width)
         last = np.searchsorted(self.values, values + self.width, side="right")
-        share: Floats = (last - first) / max(len(self.values), 1)
-        return share
+        return (last - first) / max(len(self.values), 1)
 
     def chance(self, draws: Integers) -> Floats:
         """Return the probability that so many draws are in one band."""

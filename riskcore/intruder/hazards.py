@@ -56,8 +56,7 @@ def expected_union(
 
 def sum_along(values: Floats, axis: int) -> Floats:
     """Return sums along an axis, correctly rounded."""
-    sums: Floats = np.apply_along_axis(math.fsum, axis, values)
-    return sums
+    return np.apply_along_axis(math.fsum, axis, values)
 
 
 @with_ufunc

@@ -24,7 +24,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.threads import in_threads, parts_of, usual_threads
+from riskcore.common.threads import over
 from riskcore.core.special.gamma.functions import log
 from riskcore.data.count import count
 from riskcore.models.band_kernels import write_windows
@@ -162,7 +162,7 @@ class Bands:
                 records, least, smooth, float(n), pseudo, probability,
             )  # fmt: skip
 
-        in_threads(usual_threads(), write, parts_of(len(cells), 2))
+        over(len(cells), write)
         return probability
 
     @cached_property

@@ -356,8 +356,7 @@ class CellModel(ABC):
     def _mean_weight(self, table: CellTable) -> Floats:
         """Return the mean weight of the people of cells."""
         if self.smoothing is None:
-            weight: Floats = table.frequency_weight / table.frequency
-            return weight
+            return table.frequency_weight / table.frequency
         return self.smoothing.mean_weight(table, self.sample)
 
     def _fitted_overdispersion(

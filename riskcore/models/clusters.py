@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.common.scatter import scattered
+from riskcore.common.scatter import scattered, shuffled
 from riskcore.common.words import counted
 from riskcore.data.engines.sums import added
 from riskcore.data.sample_design import SampleDesign
@@ -53,8 +53,7 @@ class Clusters:
             stratum = design.stratum[first]
         total = added(mark, stratum, int(stratum.max()) + 1)
         order = np.lexsort((mark, stratum, total[stratum]))
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        place = np.argsort(order)
         by = np.argsort(place[cluster], kind="stable")
         starts = np.zeros(len(order) + 1, np.int64)
         np.cumsum(np.bincount(place[cluster], minlength=len(order)), out=starts[1:])
@@ -84,15 +83,13 @@ class Clusters:
     @property
     def sizes(self) -> Ints:
         """The number of records of each cluster."""
-        sizes: Ints = np.add.reduceat(self.records, self.starts[:-1])
-        return sizes
+        return np.add.reduceat(self.records, self.starts[:-1])
 
     @property
     def own_parts(self) -> NDArray[np.float64]:
         """What part of its records each cluster's cells leave out: half and more."""
         others = self.sizes - 1.0
-        parts: NDArray[np.float64] = (others + _FEW) / (others + 2.0 * _FEW)
-        return parts
+        return (others + _FEW) / (others + 2.0 * _FEW)
 
     @property
     def in_words(self) -> str:
@@ -118,7 +115,4 @@ class Clusters:
 def groups_of(records: Ints, groups: int) -> tuple[Ints, Ints]:
     """Return the cell and the group of each record, in groups of equal size."""
     cell = np.repeat(np.arange(len(records)), records)
-    order = np.argsort(scattered(np.arange(len(cell), dtype=np.uint64)), kind="stable")
-    rank = np.empty(len(cell), np.int64)
-    rank[order] = np.arange(len(cell))
-    return cell, rank % groups
+    return cell, np.argsort(shuffled(len(cell))) % groups

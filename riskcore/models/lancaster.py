@@ -256,8 +256,7 @@ class Lancaster:
         p = self.probability(codes, shrinkage)
         if renormalize:
             p /= np.asarray(self.normalizer(shrinkage, progress=progress))[..., None]
-        corrected: Floats = np.clip(p, 0.0, 1.0)
-        return corrected
+        return np.clip(p, 0.0, 1.0)
 
     def normalizer(
         self, shrinkage: ArrayLike, *, progress: Parts | None = None
@@ -283,8 +282,7 @@ class Lancaster:
             If ``shrinkage`` is out of range, or there are more than 1e12 cells.
         """
         if not self.structural_zeros:
-            c: Floats = 1.0 - self.negative_sum(shrinkage, progress=progress)
-            return c
+            return 1.0 - self.negative_sum(shrinkage, progress=progress)
         degree = _as_shrinkage(shrinkage)
         flat = degree.reshape(-1)
         c = np.empty_like(flat)
@@ -446,8 +444,7 @@ def _as_shrinkage(values: ArrayLike) -> Floats:
 
 def _like(degree: Floats, values: Floats) -> Floats:
     """Return one value for each lambda; a scalar for a scalar."""
-    shaped: Floats = values.reshape(degree.shape)[()]
-    return shaped
+    return values.reshape(degree.shape)[()]
 
 
 # --- the pass over all cells -------------------------------------------------------

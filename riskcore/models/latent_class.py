@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from riskcore.common import arguments
 from riskcore.common.scatter import scattered
-from riskcore.common.threads import in_threads, parts_of, usual_threads
+from riskcore.common.threads import in_threads, over, parts_of, usual_threads
 from riskcore.core.special.gamma.functions import log
 from riskcore.core.special.lanes import LANES
 from riskcore.data.count import count
@@ -401,7 +401,7 @@ class LatentClass(CellModel):
                 PSEUDO, prior, pi,
             )  # fmt: skip
 
-        in_threads(usual_threads(), write, parts_of(len(cells), 2))
+        over(len(cells), write)
         return pi
 
     def _window_prior_of(self, bands: Bands, cells: Ints) -> Floats:
@@ -708,7 +708,7 @@ def probability(table: CellTable, mixture: Mixture) -> Floats:
     def write(start: int, stop: int) -> None:
         write_probabilities(positions, start, stop, keys, len(share), share, theta, pi)
 
-    in_threads(usual_threads(), write, parts_of(len(table), 2))
+    over(len(table), write)
     return pi
 
 

@@ -106,8 +106,7 @@ class Overdispersion:
         -------
         float64 ndarray
         """
-        shape: Floats = self.scale * _power(expected, self.exponent)
-        return shape
+        return self.scale * _power(expected, self.exponent)
 
     def evenness(self, expected: Floats) -> Floats:
         """Return the shape of cells divided by their expected records, a (n pi)^(b-1).

@@ -334,11 +334,7 @@ class Superpopulation(ABC):
 
     def _covariance(self, sizes: SizeIndices) -> list[list[float]]:
         """Return the covariance matrix of the fitted parameters."""
-        errors = [self.standard_errors[name] for name in self.names]
-        return [
-            [error**2 if i == j else 0.0 for j in range(len(errors))]
-            for i, error in enumerate(errors)
-        ]
+        return np.diag([self.standard_errors[x] ** 2 for x in self.names]).tolist()
 
     def _slope(self, name: str, figure: Callable[[Self], float]) -> float:
         """Return the derivative of a figure by a parameter, as a central difference."""
@@ -387,11 +383,11 @@ def check_parameter(name: str, value: float) -> None:
         raise ValueError(f"{name}: need a number from 2^-100 to 2^100, got {value}")
 
 
-def check_sizes(n: int, N: int, least: int = 1) -> tuple[int, int]:
+def check_sizes(n: int, N: int) -> tuple[int, int]:
     """Return the checked sizes of sample and population."""
     n, N = arguments.whole("n", n), arguments.whole("N", N)
-    if not least <= n <= N <= LARGEST:
-        raise ValueError(f"n, N: need {least} <= n <= N <= 2^53, got {n} and {N}")
+    if not 1 <= n <= N <= LARGEST:
+        raise ValueError(f"n, N: need 1 <= n <= N <= 2^53, got {n} and {N}")
     return n, N
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assess_settings import AUTO, BOTH, WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.goals import Names
@@ -35,10 +35,9 @@ from riskcore.data.recode_table import recode
 from riskcore.data.source import Source
 from riskcore.disclosure.audit import audit
 from riskcore.disclosure.audit_result import Audit
-from riskcore.disclosure.fits import assess_patterns
 from riskcore.disclosure.leaks import Leak, Remedy
 from riskcore.disclosure.shared_columns import refuse_other_kinds, values_of
-from riskcore.disclosure.two_releases import TwoReleases, two_releases
+from riskcore.disclosure.two_releases import TwoReleases, assess_patterns, two_releases
 from riskcore.models.cell_table import ANY, CellTable
 from riskcore.protection.leaks.examination import called_harmless, examine, of_columns
 from riskcore.protection.records.pairing import paired
@@ -218,16 +217,8 @@ class AgainstOriginal:
         for name, other in raw.items():
             columns[other] = replace(code_column(records, name), name=other)
         coded = replace(coded, columns=columns, households=None, design=None)
-        settings = self.settings
-        return assess_coded(
-            self.original.data,
-            coded,
-            (*names, *raw.values()),
-            WEIGHTS,
-            settings.method,
-            settings.missing,
-            1.0,
-        )
+        how = Counting(WEIGHTS, self.settings.method, self.settings.missing)
+        return assess_coded(self.original.data, coded, (*names, *raw.values()), how)
 
 
 def examine_released(

@@ -819,7 +819,7 @@ class _Judged:
         if self.coded is None:
             cells = self._assessed(names).cells
         elif how["level"] == "household":
-            counting = Counting(WEIGHTS, "exact", missing, 1.0)
+            counting = Counting(WEIGHTS, "exact", missing)
             cells = assess_households(
                 self.held, self.coded, names, self.weight, counting
             ).cells
@@ -837,7 +837,7 @@ class _Judged:
         """Return the risks by a set of keys; on an engine its cells stay there."""
         how = self.request.how
         population = BOTH if how["population"] == WEIGHTS else how["population"]
-        counting = Counting(population, how["method"], how["missing"], 1.0)
+        counting = Counting(population, how["method"], how["missing"])
         coded = self.coded
         if coded is None:
             engine = engine_of(self.held)
@@ -850,7 +850,7 @@ class _Judged:
             coded = CodedRecords.of_counted(counts).sampled(how["sampling_fraction"])
         if how["level"] == "household":
             return assess_households(self.held, coded, names, self.weight, counting)
-        return assess_coded(self.held, coded, names, *counting)
+        return assess_coded(self.held, coded, names, counting)
 
     def _against(self, names: Names) -> tuple[ReleasedAssessment | None, int]:
         """Return the risks by a set of keys, counted among the original records."""

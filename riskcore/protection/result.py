@@ -9,22 +9,31 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Unpack
 
+import numpy as np
+
 from riskcore.assessment.reported_figures import table
-from riskcore.common import html
+from riskcore.common import arguments, html
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import Summary, reports
 from riskcore.common.settings import complete, takes
 from riskcore.common.words import counted, printable
+from riskcore.comparison.compare import check_columns, numbers_of, refuse_single
 from riskcore.comparison.comparison import Comparison
+from riskcore.comparison.formula import formulas, table_columns
+from riskcore.comparison.measures import Floats
+from riskcore.comparison.model_study import Columns, columns_of_studies, with_studies
+from riskcore.comparison.statistics import File, compare_files
 from riskcore.core.risk.histogram import class_counts, log_edges
+from riskcore.data.coded import CodedRecords
+from riskcore.data.engines.groups import Groups
 from riskcore.data.frame_types import DataT_co
 from riskcore.disclosure.leaks import Shown
 from riskcore.disclosure.verdict import Verdict
 from riskcore.protection.leaks.examination import Examination, examine
 from riskcore.protection.records.in_memory import columns_with_ids
+from riskcore.protection.records.numbers import numbers_of as numbers_in
 from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.records.showing import SuppressedValueShows, shown_by
-from riskcore.protection.records.with_original import comparison_of, studies_of
 from riskcore.protection.release import writing
 from riskcore.protection.release.evidence import by_model, on_goals, verdict_of
 from riskcore.protection.release.facts import facts_of
@@ -247,15 +256,32 @@ class Protected(ProtectedRecords[DataT_co]):
         KeyError, TypeError, ValueError
             As `riskcore.compare`.
         """
-        return comparison_of(
-            self,
-            columns,
-            strata,
-            models=models,
-            tables=tables,
+        settings, source = self.settings, self.source
+        numbers = arguments.names("columns", columns)
+        by = arguments.names("strata", strata)
+        studied = formulas(models), table_columns(tables)
+        also = columns_of_studies(*studied, numbers)
+        source.check([*numbers, *by, *also])
+        keys, weight = settings.variables, settings.weight
+        check_columns(keys, weight, numbers, by)
+        if self.on_engine is not None:
+            engine = self.on_engine.engine
+            refuse_single(engine, models=studied[0], tables=studied[1])
+            _refuse_what_is_not_held(self, numbers, by)
+        files = _compared_files(self, [*keys, *by, *also], numbers)
+        comparison = compare_files(
+            *files,
+            keys,
+            weight,
+            recodings=settings.recodings,
+            strata=by,
+            aligned=True,
             interactions=interactions,
-            progress=progress,
+            labels=source.labels,
+            progress=progress or silent,
         )
+        used = Columns(files, keys, settings.recodings, source.labels)
+        return with_studies(comparison, used, *studied)
 
     def study(
         self,
@@ -277,7 +303,13 @@ class Protected(ProtectedRecords[DataT_co]):
         -------
         Comparison
         """
-        return studies_of(self, comparison, models=models, tables=tables)
+        settings, labels = self.settings, self.source.labels
+        studied = formulas(models), table_columns(tables)
+        also = columns_of_studies(*studied, ())
+        self.source.check(also)
+        files = _compared_files(self, also, ())
+        used = Columns(files, settings.variables, settings.recodings, labels)
+        return with_studies(comparison, used, *studied)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings, the suppressions and the risks as plain data for JSON.
@@ -540,3 +572,74 @@ class Protected(ProtectedRecords[DataT_co]):
             f"<Protected: {counted(self.n, 'record')}, {self.state}; "
             f"suppressed: {values or 'nothing'}>"
         )
+
+
+def _compared_files(
+    result: ProtectedRecords, names: Sequence[Hashable], numbers: Sequence[Hashable]
+) -> tuple[File, File]:
+    """Return the columns before and after, those of numbers apart."""
+    names = list(dict.fromkeys(names))
+    before = _coded_before(result, names)
+    treated = {} if result.treated is None else result.treated.after
+    after = replace(
+        CodedRecords.of(result.rows, names),
+        weights=treated.get(result.settings.weight, before.weights),
+        counted=before.counted,
+        n=before.n,
+    )
+    columns_before = {name: _numbers_of_file(result, name) for name in numbers}
+    columns_after = {
+        name: _numbers_of_file(result, name, after=True) for name in numbers
+    }
+    return File(before, columns_before), File(after, columns_after)
+
+
+def _coded_before(result: ProtectedRecords, names: Sequence[Hashable]) -> CodedRecords:
+    """Return the rows before protection as codes, with their weights."""
+    coded = CodedRecords.of(result.before, names)
+    if result.on_engine is not None:
+        held = result.on_engine.coded
+        groups = held.counted
+        assert isinstance(groups, Groups)
+        rows = len(groups.records)
+        sums = groups.weight_sum(np.arange(rows), rows)
+        return replace(coded, weights=sums, counted=groups, n=held.n)
+    weight = result.settings.weight
+    if weight is None:
+        return coded
+    return replace(coded, weights=numbers_in(result, weight))
+
+
+def _refuse_what_is_not_held(
+    result: ProtectedRecords, numbers: Sequence[Hashable], strata: Sequence[Hashable]
+) -> None:
+    """Refuse columns and strata that data on an engine do not offer."""
+    assert result.on_engine is not None
+    if numbers:
+        raise result.on_engine.engine.refuse_single("columns")
+    for name in strata:
+        if name not in result.settings.suppressible:
+            raise ValueError(
+                f"strata: {name!r} is neither a key nor related to a key; for data on "
+                "an engine only these are known. Collect the data first"
+            )
+
+
+def _numbers_of_file(
+    result: ProtectedRecords, name: Hashable, *, after: bool = False
+) -> Floats:
+    """Return a numeric column; of a file, the input's column without blanked values."""
+    source = result.source
+    if after and result.treated is not None and name in result.treated.after:
+        return result.treated.after[name]
+    if source.path is None:
+        rows = result.rows if after else result.before
+        return numbers_of(rows.data, name)
+    if name in result.settings.recodings:
+        raise ValueError(
+            f"columns: {name!r} is recoded and therefore text; name a numeric column"
+        )
+    values = numbers_of({name: source.numbers(name)}, name)
+    if after and name in result.masks:
+        values = np.where(result.masks[name], np.nan, values)
+    return values

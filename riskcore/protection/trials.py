@@ -382,19 +382,23 @@ def try_out(
     names = [n for key in keys for n in (key if isinstance(key, list) else [key])]
     source.check(arguments.names("keys", names))
     trials = []
-    for i, (name, settings) in enumerate(candidates.items(), 1):
-        begun = f"{i} of {len(candidates)}, {name}"
-        trials.append(
-            _tried(
-                source,
-                keys,
-                name,
-                {**common, **settings},
-                _within(say, begun),
-                interactions=interactions,
-                layout=layout or {},
-            )
-        )
+    for i, (name, own) in enumerate(candidates.items(), 1):
+        step = _within(say, f"{i} of {len(candidates)}, {name}")
+        settings = {**common, **own}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            try:
+                result = protect(source, keys, progress=step, **settings)
+                examined = result.examination
+                if result.on_engine is None:
+                    examined = result.preview(steps=step, **(layout or {}))
+                comparison = result.compare(interactions=interactions, progress=step)
+            except FAILURES as error:
+                trials.append(Trial(name, settings, None, _said(error)))
+                continue
+        said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
+        made = Trial.of(name, settings, result, comparison, result.judge(examined))
+        trials.append(replace(made, warnings=said))
     return Trials(source, list(keys), tuple(trials))
 
 
@@ -422,32 +426,6 @@ def _check(candidates: Any, common: Mapping[str, Any]) -> None:
                     f"candidates: {name!r}: {key!r} is not a setting of protect; these "
                     f"are {', '.join(sorted(setting_names))}"
                 )
-
-
-def _tried(
-    source: Source,
-    keys: Any,
-    name: str,
-    settings: dict[str, Any],
-    say: Lines,
-    *,
-    interactions: bool,
-    layout: Mapping[str, Any],
-) -> Trial:
-    """Protect with the settings of one candidate, and return its figures."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        try:
-            result = protect(source, keys, progress=say, **settings)
-            examined = result.examination
-            if result.on_engine is None:
-                examined = result.preview(steps=say, **layout)
-            comparison = result.compare(interactions=interactions, progress=say)
-        except FAILURES as error:
-            return Trial(name, settings, None, _said(error))
-    said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
-    made = Trial.of(name, settings, result, comparison, result.judge(examined))
-    return replace(made, warnings=said)
 
 
 def _suppressed(trial: Trial) -> str:

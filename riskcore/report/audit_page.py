@@ -12,8 +12,7 @@ from riskcore.disclosure.attributes import AttributeGuesses
 from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.claims import IdentityClaims
 from riskcore.report.provenance import Provenance
-from riskcore.report.sheet_charts import part_charts
-from riskcore.report.sheet_page import public_sheet_page, sheet_page
+from riskcore.report.sheet_page import part_charts, public_sheet_page, sheet_page
 
 # Shares of right claims that a public page gives: the next of them above.
 CLASSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from riskcore.assessment.reported_figures import label, name_of, whole_label
+from riskcore.assessment.reported_figures import label, name_of
 from riskcore.common.html import readable
+from riskcore.common.words import on_one_line
 from riskcore.protection.result import Protected
 
 # Number of sets of keys, the worst, that each have a page.
@@ -60,7 +61,7 @@ def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
     sets = _plain(protected)
     if len(sets) == 1:
         return None
-    rows = set_rows(sets, whole_label, readable)
+    rows = set_rows(sets, on_one_line, readable)
     pages = {at: page for page, at in enumerate(sets_with_pages(protected), 1)}
     rows[0].append("report")
     for row, at in zip(rows[1:], worst_first(sets), strict=True):
@@ -68,7 +69,7 @@ def sets_view(protected: Protected, keys: int) -> dict[str, Any] | None:
         row.append("" if number is None else "this" if at == keys else str(number))
     return {
         "rows": rows,
-        "this": whole_label(" x ".join(map(str, sets[keys]["keys"]))),
+        "this": on_one_line(" x ".join(map(str, sets[keys]["keys"]))),
         "more": len(sets) - len(pages),
     }
 

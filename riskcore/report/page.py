@@ -7,27 +7,36 @@ of single records follow. The report for publication, `public_page` and
 `public_protection_page`, holds classes and rounded figures.
 """
 
+from __future__ import annotations
+
+import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from riskcore.assessment import reported_figures as figures
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.exact_matches import part_of_numbers
+from riskcore.assessment.reported_figures import FIGURES
 from riskcore.assessment.weight_figures import weights_text
+from riskcore.common.html import all_digits, readable
 from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sheet import Part
 from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
+from riskcore.data.cells import Cells
+from riskcore.data.engine_cells import HeldCells
 from riskcore.data.files.labels import Labels
-from riskcore.disclosure.verdict import no_role_text
+from riskcore.disclosure.verdict import no_role_text, tiles
 from riskcore.protection.release.facts import remarks_of as protection_remarks
-from riskcore.protection.release.facts import verdict_facts
+from riskcore.protection.release.facts import treatment_facts, verdict_facts
 from riskcore.protection.result import Protected
+from riskcore.protection.suppression.key_sets import KeySet
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
-from riskcore.report.key_variables import key_variables
 from riskcore.report.listed_settings import (
     Pairs,
     level_facts,
@@ -40,7 +49,6 @@ from riskcore.report.listed_settings import (
 )
 from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
-from riskcore.report.protection_view import treatments_view
 from riskcore.report.provenance import Provenance, now, provenance_of
 from riskcore.report.summary import (
     figure_rows,
@@ -50,8 +58,9 @@ from riskcore.report.summary import (
     stage_figures,
 )
 from riskcore.report.templating import render
-from riskcore.report.tiles import Tile, tiles_of, tiles_of_verdict
 from riskcore.report.utility_view import section_view, utility_of
+
+_ARROW = " \u2192 "
 
 
 def page(
@@ -149,7 +158,8 @@ def assessment_page(
         name: ", ".join(f"{x:.8g}" for x in values if x is not None)
         for name, values in asked.items()
     }
-    numeric = assessment.numeric
+    numeric, weights = assessment.numeric, assessment.weights
+    said = [] if weights is None else [f"Weights: {weights_text(weights.to_dict())}."]
     start = thresholds[0] if thresholds else None
     if rate is not None:
         rate_threshold = finite(assessment.risk_threshold(rate=rate))
@@ -166,16 +176,10 @@ def assessment_page(
             *((name, text) for name, text in numbers.items() if text),
         ],
         not_examined=not_examined,
-        remarks=[*_weights(assessment), *remarks_of(assessment)],
+        remarks=[*said, *remarks_of(assessment)],
         numbers=None if numeric is None else part_of_numbers(numeric.to_dict()),
         provenance=provenance,
     )
-
-
-def _weights(assessment: Assessment) -> Iterator[str]:
-    """Yield how much the weights differ."""
-    if assessment.weights is not None:
-        yield f"Weights: {weights_text(assessment.weights.to_dict())}."
 
 
 def report_paths(path: Path, sets: int) -> list[Path]:
@@ -326,7 +330,7 @@ def _key_variables(
 def _at_stages(counts: Sequence[int]) -> str:
     """Return the counts at the stages as text, one count if they agree."""
     shown = counts if len(set(counts)) > 1 else counts[:1]
-    return " \u2192 ".join(f"{count:,}" for count in shown)
+    return _ARROW.join(f"{count:,}" for count in shown)
 
 
 def riskiest_view(
@@ -350,3 +354,169 @@ def riskiest_view(
             for cell in cells
         ],
     }
+
+
+class KeyVariable(NamedTuple):
+    """Counts for a key: categories, records in the smallest one, missing values.
+
+    A missing value is not a category; without categories ``smallest`` is 0.
+    """
+
+    categories: int
+    smallest: int
+    missing: int
+
+
+def key_variables(
+    stages: Mapping[str, Assessment],
+) -> dict[Hashable, list[KeyVariable]] | None:
+    """Return each key variable at each stage, None if its values are on an engine."""
+    files = [assessment.cells for assessment in stages.values()]
+    # Collecting the cells of an engine may take long, and was not asked for.
+    if any(isinstance(cells, HeldCells) and not cells.collected for cells in files):
+        return None
+    return {
+        key: [_key_variable(x, i) for x in files] for i, key in enumerate(files[0].keys)
+    }
+
+
+def _key_variable(cells: Cells, key: int) -> KeyVariable:
+    present = cells.present(key)
+    # Sums of whole numbers below 2**53 are exact in doubles.
+    sizes = np.bincount(cells.codes[key][present], cells.records[present])
+    sizes = sizes[sizes > 0]
+    return KeyVariable(
+        categories=len(sizes),
+        smallest=int(sizes.min()) if len(sizes) else 0,
+        missing=cells.missing_values[key],
+    )
+
+
+# --- tiles at the head of the page, and treated columns ---
+
+# What is shown, and the same with all digits.
+Figure = tuple[str, str]
+
+
+class Tile(NamedTuple):
+    """A figure at the head of the page: its name, what is shown, and its unit."""
+
+    name: str
+    figures: list[Figure]
+    notes: list[str]
+
+
+_FIGURE_NAMES = {one.name: one.names.get("page", "") for one in FIGURES}
+
+
+def tiles_of(protected: Protected, key_set: KeySet) -> list[Tile]:
+    """Return unsafe records, the cost in values, and expected re-identifications."""
+    stages = key_set.comparison()
+    before, after = stages["original"], stages["protected"]
+
+    def both(name: str) -> Figure:
+        return arrow(before[name], after[name])
+
+    unit = protected.settings.unit
+    return [
+        Tile(
+            f"Unsafe {unit}s",
+            [both("unsafe_records")],
+            [f"of {key_set.protected.cells.n:,}, before \u2192 after"],
+        ),
+        _cost(protected),
+        Tile(
+            _FIGURE_NAMES["expected_reidentifications"],
+            [both("expected_reidentifications")],
+            ["before \u2192 after"],
+        ),
+    ]
+
+
+def _cost(protected: Protected) -> Tile:
+    """Return the shares of values blanked and altered."""
+    blanked = protected.suppressed
+    name, parts = "Blanked values", [(blanked, protected.n * len(blanked), "the keys")]
+    treated = treatment_facts(protected)
+    if treated is not None:
+        name = "Blanked and altered values"
+        values = sum(treated["values"].values())
+        parts.append((treated["altered"], values, "the treated columns"))
+    figures, notes = [], []
+    for counts, of, columns in parts:
+        count = sum(counts.values())
+        exact = f"{count:,} of {of:,} values"
+        figures.append((f"{readable(count / of if of else 0.0, 2)} %", exact))
+        notes.append(f"of the values of {columns}")
+    return Tile(name, figures, notes)
+
+
+def tiles_of_verdict(examined: Mapping[str, Any]) -> Iterator[Tile]:
+    """Yield the tiles of a verdict."""
+    for name, figure, note in tiles(examined):
+        yield Tile(name, [(figure, figure)], [note])
+
+
+def arrow(before: float | None, after: float | None) -> Figure:
+    """Return a figure before and after, rounded and with all digits."""
+    pair = before, after
+    shown = ("\u2013" if x is None else readable(float(x)) for x in pair)
+    exact = ("\u2013" if x is None else all_digits(float(x)) for x in pair)
+    return _ARROW.join(shown), _ARROW.join(exact)
+
+
+# Number of correlations that are listed.
+_MOST_PAIRS = 10
+
+
+def treatments_view(protected: Protected) -> dict[str, Any] | None:
+    """Return the tables of the treated columns, None if no column was treated."""
+    facts = treatment_facts(protected)
+    if facts is None:
+        return None
+    pairs = [
+        (effect["columns"], arrow(effect["before"], effect["after"]), _change(effect))
+        for effect in facts["correlations"]
+    ]
+    pairs.sort(key=lambda effect: -effect[2])
+    return {
+        "rules": [
+            _rule(name, treatment["rules"], facts)
+            for treatment in facts["rules"]
+            for name in treatment["columns"]
+        ],
+        "moments": [
+            (name, _moments(effect["before"], effect["after"]))
+            for name, effect in facts["columns"].items()
+            if effect["before"] is not None
+        ],
+        "weighted": protected.settings.weight is not None,
+        "correlations": [(names, figure) for names, figure, _ in pairs[:_MOST_PAIRS]],
+        "more": len(pairs[_MOST_PAIRS:]),
+    }
+
+
+def _rule(name: str, rules: list[str], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a column was treated, and the share of its values that changed."""
+    count, of = facts["altered"][name], facts["values"][name]
+    exact = f"{count:,} of {of:,} values"
+    share = f"{readable(count / of if of else 0.0, 2)} %"
+    return {"name": name, "rules": "; ".join(rules), "share": (share, exact)}
+
+
+def _moments(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[Figure]:
+    """Return mean, standard deviation and median, before and after."""
+    both = before, after
+    return [
+        arrow(*(moments["mean"] for moments in both)),
+        arrow(*(math.sqrt(moments["variance"]) for moments in both)),
+        arrow(
+            *(moments["quantiles"][len(moments["quantiles"]) // 2] for moments in both)
+        ),
+    ]
+
+
+def _change(pair: Mapping[str, Any]) -> float:
+    if pair["before"] is None or pair["after"] is None:
+        return math.inf
+    return abs(float(pair["after"] - pair["before"]))

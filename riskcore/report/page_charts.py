@@ -1,4 +1,4 @@
-"""The risk chart as SVG, in the style of the pages and right at any width.
+"""The charts of pages as SVG, in their style and right at any width.
 
 Lengths across are in per cent of the plot, lengths down in pixels.
 """
@@ -6,7 +6,7 @@ Lengths across are in per cent of the plot, lengths down in pixels.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -82,12 +82,17 @@ def class_plot(counts: Counts, edges: Risks, title: str, description: str) -> st
     return _plot([*parts, _hover(edges, texts, str)], description)
 
 
+def _svg(kind: str, named: str, parts: Sequence[str]) -> str:
+    """Return a drawing of a kind that the style knows."""
+    return f'<svg class="{kind}" {named}>' + "\n".join(parts) + "</svg>"
+
+
+def _named_image(description: str) -> str:
+    return f'role="img" aria-label="{escape(printable(description))}"'
+
+
 def _plot(parts: list[str], description: str) -> str:
-    return (
-        f'<svg class="plot" role="img" aria-labelledby="{description}">'
-        + "\n".join(parts)
-        + "</svg>"
-    )
+    return _svg("plot", f'role="img" aria-labelledby="{description}"', parts)
 
 
 def _drawing(
@@ -149,11 +154,7 @@ def column_plot(
         f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>',
         f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">{escape(title)}</text>',
     ]
-    return (
-        f'<svg class="plot" role="img" aria-label="{escape(printable(description))}">'
-        + "\n".join(parts)
-        + "</svg>"
-    )
+    return _svg("plot", _named_image(description), parts)
 
 
 def share_rows(names: Sequence[str], shares: Sequence[float], description: str) -> str:
@@ -167,10 +168,8 @@ def share_rows(names: Sequence[str], shares: Sequence[float], description: str) 
             f'</text><rect class="whole" width="100%" y="{y + 20}" height="10"/>'
             f'<rect width="{100 * share:.3f}%" y="{y + 20}" height="10"/>'
         )
-    return (
-        f'<svg class="shares" height="{_ROW * len(names)}" role="img" '
-        f'aria-label="{escape(printable(description))}">' + "\n".join(parts) + "</svg>"
-    )
+    named = f'height="{_ROW * len(names)}" {_named_image(description)}'
+    return _svg("shares", named, parts)
 
 
 def bar_top(shares: Iterable[float]) -> float:
@@ -330,3 +329,61 @@ def power_of_ten(value: float) -> str:
     mantissa, _, exponent = f"{value:.0e}".partition("e")
     power = "10" + str(int(exponent)).translate(_SUPERSCRIPT)
     return power if mantissa == "1" else f"{mantissa}·{power}"
+
+
+_SPOT_MARKS = 5
+
+
+def spots(
+    points: Sequence[tuple[float, float, str, bool]],
+    description: str,
+    links: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    write: Write = str,
+) -> str:
+    """Return an SVG chart of risk and loss, with links and classes of spots by mark."""
+    top = nice(max(risk for risk, *_ in points))
+    right = nice(max(loss for _, loss, *_ in points))
+    parts = []
+    for step in range(_SPOT_MARKS + 1):
+        y, x = _HEIGHT * (1 - step / _SPOT_MARKS), 100 * step / _SPOT_MARKS
+        spare = ' class="spare"' if step % 2 else ""
+        parts += [
+            f'<line class="grid" x1="0" x2="100%" y1="{y:.2f}" y2="{y:.2f}"/>',
+            f'<text x="0" dx="-8" y="{y:.2f}" dy="4" text-anchor="end">'
+            f"{write(short(top * step / _SPOT_MARKS, figures=3))}</text>",
+            f'<text{spare} x="{x:.3f}%" y="{_HEIGHT + 20}" text-anchor="middle">'
+            f"{write(short(right * step / _SPOT_MARKS, 2, figures=3))} %</text>",
+        ]
+    parts.append(f'<line class="axis" x1="0" x2="100%" y1="{_HEIGHT}" y2="{_HEIGHT}"/>')
+    # The marks of neighbors alternate above and below.
+    ranked = sorted(points, key=lambda point: (point[1], point[0]))
+    for i, (risk, loss, mark, best) in enumerate(ranked):
+        x, y = 100 * loss / right, _HEIGHT * (1 - risk / top)
+        kind = " ".join(
+            ["best" if best else "one", *(kinds or {}).get(mark, "").split()]
+        )
+        spot = (
+            f'<circle class="{kind}" cx="{x:.3f}%" cy="{y:.2f}" r="5"/>'
+            f'<text x="{x:.3f}%" y="{y:.2f}" dx="8" dy="{14 if i % 2 else -5}">'
+            f"{escape(mark)}</text>"
+        )
+        link = (links or {}).get(mark)
+        parts.append(f'<a href="{escape(link)}">{spot}</a>' if link else spot)
+    parts.append(
+        f'<text x="50%" y="{_HEIGHT + 42}" text-anchor="middle">'
+        f"{escape(write(sentence('information lost')))}</text>"
+    )
+    # What is in a picture cannot be reached; links can.
+    role = "group" if links else "img"
+    named = f'role="{role}" aria-labelledby="{description}"'
+    return _svg("plot spots", named, parts)
+
+
+def nice(most: float) -> float:
+    """Return a round number of at least ``most``; 1 for 0."""
+    if most <= 0:
+        return 1.0
+    power = math.floor(math.log10(most))
+    steps = (float(f"{m}e{power}") for m in (1, 2, 5, 10))
+    return next(step for step in steps if most <= step)

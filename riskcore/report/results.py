@@ -28,12 +28,11 @@ from riskcore.report.page import assessment_page, protection_pages, report_paths
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.release_files import reports_with as reports_with
-from riskcore.report.sheet_charts import part_charts
-from riskcore.report.sheet_page import public_rules_page, sheet_page
+from riskcore.report.sheet_page import part_charts, public_rules_page, sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_page
 from riskcore.report.uniques_page import uniques_page
-from riskcore.report.utility_page import comparison_page, trials_page
+from riskcore.report.utility_view import comparison_page, trials_page
 
 _NAME = f"riskcore {__version__}"
 StrPath = str | os.PathLike[str]

@@ -1,16 +1,19 @@
-"""The costs of a protection, as internal pages show them."""
+"""The costs of a protection on internal pages: of a comparison, and of trials."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from riskcore.assessment.reported_figures import whole_label
 from riskcore.common.progress import Lines, silent
+from riskcore.common.words import on_one_line
 from riskcore.comparison.compare import Comparison, KeyComparison
 from riskcore.comparison.losses import CategoryLoss, losses_of_cells
 from riskcore.protection.result import Protected
+from riskcore.protection.trials import Trials
 from riskcore.report import utility_text
+from riskcore.report.page_charts import spots
+from riskcore.report.templating import render
 
 # Largest file that a report compares; a million records take about 2 s.
 MOST_RECORDS = 5_000_000
@@ -54,13 +57,13 @@ def utility_view(
 ) -> dict[str, Any]:
     """Return the values that every page of a comparison shows."""
     figures = comparison.to_dict()
-    named = partial(utility_text.with_label, labels=figures["labels"], form=whole_label)
+    named = partial(utility_text.with_label, labels=figures["labels"], form=on_one_line)
     ranked = utility_text.most_changed(figures["pairs"])
-    by_stratum = utility_text.stratum_rows(figures, whole_label)
+    by_stratum = utility_text.stratum_rows(figures, on_one_line)
     listed = by_stratum if strata is None else by_stratum[: strata + 1]
     return {
         "keys": utility_text.key_rows(figures["keys"], named),
-        "distances": utility_text.distance_rows(figures["keys"], name=whole_label),
+        "distances": utility_text.distance_rows(figures["keys"], name=on_one_line),
         "tables": [
             {**_table_of_key(entry), "name": named(entry.key)}
             for entry in comparison.keys
@@ -68,13 +71,13 @@ def utility_view(
         ],
         "numbers": utility_text.number_rows(figures, named),
         "correlations": utility_text.correlation_rows(
-            figures["correlations"], whole_label
+            figures["correlations"], on_one_line
         ),
-        "pairs": utility_text.pair_rows(ranked[:pairs], whole_label),
+        "pairs": utility_text.pair_rows(ranked[:pairs], on_one_line),
         "more_pairs": len(ranked) - len(ranked[:pairs]),
         "mean": utility_text.number(comparison.mean_total_variation),
         "means_known": comparison.mean_total_variation is not None,
-        "losses": utility_text.loss_rows(figures, whole_label),
+        "losses": utility_text.loss_rows(figures, on_one_line),
         "strata": listed,
         "more_strata": len(by_stratum) - len(listed),
         "reasons": [
@@ -114,9 +117,9 @@ def studies_view(comparison: Comparison) -> dict[str, Any]:
             {
                 "name": study["formula"],
                 "facts": utility_text.model_facts(
-                    study, figures["labels"], whole_label
+                    study, figures["labels"], on_one_line
                 ),
-                "rows": utility_text.coefficient_rows(study, whole_label, "below"),
+                "rows": utility_text.coefficient_rows(study, on_one_line, "below"),
                 "notes": [note[0].upper() + note[1:] for note in study["notes"]],
             }
             for study in models
@@ -131,7 +134,7 @@ def _verdict(name: str, study: dict[str, Any]) -> dict[str, Any]:
 
 def _table_view(table: dict[str, Any]) -> dict[str, Any]:
     """Return the values of a table of a user."""
-    rows = utility_text.cell_rows(table, MOST_CELLS, whole_label)
+    rows = utility_text.cell_rows(table, MOST_CELLS, on_one_line)
     variation = utility_text.number(table["total_variation"])
     return {
         "name": " x ".join(table["columns"]),
@@ -151,5 +154,45 @@ def section_view(utility: Comparison | str) -> dict[str, Any]:
         "missing": utility_text.whole(utility.newly_missing),
         "lost": utility_text.percent(utility.share_lost),
         **utility_view(utility, _PAIRS, _STRATA),
-        "distances": utility_text.distance_rows(keys, entropy=True, name=whole_label),
+        "distances": utility_text.distance_rows(keys, entropy=True, name=on_one_line),
     }
+
+
+def comparison_page(found: Comparison, *, title: str) -> str:
+    """Return the report of a comparison as HTML, for internal use."""
+    return render(
+        "utility.html",
+        title=title,
+        verdict="",
+        found=found,
+        names=[key_comparison.key for key_comparison in found.keys],
+        percent=utility_text.percent,
+        recoded=any(
+            key_comparison.recoded is not None for key_comparison in found.keys
+        ),
+        view=utility_view(found),
+        studies=studies_view(found),
+    )
+
+
+def trials_page(tried: Trials, *, title: str) -> str:
+    """Return the report of protections tried as HTML, for internal use."""
+    figures = tried.to_dict()
+    marks = {trial.name: str(mark) for mark, trial in enumerate(tried.trials, 1)}
+    front = tried.front()
+    points = [(*at, marks[name], name in front) for name, at in tried.points().items()]
+    return render(
+        "trials.html",
+        title=title,
+        verdict="",
+        tried=len(tried.trials),
+        drawing=spots(points, "tried-text") if points else "",
+        rows=utility_text.trial_rows(figures, on_one_line),
+        by_key=utility_text.trial_key_rows(figures, on_one_line),
+        front=utility_text.FRONT,
+        said=[
+            {"mark": mark, "name": trial.name, "text": text}
+            for mark, trial in enumerate(tried.trials, 1)
+            for text in (*([trial.reason] if trial.reason else []), *trial.warnings)
+        ],
+    )

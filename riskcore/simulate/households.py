@@ -236,8 +236,7 @@ def _by_rank(counts: dict[int, int], score: Floats) -> Ints:
 
 def _drawn(codes: list[int], chances: list[float], u: Floats) -> Ints:
     """Return codes drawn by their probabilities with uniform numbers."""
-    drawn: Ints = np.array(codes)[np.searchsorted(np.cumsum(chances)[:-1], u, "right")]
-    return drawn
+    return np.array(codes)[np.searchsorted(np.cumsum(chances)[:-1], u, "right")]
 
 
 def _relations(couple: Mask, household: Ints, person: Ints, rng: Generator) -> Ints:
@@ -303,7 +302,7 @@ def _marital_status(relation: Ints, couple: Mask, age: Ints, rng: Generator) -> 
     wed = (relation == _IN_LAW) | (
         (relation == _OTHER) & (age > 24) & (rng.random(len(age)) < 0.5)
     )
-    status: Ints = np.select(
+    return np.select(
         [pair, age < 12, young, wed],
         [
             of_couple,
@@ -313,7 +312,6 @@ def _marital_status(relation: Ints, couple: Mask, age: Ints, rng: Generator) -> 
         ],
         single,
     )
-    return status
 
 
 def _educations(age: Ints, urban: Mask, household: Ints, rng: Generator) -> Ints:
@@ -322,8 +320,7 @@ def _educations(age: Ints, urban: Mask, household: Ints, rng: Generator) -> Ints
     latent = 0.6 * home + 0.8 * rng.standard_normal(len(age)) + 0.6 * urban
     level = np.searchsorted([-1.0, 1.1, 1.8, 2.3, 2.6, 2.8], latent)
     limit = np.searchsorted([6, 12, 15, 18, 19, 22], age, side="right")
-    attained: Ints = np.where(age < 5, _NOT_ASKED, np.minimum(level, limit))
-    return attained
+    return np.where(age < 5, _NOT_ASKED, np.minimum(level, limit))
 
 
 def _at_school(age: Ints, rng: Generator) -> Ints:
@@ -342,5 +339,4 @@ def _industries(age: Ints, school: Mask, urban: Mask, rng: Generator) -> Ints:
     )
     farmer = u < np.where(urban, 0.6, 0.95)
     idle = (age < 15) | (rng.random(len(age)) < np.where(school, 0.8, 0.12))
-    industry: Ints = np.where(idle, _NO_INDUSTRY, np.where(farmer, 1, others))
-    return industry
+    return np.where(idle, _NO_INDUSTRY, np.where(farmer, 1, others))

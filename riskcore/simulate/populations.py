@@ -66,8 +66,7 @@ def zipf_population(N: int, K: int, exponent: float, rng: Generator) -> Ints:
 
     def mass(start: int, stop: int) -> Floats:
         rank = np.arange(start + 1, stop + 1, dtype=np.float64)
-        powers: Floats = rank**-exponent
-        return powers
+        return rank**-exponent
 
     arguments.generator("rng", rng)
     arguments.number_in("exponent", exponent, "[0, inf)")

@@ -120,8 +120,7 @@ def design_weights(
     empty = np.count_nonzero(n == 0)
     if empty:
         raise ValueError(f"sampled: no record in {empty} of {len(n)} strata")
-    weights: Floats = (N / n)[stratum]
-    return weights
+    return (N / n)[stratum]
 
 
 class Uniques(NamedTuple):
@@ -220,8 +219,7 @@ def _strata(values: ArrayLike, length: int) -> Ints:
     labels = np.asarray(values)
     if labels.shape != (length,):
         raise ValueError(f"strata: shape {labels.shape}, but {length} cells")
-    stratum: Ints = np.unique(labels, return_inverse=True)[1]
-    return stratum
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _sums(values: Ints, stratum: Ints) -> Ints:

@@ -97,12 +97,24 @@ def test_existing_files_stay_unless_they_may_be_replaced(bench, survey):
 
 
 def test_other_rules_beside_the_file_stay(bench, survey):
-    (survey.parent / "release.toml").write_text("format = 1\n")
-    PAGE.actions["write"](bench, form(file="safe.csv"))
+    others = survey.parent / "release.toml"
+    others.write_text("format = 1\n")
+    PAGE.actions["write"](bench, form(file="safe.csv", rules="release.toml"))
     job = bench.jobs.of("export")
     assert job.ended.wait(120)
     assert "release.toml exists and has other rules" in job.error
     assert not (survey.parent / "safe.csv").exists()
+    assert others.read_text() == "format = 1\n"
+
+
+def test_rules_of_another_survey_beside_it_are_in_nobodys_way(bench, survey):
+    others = survey.parent / "release.toml"
+    others.write_text("format = 1\n")
+    assert PAGE.view(bench, form())["rules"] == "survey-safe.toml"
+    done = exported(bench, file="safe.csv")
+    assert done.rules == survey.parent / "survey-safe.toml"
+    assert PAGE.view(bench, form())["rules"] == "survey-safe.toml"
+    assert others.read_text() == "format = 1\n"
 
 
 def test_the_survey_file_is_never_replaced(bench, survey):

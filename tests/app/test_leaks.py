@@ -320,8 +320,13 @@ def test_columns_are_left_out_and_written_again(bench):
     page = shown(bench)
     assert page["dropped"] == [(bench.names.index("INCOME"), "INCOME")]
     assert not any("INCOME" in one["text"] for one in page["open_leaks"])
-    leaks.keep(bench, form(bench.names.index("INCOME")))
+    income = (bench.names.index("INCOME"), "INCOME")
+    assert income not in page["kept"]
+    leaks.keep(bench, form(income[0]))
     assert "drop" not in bench.table("output")
+    assert income in shown(bench)["kept"]
+    leaks.drop(bench, form(income[0]))
+    assert shown(bench)["dropped"] == [income]
 
 
 def test_new_ids(bench):

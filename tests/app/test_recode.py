@@ -117,7 +117,7 @@ def test_files_are_found_beside_the_rules(bench):
         ({"way": "truncate", "drop": "9"}, "truncation by 9 leaves nothing"),
         ({"way": "file", "path": "none.grc"}, "neither a file nor a rule"),
         ({"way": "merge", "map": "3"}, "'3' is not OLD=NEW"),
-        ({"way": "merge", "pick": "1"}, "give the code"),
+        ({"way": "merge", "do": "merge", "pick": "1"}, "give the code"),
         ({"way": "merge", "pick": "1", "new": "a,b"}, "write a recode file"),
         ({"way": "other"}, "is not a way"),
     ],
@@ -180,6 +180,25 @@ def test_rules_that_do_not_suit_the_file_can_be_mended(bench):
     assert seen["fields"]["truncate"] == "9"
     recode.clear(bench, form(bench, "MARSTAT"))
     assert recode.view(bench, form(bench, "MARSTAT"))["fault"] == ""
+
+
+def test_categories_may_be_checked_before_their_new_code_is_given(bench):
+    checked = {"way": "merge", "pick": ["2", "3"]}
+    seen = recode.preview(bench, form(bench, "MARSTAT", **checked))
+    assert not seen["changed"]
+    with pytest.raises(RefusedError, match="give the code that the checked"):
+        apply(bench, "MARSTAT", do="merge", **checked)
+
+
+def test_only_codes_that_are_text_are_offered_to_be_shortened(tmp_path, opened):
+    pd = pytest.importorskip("pandas")
+    for name, code in {"text": "0361", "numbers": 361}.items():
+        path = tmp_path / f"{name}.parquet"
+        pd.DataFrame({"a": [code] * 9, "b": [1, 2, 3] * 3}).to_parquet(path)
+        bench = opened(path)
+        bench.set_roles({"a": "key", "b": "key"}, "keys")
+        shown = recode.PAGE.view(bench, Form())
+        assert ("truncate" in shown["ways"]) == (name == "text")
 
 
 @pytest.mark.parametrize("code", ["1" + "0" * 400, "1e308"])

@@ -10,8 +10,8 @@ import pytest
 import riskcore
 from riskcore import cli, simulate
 from riskcore.assessment.assess_settings import Goals
-from riskcore.cli import paths
-from riskcore.cli import words as readers
+from riskcore.cli import results
+from riskcore.cli import settings as readers
 from riskcore.common.settings import Number
 from riskcore.data.files import formats
 from tests import needs
@@ -54,7 +54,7 @@ def test_each_option_that_takes_a_path_is_known(name):
         is_number = action.type in NO_PATHS or isinstance(setting, Number | Goals)
         if is_number or name in READ_NOTHING:
             continue
-        assert (action.dest in READ) != (action.dest in paths.WRITTEN), action
+        assert (action.dest in READ) != (action.dest in results.WRITTEN), action
 
 
 @pytest.fixture(autouse=True)

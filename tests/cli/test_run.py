@@ -588,7 +588,8 @@ def resolved(source, asked):
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_options_and_their_rules_give_equal_settings(words):
-    parser = protect.add(argparse.ArgumentParser().add_subparsers())
+    parser = argparse.ArgumentParser(add_help=False)
+    protect.add(parser)
     options = parser.parse_args(words)
     options.words = []
     columns = Source.of("survey.csv").names

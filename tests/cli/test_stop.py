@@ -116,7 +116,7 @@ TRY = (
     [
         ("protection.trials.protect", 2, 1),  # the second candidate begins
         ("protection.trials.Protected.compare", 2, 1),  # and is compared
-        ("report.utility_page.trials_page", 1, 1),  # the report is begun
+        ("report.utility_view.trials_page", 1, 1),  # the report is begun
     ],
 )
 def test_trying_out_that_is_interrupted_leaves_nothing(

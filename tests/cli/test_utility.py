@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 import pytest
 
-from riskcore.cli.shell import shell_line
+from riskcore.cli.try_out import shell_line
 from tests import needs
 
 RULES = "--recode AGE=from:30,60"

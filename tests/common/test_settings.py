@@ -12,13 +12,13 @@ from riskcore.assessment.assess_settings import AssessSettings, CheckSettings
 from riskcore.cli import assess, check, protect
 from riskcore.cli.settings import options_of
 from riskcore.common.settings import Choice, Share, complete, settings_of, takes
+from riskcore.protection.settings.kinds import fault_in
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import (
     RECORDED,
     ProtectSettings,
     WriteSettings,
 )
-from riskcore.protection.settings.shapes import fault_in
 
 TABLES = {
     riskcore.assess: (AssessSettings, assess),
@@ -70,7 +70,8 @@ def test_a_function_its_help_and_its_command_have_the_settings_of_its_table(call
         assert named[name].default == setting.default, name
         assert named[name].kind is named[name].KEYWORD_ONLY
     assert documented(call) == set(named)
-    parser = command.add(argparse.ArgumentParser().add_subparsers())
+    parser = argparse.ArgumentParser(add_help=False)
+    command.add(parser)
     options = {action.dest for action in parser._actions}
     assert options_of(table) <= options
 
@@ -88,9 +89,12 @@ def test_writing_has_the_settings_of_its_table():
     assert documented(write) | {"self"} == set(named)
     for name, setting in settings_of(WriteSettings).items():
         assert named[name].default == setting.default, name
-    options = protect.add(argparse.ArgumentParser().add_subparsers())._actions
+    parser = argparse.ArgumentParser(add_help=False)
+    protect.add(parser)
     in_python = {"secret"}
-    assert options_of(WriteSettings) - in_python <= {one.dest for one in options}
+    assert options_of(WriteSettings) - in_python <= {
+        one.dest for one in parser._actions
+    }
 
 
 def test_a_record_holds_the_resolved_settings():

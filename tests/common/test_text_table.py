@@ -57,6 +57,6 @@ def test_no_other_module_lays_out_tables():
     codes = {"data/files/argus/writer.py", "data/recode.py"}
     codes |= {"comparison/formula.py", "data/files/excel_writer.py"}
     codes |= {"app/guard.py", "app/serve.py"}
-    codes |= {"app/pages/recode_words.py", "cli/topics.py"}
+    codes |= {"app/pages/recode_words.py", "cli/protect.py"}
     codes |= {"data/files/reading.py", "data/recoding_words.py"}
     assert found == {"common/text_table.py", *codes}

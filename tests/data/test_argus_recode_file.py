@@ -7,7 +7,7 @@ import pytest
 
 from riskcore import assess
 from riskcore.data.argus_recode_file import read_recoding
-from riskcore.data.files.argus import reader
+from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import Variable, read_metadata
 from riskcore.data.recode import DoubtfulRules, Recoding
 from riskcore.data.recode_table import recode
@@ -197,7 +197,7 @@ def test_the_metadata_of_the_variable_are_respected(tmp_path):
 def test_every_demo_file(file, name, categories):
     metadata = read_metadata(needs.DEMODATA / "Demodata.rda")
     variable = next(v for v in metadata.variables if v.name == name)
-    data = reader.read_counted(needs.DEMODATA / "Demodata.asc", metadata, [name])[0]
+    data = formats.read(needs.DEMODATA / "Demodata.asc", [name])
     result = recode(data, {name: read_recoding(needs.DEMODATA / file, variable)})[name]
     assert len(np.unique(result.compressed())) == categories
     assert np.array_equal(result.mask, data[name].mask)
@@ -210,7 +210,7 @@ def test_every_demo_file(file, name, categories):
 )
 def test_demodata_recoded_as_in_2004(method, rate, unsafe):
     # CASC (2004) 1.2-D3, section 7: 0.125 %, less than 400 unsafe at 0.00125.
-    data = reader.read_counted(needs.DEMODATA / "Demodata.asc")[0]
+    data = formats.read(needs.DEMODATA / "Demodata.asc")
     files = {"REGION": "Region.grc", "AGE": "Age.grc"}
     recodings = {
         name: read_recoding(needs.DEMODATA / file) for name, file in files.items()

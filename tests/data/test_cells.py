@@ -38,7 +38,8 @@ def test_doubtful_codes_warn():
 )  # fmt: skip
 def test_categories_that_look_alike(labels):
     composed = "B\xf4le" in labels  # repr would show the same letters twice
-    shown = " and ".join(map(ascii if composed else repr, sorted(labels)))
+    *others, last = map(ascii if composed else repr, sorted(labels))
+    shown = f"{', '.join(others)} and {last}"
     with pytest.warns(DoubtfulCodes, match=re.escape(f"key 'k': {shown} are taken")):
         tabulate({"k": [*labels, "other"]}, ["k"])
     with warnings.catch_warnings():

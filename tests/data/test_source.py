@@ -214,14 +214,14 @@ def test_a_file_that_changes_is_refused(tmp_path, holder):
 
 def test_a_file_that_changes_while_it_is_read(tmp_path, monkeypatch):
     path = HOLDERS["CSV"](tmp_path)
-    read = formats.read_counted
+    read = formats.FileFormat.read
 
     def meanwhile(*given, **how):
         found = read(*given, **how)
         replaced(path)
         return found
 
-    monkeypatch.setattr(formats, "read_counted", meanwhile)
+    monkeypatch.setattr(formats.FileFormat, "read", meanwhile)
     for ask in (lambda source: source.data, lambda source: source.read(["sex"])):
         with pytest.raises(ValueError, match="has changed since it was first opened"):
             ask(Source.of(path))

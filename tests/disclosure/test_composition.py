@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore.disclosure.composition import records_by_composition
+from riskcore.disclosure.rebuilt_households import records_by_composition
 
 
 def protected(data, k=2, **settings):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import riskcore
-from riskcore.disclosure.chance import by_chance, too_many
 from riskcore.disclosure.fitting_rows import NEXT, Runs, nearest_rows
+from riskcore.disclosure.leaks import by_chance, too_many
 from riskcore.disclosure.number_links import (
     KnownNumbers,
     extremes,

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import riskcore
-from riskcore.disclosure.number_links import KnownNumbers, number_links
-from riskcore.disclosure.other_forms import other_form
+from riskcore.disclosure.number_links import KnownNumbers, number_links, other_form
 
 N = 1_500
 KEYS = ["sex", "age", "area"]

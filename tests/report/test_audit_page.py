@@ -8,7 +8,7 @@ import pytest
 from riskcore import audit
 from riskcore.report.audit_page import CLASSES, audit_page, public_audit_page
 from riskcore.report.provenance import Provenance
-from riskcore.report.sheet_charts import part_charts
+from riskcore.report.sheet_page import part_charts
 from tests.report.reading import Reader
 
 KEYS = ["region", "age"]

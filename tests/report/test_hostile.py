@@ -27,10 +27,8 @@ from riskcore.report.listed_settings import recoding_facts, role_facts
 from riskcore.report.page import page, protection_page
 from riskcore.report.provenance import Provenance
 from riskcore.report.public_page import public_page, public_protection_page
-from riskcore.report.sheet_charts import part_charts
-from riskcore.report.sheet_page import public_rules_page, sheet_page
-from riskcore.report.utility_page import comparison_page
-from riskcore.report.utility_view import utility_of
+from riskcore.report.sheet_page import part_charts, public_rules_page, sheet_page
+from riskcore.report.utility_view import comparison_page, utility_of
 from tests.report.reading import Reader
 
 HOSTILE = [

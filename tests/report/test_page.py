@@ -19,11 +19,10 @@ from riskcore.common.html import digits, readable, short
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.protection.release.facts import verdict_facts
 from riskcore.protection.result import SuppressedValueShows
-from riskcore.report.page import assessment_page, page, protection_page
+from riskcore.report.office_charts import risk_curve
+from riskcore.report.page import Tile, assessment_page, page, protection_page
 from riskcore.report.public_page import public_protection_page
-from riskcore.report.risk_curve import risk_curve
 from riskcore.report.summary import summary
-from riskcore.report.tiles import Tile
 from tests import needs
 from tests.report.reading import Reader, in_browser, rows_of, shuffled_microdata, survey
 

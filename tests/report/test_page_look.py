@@ -16,8 +16,7 @@ from riskcore.cli import main
 from riskcore.common.html import all_digits, digits, readable
 from riskcore.data.files.labels import Labels
 from riskcore.protection.release.record import coarse
-from riskcore.report.key_variables import KeyVariable, key_variables
-from riskcore.report.page import page, protection_page
+from riskcore.report.page import KeyVariable, key_variables, page, protection_page
 from riskcore.report.page_charts import bar_top
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_protection_page

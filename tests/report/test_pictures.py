@@ -8,7 +8,7 @@ import pytest
 from riskcore.common.html import intervals
 from riskcore.core.risk.threshold import RiskDistribution
 from riskcore.report import page_charts
-from riskcore.report.risk_curve import risk_curve
+from riskcore.report.office_charts import risk_curve
 
 
 @pytest.fixture(scope="module")

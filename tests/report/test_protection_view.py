@@ -7,10 +7,8 @@ import pytest
 
 from riskcore import protect
 from riskcore.common.html import all_digits, readable
-from riskcore.report.page import protection_page
-from riskcore.report.protection_view import treatments_view
+from riskcore.report.page import protection_page, tiles_of, treatments_view
 from riskcore.report.public_page import public_protection_page
-from riskcore.report.tiles import tiles_of
 from tests.report.reading import shuffled_microdata, table_of
 
 KEYS = ["REGION", "SEX", "AGE", "MARSTAT"]

@@ -21,7 +21,7 @@ from riskcore import (
 from riskcore.cli import main
 from riskcore.common.html import all_digits, readable
 from riskcore.models import Ewens, LatentClass, Pitman, SizeIndices
-from riskcore.report.risk_curve import risk_curve, shared_edges
+from riskcore.report.office_charts import risk_curve, shared_edges
 from tests.report.reading import Reader, shuffled_microdata, write_csv
 
 KEYS = ["SEX", "AGE", "MARSTAT"]

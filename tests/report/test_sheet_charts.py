@@ -6,8 +6,12 @@ import numpy as np
 
 from riskcore import check, describe, diversity, suda
 from riskcore.report.page_charts import bar_top
-from riskcore.report.sheet_charts import MOST_VALUES, part_charts, records_by_values
-from riskcore.report.sheet_page import sheet_page
+from riskcore.report.sheet_page import (
+    MOST_VALUES,
+    part_charts,
+    records_by_values,
+    sheet_page,
+)
 
 
 def test_columns_are_the_records_by_distinct_values():

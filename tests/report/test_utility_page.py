@@ -8,10 +8,9 @@ import pytest
 import riskcore
 from riskcore.report import utility_text, utility_view
 from riskcore.report.page import protection_page
+from riskcore.report.page_charts import nice, spots
 from riskcore.report.public_page import public_protection_page
-from riskcore.report.risk_utility_svg import nice, spots
-from riskcore.report.utility_page import comparison_page, trials_page
-from riskcore.report.utility_view import utility_of
+from riskcore.report.utility_view import comparison_page, trials_page, utility_of
 from tests import needs
 from tests.accepted import ANY_LEAK
 from tests.report.reading import table_of

@@ -18,7 +18,7 @@ from riskcore.common.words import words_in
 from riskcore.comparison.formula import formulas
 from riskcore.protection.trials import Trial
 from riskcore.report import utility_text
-from riskcore.report.risk_utility_svg import spots
+from riskcore.report.page_charts import spots
 from riskcore.report.utility_view import studies_view, utility_view
 
 if TYPE_CHECKING:

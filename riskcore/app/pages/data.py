@@ -29,13 +29,18 @@ _LARGEST = 1 << 24
 
 def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the first rows, the form of reading, and the tables asked for."""
-    source, is_read = bench.source, bench.is_read()
+    source, is_read, error = bench.source, False, ""
+    try:
+        is_read = bench.is_read()
+        _ = bench.description()  # for the page after this one
+    except RefusedError as refused:  # perhaps it is to be read in another way
+        error = str(refused)
     sheets = formats.opened(source.path, source.reading).sheets() if source.path else ()
     columns = [form.text(name) for name in ("column", "by")]
     crossed = [bench.column(position) for position in columns if position]
-    _ = bench.description()  # for the page after this one
     return {
         "names": bench.names,
+        "error": error,
         "labels": [label_of(bench, name) for name in bench.names],
         "rows": _first_rows(bench) if is_read else None,
         "records": source.records.n if is_read else None,

@@ -200,7 +200,7 @@ def write(bench: Workbench, form: Form) -> str:
         raise RefusedError(lacking)
     with bench.lock:
         changes = _output(bench, form)
-        rules = form.text("rules") or bench.path.name
+        rules = form.text("rules") or _rules_path(bench).name
         _refuse_names({**changes, "rules": rules})
         bench.history.choose(_RULES, rules)
         bench.change(said("export", "chosen"), output=changes)
@@ -214,8 +214,13 @@ def write(bench: Workbench, form: Form) -> str:
 
 
 def _rules_path(bench: Workbench) -> Path:
-    """Return where the rules are written: by another name in the folder of the old."""
-    return bench.path.with_name(bench.history.chosen.get(_RULES) or bench.path.name)
+    """Return where the rules are written: in the folder of the old, over no others."""
+    path, name = bench.path, bench.history.chosen.get(_RULES)
+    if name or path.is_symlink() or not path.is_file():
+        return path.with_name(name or path.name)
+    others = bench.history.is_news(path.read_text("utf-8", errors="replace"))
+    stem = Path(_usual_names(bench)["file"]).stem
+    return path.with_name(f"{stem}.toml") if others else path
 
 
 def _refuse_names(names: Mapping[str, Any]) -> None:

@@ -41,6 +41,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "chosen": None if mended is None else form.whole("leak"),
         "mending": None if mended is None else _mending(bench, mended),
         "not_examined": [*map(str, examined.not_examined)] if examined else [],
+        "kept": _at(bench, _kept(bench, settings)),
         "dropped": _at(bench, _dropped(bench, settings)),
         "identifiers": settings.with_role("identifier"),
         "renumbered": _at(bench, _renumbered(bench, settings)),
@@ -136,6 +137,12 @@ def _dropped(bench: Workbench, settings: Settings) -> list[str]:
     return [*dict.fromkeys(map(str, (*drop, *settings.with_role("identifier"))))]
 
 
+def _kept(bench: Workbench, settings: Settings) -> list[str]:
+    """Return the columns that can be left out: they are no keys."""
+    without = {*_dropped(bench, settings), *bench.keys}
+    return [name for name in bench.names if name not in without]
+
+
 def _renumbered(bench: Workbench, settings: Settings) -> list[str]:
     """Return the columns that get new ids."""
     output, dropped = bench.table("output"), _dropped(bench, settings)
@@ -160,6 +167,13 @@ def _column(bench: Workbench, form: Form) -> str:
 def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
     """Change how the file is written, and return it in words."""
     return bench.change(said("leaks", word, column=column), output=changes)
+
+
+def drop(bench: Workbench, form: Form) -> str:
+    """Leave a column out."""
+    name = _column(bench, form)
+    left = [*bench.table("output").get("drop", ()), name]
+    return _output(bench, "did_drop", name, drop=[*dict.fromkeys(left)])
 
 
 def keep(bench: Workbench, form: Form) -> str:
@@ -221,6 +235,7 @@ PAGE = Page(
     view,
     {
         "mend": mend,
+        "drop": drop,
         "keep": keep,
         "old_ids": old_ids,
         "switch": switch,

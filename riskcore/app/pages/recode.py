@@ -80,7 +80,13 @@ def _form_of(
     """Return the form of the way that is chosen, and what it shows of the values."""
     rule = bench.table("recodings").get(str(column.name))
     numbers = numbers_of(bench, column)
-    ways = [kind for kind in WAYS if numbers is not None or kind not in OF_NUMBERS]
+    is_text = all(isinstance(code, str) for code in column.labels)
+    ways = [
+        kind
+        for kind in WAYS
+        if (kind not in OF_NUMBERS or numbers is not None)
+        and (kind != "truncate" or is_text)
+    ]
     usual = "cut" if numbers is not None and len(column.labels) > _FEW else "merge"
     own = usual if rule is None else way_of(rule)
     way = form.text("way", own)

@@ -122,8 +122,11 @@ def _merge(form: Form, codes: Mapping[str, str]) -> str | None:
         star = sentence("'*' stands for all other codes; write a recode file for it")
         raise RefusedError(star)
     if picked and not new:
-        what = sentence("give the code that the checked categories become")
-        raise RefusedError(what)
+        if form.has("do"):
+            raise RefusedError(
+                sentence("give the code that the checked categories become")
+            )
+        picked = []  # a preview, while they are being checked
     for code in picked:
         old = [entry for entry, to in new_codes.items() if to == code]
         new_codes |= dict.fromkeys((code, *old), new)

@@ -127,6 +127,9 @@ class FileFormat(ABC):
     # written keeps its type. Otherwise all is text.
     typed: ClassVar[bool] = False
     labelled: ClassVar[bool] = False  # whether files have labels and user-missing codes
+    streamed: ClassVar[bool] = (
+        False  # whether any table can be written a part at a time
+    )
     # Options of reading that not all formats have.
     read_by: ClassVar[tuple[str, ...]] = ()
     # Whether a file is written field by field from its source, in the order of the
@@ -269,7 +272,7 @@ class FileFormat(ABC):
     @classmethod
     def streams(cls, schema: Any) -> bool:
         """Tell whether a table of this schema can be written a part at a time."""
-        return False
+        return cls.streamed
 
     @classmethod
     @abstractmethod

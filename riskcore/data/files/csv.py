@@ -69,6 +69,7 @@ class CsvFile(ArrowFormat):
     title = "CSV"
     suffixes = (".csv", ".tsv", ".txt")
     targets = (".csv", ".tsv", ".csv.gz")
+    streamed = True
     above = ""  # a line above the names that states the delimiter
 
     @classmethod
@@ -321,11 +322,6 @@ class CsvFile(ArrowFormat):
                         f"{self.path}: not {self.encoding}: {error}; give its encoding"
                     ) from None
                 offset += len(chunk)
-
-    @classmethod
-    def streams(cls, schema: Any) -> bool:
-        """Tell whether a table of this schema can be written a part at a time."""
-        return True
 
     @classmethod
     def write_tables(

@@ -19,7 +19,6 @@ from riskcore.data.files.argus.argus_file import ArgusFile
 from riskcore.data.files.base_format import FileFormat, Format, Header, Recoded, Writing
 from riskcore.data.files.csv import CsvFile, LineBreaksInFields, LinesWithoutValues
 from riskcore.data.files.excel import ExcelFile
-from riskcore.data.files.intake import Accounted
 from riskcore.data.files.ipc import ArrowFile
 from riskcore.data.files.joined import JoinedFile
 from riskcore.data.files.parquet import ParquetFile
@@ -52,7 +51,6 @@ __all__ = [
     "format_of",
     "opened",
     "read",
-    "read_counted",
     "shared",
     "write",
     "written_as",
@@ -85,20 +83,6 @@ def read(
     """Return columns of a file in the order given: a table, or a dict for mu-Argus."""
     file = opened(path, reading)
     return file.read(columns, numeric=numeric, text=text, progress=progress)[0]
-
-
-def read_counted(
-    path: str | Path,
-    columns: Sequence[str] | None = None,
-    *,
-    numeric: Iterable[str] = (),
-    text: bool = False,
-    reading: Reading | None = None,
-    progress: Parts | None = None,
-) -> Accounted:
-    """Return the columns as `read` does, and the account of the file's lines."""
-    file = opened(path, reading)
-    return file.read(columns, numeric=numeric, text=text, progress=progress)
 
 
 def columns_of(path: str | Path, reading: Reading | None = None) -> Header:

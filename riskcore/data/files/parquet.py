@@ -29,6 +29,7 @@ class ParquetFile(ArrowFormat):
     suffixes = (".parquet", ".pq")
     targets = (".parquet",)
     typed = True
+    streamed = True
 
     def open(self, **how: Any) -> Any:
         """Open the file."""
@@ -90,11 +91,6 @@ class ParquetFile(ArrowFormat):
         if not (tables and columns):
             return file.read(columns=columns)
         return import_pyarrow().concat_tables(tables)
-
-    @classmethod
-    def streams(cls, schema: Any) -> bool:
-        """Tell whether a table of this schema can be written a part at a time."""
-        return True
 
     @classmethod
     def write_tables(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import codecs
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
@@ -85,6 +85,7 @@ class LabelledFile(ArrowFormat):
     libraries = ("pyarrow", "pyreadstat")
     to_write = ("pandas",)
     writer: ClassVar[str]  # name of the function of pyreadstat that writes such files
+    counter: ClassVar[Callable[[Path], RecordCount]]
     largest: ClassVar[float]  # the largest number that a file can store
     # Formats for dates, times and whole numbers that have none yet.
     date_format: ClassVar[str]
@@ -112,9 +113,9 @@ class LabelledFile(ArrowFormat):
     def reader(self) -> str:
         """Name of the function of pyreadstat that reads such files."""
 
-    @abstractmethod
     def count(self) -> RecordCount:
         """Return the number of records by the layout of the file, and check it."""
+        return type(self).counter(self.path)
 
     def _parsed(self, **how: Any) -> tuple[Any, Any]:
         """Return the data and the metadata as pyreadstat reads them."""
@@ -572,6 +573,7 @@ class SpssFile(LabelledFile):
     suffixes = (".sav", ".zsav")
     targets = (".sav", ".zsav")
     reader, writer = "read_sav", "write_sav"
+    counter = count_spss
     epoch = -141_428  # 1582-10-14
     ticks, day = 1, 86_400
     dates = re.compile("[AEJS]?DATE|QYR|MOYR|WKYR")
@@ -584,10 +586,6 @@ class SpssFile(LabelledFile):
     most_bytes_of_name = 64
     # The least double is SPSS's own missing value, the next its LOWEST.
     largest = float.fromhex("0x1.ffffffffffffdp+1023")
-
-    def count(self) -> RecordCount:
-        """Return the number of records by the layout of the file."""
-        return count_spss(self.path)
 
     @classmethod
     def packing(cls, path: Path) -> dict[str, Any]:
@@ -680,6 +678,7 @@ class StataFile(LabelledFile):
     suffixes = (".dta",)
     targets = (".dta",)
     reader, writer = "read_dta", "write_dta"
+    counter = count_stata
     epoch = -3653  # 1960-01-01
     ticks, day = 1000, 1
     dates = re.compile("%t?d")
@@ -694,10 +693,6 @@ class StataFile(LabelledFile):
     most_bytes_of_name = 128
     # Larger numbers are missing values: 2^1023 is ".".
     largest = float.fromhex("0x1.fffffffffffffp+1022")
-
-    def count(self) -> RecordCount:
-        """Return the number of records by the layout of the file."""
-        return count_stata(self.path)
 
     @classmethod
     def describe(

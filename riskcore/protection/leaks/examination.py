@@ -23,21 +23,28 @@ from riskcore.assessment.roles import (
     shared_by_few,
     singles_out,
 )
+from riskcore.common.arrays import Floats
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import ANY
 from riskcore.common.words import by_count, counted, joined, listed, quoted, sentence
 from riskcore.data.columns import CodedColumn, Records, code_column
 from riskcore.data.derived import Derived, derived_of_coded, pairs_that_determine
 from riskcore.data.profile import ColumnProfile, profile
-from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.combined_numbers import numbers_that_tell
-from riskcore.disclosure.composition import KeySets, records_by_composition
 from riskcore.disclosure.elimination import Elimination
 from riskcore.disclosure.figures_in_words import number
-from riskcore.disclosure.leaks import Kind, Leak, Remedy, Shown
-from riskcore.disclosure.no_effect import MOSTLY, rows_left, to_precision
-from riskcore.disclosure.number_links import Computed, NumberLink, number_links
-from riskcore.disclosure.rebuilt_households import records_rebuilt
+from riskcore.disclosure.leaks import Kind, Leak, Remedy, Shown, too_many
+from riskcore.disclosure.number_links import (
+    Computed,
+    NumberLink,
+    number_links,
+    precision,
+)
+from riskcore.disclosure.rebuilt_households import (
+    KeySets,
+    records_by_composition,
+    records_rebuilt,
+)
 from riskcore.disclosure.shared_values import SharedValues
 from riskcore.disclosure.verdict import listed_columns
 from riskcore.protection.leaks.people import (
@@ -70,6 +77,7 @@ from riskcore.protection.settings.remedies import (
 from riskcore.protection.settings.settings import Settings
 
 Profiles = Iterable[ColumnProfile]
+_MOSTLY = 0.9  # the share of the rows that a treatment without effect leaves
 _ALONE = (
     "{n} of {of} records are in a household that is alone with the keys of all its "
     "members"
@@ -311,15 +319,49 @@ def _without_effect(result: ProtectedRecords, gone: Collection[str]) -> Iterator
         left = [name for name in names if str(name) not in gone]
         if treated is None or not left:
             continue
-        columns = [to_precision(treated.before[x], treated.after[x]) for x in left]
+        columns = [_to_precision(treated.before[x], treated.after[x]) for x in left]
         for keys in result.settings.keys:
             key_codes = [codes_of(result, name)[0] for name in keys if name not in left]
-            count = rows_left([(codes, codes) for codes in key_codes], columns)
+            count = _rows_left([(codes, codes) for codes in key_codes], columns)
             # Categories may agree with those of others by chance.
-            most = 1.0 if treated.categorical.issuperset(left) else MOSTLY
+            most = 1.0 if treated.categorical.issuperset(left) else _MOSTLY
             if count >= most * result.n:
                 yield _leak_without_effect(left, keys, count, result.n)
                 break
+
+
+def _to_precision(before: Floats, after: Floats) -> tuple[Floats, Floats]:
+    """Return numbers before and after a treatment as multiples of the released unit."""
+    unit = 2.0 * precision(after)
+    if unit == 0.0:
+        return before, after
+    return np.rint(before / unit), np.rint(after / unit)
+
+
+def _rows_left(
+    keys: Sequence[tuple[Any, Any]], treated: Sequence[tuple[Any, Any]]
+) -> int:
+    """Return how many rows of the original are rows of the released file as well.
+
+    ``keys`` and ``treated`` are columns before and after a treatment. Whoever knows the
+    keys reads from these rows what the original says.
+
+    >>> sex, pay = np.array([0, 0, 1]), np.array([10.0, 20.0, 30.0])
+    >>> _rows_left([(sex, sex)], [(pay, pay[[1, 0, 2]])])
+    3
+    >>> _rows_left([(sex, sex)], [(pay, pay[[2, 0, 1]])])
+    1
+    """
+    n = len(treated[0][0])
+    row = np.zeros(2 * n, np.int64)
+    for column in (*keys, *treated):
+        code = np.unique(np.concatenate(column), return_inverse=True)[1].reshape(-1)
+        row = np.unique(row * (int(code.max()) + 1) + code, return_inverse=True)[1]
+        row = row.reshape(-1)
+    before, after = (
+        np.bincount(half, minlength=int(row.max()) + 1) for half in np.split(row, 2)
+    )
+    return int(np.minimum(before, after).sum())
 
 
 def _leak_without_effect(

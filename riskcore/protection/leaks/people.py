@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common.words import Number, counted, listed, printable, quoted, sentence
-from riskcore.disclosure.chance import LEVEL, too_many
 from riskcore.disclosure.elimination import Elimination, eliminate
-from riskcore.disclosure.leaks import Leak, Remedy
+from riskcore.disclosure.leaks import LEVEL, Leak, Remedy, too_many
 from riskcore.disclosure.shared_values import SharedValues, in_bands, shared_values
 from riskcore.protection.records.numbers import codes_of, numbers_of
 from riskcore.protection.records.protected_records import ProtectedRecords

@@ -6,18 +6,15 @@ from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import suppress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.exact_matches import code_numbers
+from riskcore.common.arrays import Floats, Integers
 from riskcore.data.cells import cells_of
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column
 from riskcore.disclosure.number_links import KnownNumbers
 from riskcore.disclosure.shared_columns import coded_numbers
 from riskcore.protection.records.protected_records import ProtectedRecords
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def alone_with_numbers(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Integers
 from riskcore.common.warn import warn
 from riskcore.data.blank import blank
 from riskcore.data.coded import (
@@ -37,9 +38,6 @@ from riskcore.data.recode import recoded_columns
 from riskcore.data.unsigned import Codes
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Masks
-
-Integers = NDArray[np.int64]
-
 
 # Types whose values are the same in a file of Parquet, beside those of numbers.
 _PLAIN = {"Boolean", "String", "Date"}
@@ -81,7 +79,7 @@ class OnEngine:
         return cls(engine, settings, question, coded, values)
 
     @property
-    def records(self) -> NDArray[np.int64]:
+    def records(self) -> Integers:
         """Number of records of each row, shape (R,)."""
         return _groups(self.coded).records
 
@@ -199,7 +197,7 @@ class OnEngine:
 
     # --- what other columns tell ---
 
-    def rows_with(self, name: Any) -> tuple[Any, NDArray[np.int64], NDArray[np.int64]]:
+    def rows_with(self, name: Any) -> tuple[Any, Integers, Integers]:
         """Return a column by rows: its values, their rows and how many records."""
         keys = list(self.settings.suppressible)
         question = Question((*keys, name))
@@ -238,7 +236,7 @@ class OnEngine:
 
     def recoded_with(
         self, recoded: Any, name: Any
-    ) -> tuple[Any, Integers, Integers, NDArray[np.int64]]:
+    ) -> tuple[Any, Integers, Integers, Integers]:
         """Return a column together with a recoded column, before and after recoding."""
         question = Question((recoded, name))
         cells = self.engine.cells(question)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.released import assess_released
+from riskcore.common.arrays import Integers
 from riskcore.common.progress import Lines
 from riskcore.common.words import printable
 from riskcore.data.blank import blank
@@ -33,7 +34,6 @@ from riskcore.protection.records.units import Prepared
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.key_sets import KeySet
 
-Integers = NDArray[np.int64]
 Both = tuple[Integers, Integers]
 BothByName = Mapping[Hashable, Both]
 _ORDER = "the order of the records"

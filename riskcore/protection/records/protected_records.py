@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.assessment import Assessment
+from riskcore.common.arrays import Mask
 from riskcore.data.columns import Records, without_columns
 from riskcore.data.engines.registry import engine_of
 from riskcore.data.files.labels import Labels
@@ -24,7 +25,7 @@ from riskcore.protection.records.treated import Treated, numbers_of
 from riskcore.protection.records.units import Prepared
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.key_sets import KeySet, present
-from riskcore.protection.suppression.suppress import Mask, Masks
+from riskcore.protection.suppression.suppress import Masks
 
 # What columns tell is counted in 32 bits.
 MOST_SHOWN = 1 << 31

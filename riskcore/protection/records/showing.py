@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from riskcore.common.progress import Lines, silent
 from riskcore.common.warn import warn
 from riskcore.data.columns import Records
-from riskcore.disclosure.chance import too_many
 from riskcore.disclosure.hidden_values import (
     RecodedColumn,
     SuppressedColumn,
     what_shows,
 )
-from riskcore.disclosure.leaks import Remedy, Shown, in_words
+from riskcore.disclosure.leaks import Remedy, Shown, in_words, too_many
 from riskcore.protection.records.protected_records import MOST_SHOWN, ProtectedRecords
 from riskcore.protection.settings.remedies import (
     SHUFFLE,

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.text_numbers import with_point
+from riskcore.comparison.comparison import Moments
+from riskcore.comparison.measures import mean_and_variance
+from riskcore.comparison.statistics import correlation
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import (
     CodedColumn,
@@ -26,20 +32,18 @@ from riskcore.data.columns import (
 )
 from riskcore.data.dates import Dates
 from riskcore.data.likely_codes import refuse_codes
-from riskcore.data.ranks import ranked
 from riskcore.data.recode import column_like
 from riskcore.data.source import Source
 from riskcore.data.unsigned import Codes
+from riskcore.protection.secret import check_secret, treatment_numbers
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.treatments.apply import treated_columns
-from riskcore.protection.treatments.effects import effects
 from riskcore.protection.treatments.rules import (
-    Floats,
-    Integers,
+    Given,
     Names,
     Treatment,
     joined,
 )
+from riskcore.protection.treatments.strata import combined
 
 Rules = Mapping[Names, Sequence[Treatment]]
 
@@ -131,7 +135,7 @@ class Treated:
 
 def numbers_of(
     source: Source, rows: Records, name: Hashable, rules: Rules | None = None
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return a column of the rows as numbers, nan for missing; dates by their rule."""
     if (dates := _dates_of(rows, name, rules or {})) is not None:
         return np.append(dates.numbers, np.nan)[code_column(rows, name).codes]
@@ -249,7 +253,7 @@ class _File:
                     refuse_codes(self.coded[name], own, keep, decimal=self.decimal)
 
     def by_unit(
-        self, settings: Settings, household: NDArray[np.int64] | None
+        self, settings: Settings, household: Integers | None
     ) -> tuple[Rules, Rules]:
         """Return the rules for persons, as shared weights are, and for households."""
         rules = settings.treat
@@ -330,13 +334,8 @@ def _dates_of(records: Records, name: Hashable, rules: Rules) -> Dates | None:
 
 def table_of(numbers: Floats) -> tuple[Floats, Integers]:
     """Return the distinct numbers, and the code of each; missing comes after them."""
-    missing = np.isnan(numbers)
-    if not missing.any():
-        return ranked(numbers)
-    values, inverse = ranked(numbers[~missing])
-    codes = np.full(len(numbers), len(values), np.int64)
-    codes[~missing] = inverse
-    return values, codes
+    values, codes = np.unique(numbers, return_inverse=True)  # which puts nan last
+    return values[~np.isnan(values)], codes
 
 
 def _numbers(values: list[float], column: CodedColumn, decimal: str) -> list[Any]:
@@ -359,3 +358,99 @@ def _text(number: float, decimal: str) -> str:
     """Return the shortest text of a number, whole numbers without a point."""
     whole = number.is_integer() and abs(number) < 1e15
     return str(int(number)) if whole else repr(number).replace(".", decimal)
+
+
+def effects(
+    before: Mapping[str, Floats],
+    after: Mapping[str, Floats],
+    weights: Floats | None = None,
+) -> dict[str, Any]:
+    """Return what treatments did to columns of numbers, as plain data."""
+    files = {"before": before, "after": after}
+    weight = (
+        np.ones(len(next(iter(after.values()), ()))) if weights is None else weights
+    )
+    return {
+        "columns": {
+            name: {when: _distribution(of[name], weight) for when, of in files.items()}
+            for name in after
+        },
+        "correlations": [
+            {
+                "columns": [*pair],
+                **{
+                    when: correlation(of[pair[0]], of[pair[1]], weight)
+                    for when, of in files.items()
+                },
+            }
+            for pair in combinations(after, 2)
+        ],
+    }
+
+
+def _distribution(values: Floats, weight: Floats) -> dict[str, Any] | None:
+    """Return weighted figures of values; zeros are a share."""
+    present = ~np.isnan(values)
+    values, weight = values[present], weight[present]
+    if not (weight > 0.0).any():
+        return None
+    moments = Moments.of(values, weight)
+    zeros, _ = mean_and_variance((values == 0.0).astype(np.float64), weight)
+    return {
+        "mean": moments.mean,
+        "variance": moments.variance,
+        "quantiles": moments.quantiles,
+        "zeros": zeros,
+    }
+
+
+def treated_columns(
+    columns: Mapping[str, Floats],
+    treat: Mapping[Names, Sequence[Treatment]],
+    *,
+    weights: Floats | None = None,
+    strata: Mapping[str, NDArray[np.integer[Any]]] | None = None,
+    secret: str | None = None,
+    household: Integers | None = None,
+    risk: Floats | None = None,
+    tell: Callable[[str, dict[str, Any]], object] = lambda label, effects: None,
+    column: Callable[[str, Mapping[str, Floats]], Any] = lambda name, now: None,
+    say: Lines = silent,
+) -> dict[str, Floats]:
+    """Return the treated columns; the input is not changed."""
+    # nan is missing and stays; a secret gives the same values on every machine.
+    plan = [(names, rule) for names, rules in treat.items() for rule in rules]
+    plan.sort(key=lambda step: step[1].last)
+    treated = {name: columns[name] for names, _ in plan for name in names}
+    _check_secret(plan, secret)
+    for step, (names, rule) in enumerate(plan):
+        values = [treated[name] for name in names]
+        label = f"treat {joined(names)}={rule}"
+        codes = [strata[name] for name in rule.strata] if strata else []
+        stream = json.dumps([*map(str, names), str(rule), step])
+        context = Given(
+            weights,
+            combined(codes, len(values[0])) if codes else None,
+            label,
+            names,
+            partial(treatment_numbers, secret or "", stream),
+            household,
+            risk,
+            partial(tell, label),
+            lambda name: column(name, treated),
+            say,
+        )
+        say(label)
+        treated.update(zip(names, rule.treated(values, context), strict=True))
+    return treated
+
+
+def _check_secret(plan: Sequence[tuple[Names, Treatment]], secret: str | None) -> None:
+    """Refuse random treatments without a secret."""
+    for names, rule in plan:
+        if rule.random and secret is None:
+            raise ValueError(
+                f"treat {joined(names)}={rule}: a random treatment needs a secret"
+            )
+    if secret is not None:
+        check_secret(secret)

@@ -16,6 +16,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Mask
 from riskcore.data.files import formats
 from riskcore.data.files.argus.metadata import read_metadata
 from riskcore.data.files.arrow import array_of, decoded, import_pyarrow, is_text
@@ -26,7 +27,6 @@ from riskcore.data.files.labels import Labels, code_text
 from riskcore.data.files.reading import Reading, beside_persons
 
 Positions = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 
 class ReadBackError(ValueError):

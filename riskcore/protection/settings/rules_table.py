@@ -28,6 +28,7 @@ from riskcore.common.settings import (
 )
 from riskcore.common.words import listed
 from riskcore.data.files.read_settings import ReadSettings
+from riskcore.protection.settings.kinds import fault_in
 from riskcore.protection.settings.settings_table import (
     OUTPUT,
     ProtectSettings,
@@ -35,7 +36,6 @@ from riskcore.protection.settings.settings_table import (
     SuppressionSettings,
     WriteSettings,
 )
-from riskcore.protection.settings.shapes import fault_in
 
 FORMAT = 1
 # Whether somebody has checked the rules; rules that are proposals say false.

@@ -28,7 +28,7 @@ from riskcore.data.files.argus.metadata import Variable
 from riskcore.data.recode import Recoding, with_bounds
 from riskcore.data.recoding_words import recodings_of, rule_file
 from riskcore.data.source import Source
-from riskcore.protection.settings.kinds import DERIVED
+from riskcore.protection.settings.kinds import DERIVED, refuse_faults
 from riskcore.protection.settings.settings_table import (
     RECORDED,
     CostsOfKeys,
@@ -37,7 +37,6 @@ from riskcore.protection.settings.settings_table import (
     Suppression,
     Ties,
 )
-from riskcore.protection.settings.shapes import refuse_faults
 from riskcore.protection.treatments.rules import Treatment, parsed_treatments
 
 Names: TypeAlias = tuple[Hashable, ...]
@@ -548,9 +547,8 @@ class Settings:
         if household_keys is None and asked["level"] == "household":
             household_keys = names
         elif household_keys is None:
-            household_keys = (
-                () if household is None else _household_keys(names, declared)
-            )
+            there = () if household is None else [x for x in names if x in declared]
+            household_keys = tuple(x for x in there if declared[x].household)
         if asked["person"] is not None:
             if household is not None:
                 raise ValueError("person is what belongs together; leave out household")
@@ -626,11 +624,6 @@ def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...
     if isinstance(treat, Mapping):
         source.check(x for x in treat if isinstance(x, str) and "+" not in x)
     return parsed_treatments(treat, source.names)
-
-
-def _household_keys(names: Iterable[Hashable], declared: Declared) -> Names:
-    """Return the keys that metadata declare equal within households."""
-    return tuple(x for x in names if x in declared and declared[x].household)
 
 
 def _related(

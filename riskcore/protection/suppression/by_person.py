@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import assess_released
@@ -29,6 +29,7 @@ from riskcore.assessment.wave_matches import (
     each_matched,
     rows_of,
 )
+from riskcore.common.arrays import Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells, categories_of
 from riskcore.data.coded import CodedRecords
@@ -43,7 +44,6 @@ from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.cheapest_blanks import Draw
 from riskcore.protection.suppression.suppress import (
     Aim,
-    Mask,
     Masks,
     Risks,
     costs_of_sets,
@@ -256,12 +256,5 @@ def _assessed(
     """Return the assessment of histories by a set of keys."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DoubtfulCodes)  # histories are no codes
-        return assess_coded(
-            None,
-            table,
-            keys,
-            population=WEIGHTS,
-            method=settings.method,
-            missing=settings.missing,
-            alpha=1.0,
-        )
+        how = Counting(WEIGHTS, settings.method, settings.missing)
+        return assess_coded(None, table, keys, how)

@@ -23,14 +23,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from riskcore.assessment.margins import Floats, KeyMasks, Margins, Positions
+from riskcore.common.arrays import Integers, Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.cells import Cells
 from riskcore.data.count import count
 from riskcore.data.entropy import entropy
 from riskcore.data.unsigned import Codes
 
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 Method = Literal["exact", "argus"]
 
 # Returns as many secret 64-bit numbers as asked for, others at each call.

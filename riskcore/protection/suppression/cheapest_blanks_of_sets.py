@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.assessment.margins import Floats, KeyMasks, Margins, Positions
+from riskcore.common.arrays import Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
-    Integers,
     Preference,
     distinct_rows,
     members,
@@ -53,8 +53,7 @@ class Sight:
     def unsafe(self, kept: int, units: Positions) -> NDArray[np.bool_]:
         """Return whether units are unsafe by the keys that are kept."""
         risk = self.margins.risk(kept, self.cell[units])
-        unsafe: NDArray[np.bool_] = risk >= self.threshold[units]
-        return unsafe
+        return risk >= self.threshold[units]
 
     def seen(self, mask: int) -> int:
         """Return a mask of this set's keys as a mask of all keys."""

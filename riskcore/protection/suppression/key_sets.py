@@ -9,17 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from riskcore.assessment.assess import assess_coded
+from riskcore.assessment.assess import Counting, assess_coded
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.released import ReleasedAssessment
 from riskcore.assessment.reported_figures import of_model
+from riskcore.common.arrays import Mask
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
 from riskcore.data.coded import CodedRecords
 from riskcore.data.columns import Records, code_column, plain_value
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Aim, Mask
+from riskcore.protection.suppression.suppress import Aim
 
 # The figures of the cells that are compared before and after.
 _COUNTS = ("cells", "sample_uniques", "k_anonymity", "below")
@@ -35,17 +36,9 @@ def assess_key_sets(
     # Without an original no choice is kept.
     kept = [assessment.model is not None for assessment in original or ()]
     kept = kept or [False] * len(settings.keys)
+    how = Counting(settings.counted_by, settings.method, settings.missing)
     return [
-        assess_coded(
-            data,
-            coded,
-            keys,
-            population=settings.counted_by,
-            method=settings.method,
-            missing=settings.missing,
-            alpha=1.0,
-            kept=keep,
-        )
+        assess_coded(data, coded, keys, how, kept=keep)
         for keys, keep in zip(settings.keys, kept, strict=True)
     ]
 

@@ -29,6 +29,7 @@ from riskcore.assessment.goals import l_parts
 from riskcore.assessment.margin_goals import MarginGoal, PopulationGoal, SensitiveGoal
 from riskcore.assessment.margins import Margins
 from riskcore.assessment.released import Patterns, assess_released
+from riskcore.common.arrays import Integers, Mask
 from riskcore.common.progress import Lines
 from riskcore.common.words import shortened
 from riskcore.core.risk.anonymity import short_of
@@ -41,7 +42,6 @@ from riskcore.disclosure.kept_keys import kept_sets, with_missing_drawn
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.cheapest_blanks import (
     Draw,
-    Integers,
     entropies,
     losses_of,
     plan,
@@ -56,7 +56,6 @@ from riskcore.protection.suppression.cheapest_blanks_of_sets import (
 _LONGEST = 200
 
 Risks = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Masks = dict[Any, Mask]
 
 
@@ -310,7 +309,7 @@ def margins_of(assessment: Assessment, aim: Aim) -> Margins:
 
 def _prices(
     assessment: Assessment,
-    unsafe: NDArray[np.int64],
+    unsafe: Integers,
     cost: Risks,
     masks: Masks,
     settings: Settings,
@@ -338,7 +337,7 @@ def _prices(
 
 
 def masks_of_members(
-    masks: Masks, unit: NDArray[np.int64], present: Masks, settings: Settings
+    masks: Masks, unit: Integers, present: Masks, settings: Settings
 ) -> Masks:
     """Return the masks of records from those of their households or persons."""
     wide: Masks = {name: mask[unit] for name, mask in masks.items()}

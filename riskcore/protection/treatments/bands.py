@@ -9,14 +9,15 @@ from typing import Any, Literal
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import joined, sentence
-from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Treatment,
+    decimals_of,
     enter,
     number_of,
+    rounded_as,
     shown_number,
 )
 

@@ -14,35 +14,32 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 from riskcore.common.warn import warn
 from riskcore.common.words import sentence
 from riskcore.data.kd_tree import build_trees, nodes_of
-from riskcore.data.ranks import ranked, stable_order
+from riskcore.data.ranks import stable_order
 from riskcore.disclosure.gower import gower_scale
 from riskcore.protection.treatments.microaggregation_kernels import (
     join_groups,
     mdav_steps,
     optimal_groups,
 )
-from riskcore.protection.treatments.precision import decimals_of, rounded_as
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     Treatment,
+    decimals_of,
     enter,
     mean_of,
     refuse_fewer,
+    rounded_as,
     whole_of,
 )
 from riskcore.protection.treatments.strata import strata
-
-Mask = NDArray[np.bool_]
 
 
 class MeansRounded(UserWarning):
@@ -77,10 +74,6 @@ class Microaggregation(Treatment):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the size of the smallest group."""
         return {"k": whole_of(argument, "the size of a group")}
-
-    def argument(self) -> str:
-        """Return the size of the smallest group."""
-        return str(self.k)
 
     def describe(self, public: bool) -> str:
         """Return "the mean of groups of at least 3 records"."""
@@ -172,7 +165,7 @@ def _standard(column: Floats) -> tuple[float, float]:
 
 def univariate_groups(x: Floats, k: int) -> Integers:
     """Return the groups of at least k values with the least sum of squares within."""
-    labels, codes = ranked(x)
+    labels, codes = np.unique(x, return_inverse=True)
     order = stable_order(codes, len(labels))
     n = len(x)
     group_of = np.empty(n, np.int64)

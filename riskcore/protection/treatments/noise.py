@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import sentence
-from riskcore.comparison.cholesky import factored
+from riskcore.comparison.regression import factored
 from riskcore.protection.treatments.noise_kernels import fill_normal
-from riskcore.protection.treatments.precision import rounded_as
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     ShareTreatment,
     enter,
     mean_of,
     percent_words,
+    rounded_as,
     uniform,
 )
 

@@ -14,11 +14,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import sentence
 from riskcore.data.files.labels import code_text
-from riskcore.data.ranks import ranked, stable_order
+from riskcore.data.ranks import stable_order
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Names,
     Treatment,
@@ -30,7 +30,7 @@ from riskcore.protection.treatments.rules import (
 )
 
 Counts = NDArray[np.int64]
-Matrix = NDArray[np.float64]  # row i: the probabilities of what category i becomes
+Matrix = Floats  # row i: the probabilities of what category i becomes
 
 # A matrix has a row and a column for each category.
 MOST_CATEGORIES = 2000
@@ -127,7 +127,7 @@ class PostRandomization(Treatment):
         """Return the categories that were drawn."""
         (x,) = values
         present = ~np.isnan(x)
-        labels, ranks = ranked(x[present])
+        labels, ranks = np.unique(x[present], return_inverse=True)
         codes = np.full(x.size, len(labels), np.int64)
         codes[present] = ranks
         new, effects = post_randomize(

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import counted, sentence
 from riskcore.comparison.measures import sums_by
 from riskcore.data.files.labels import code_text
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Names,
     Treatment,

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.words import sentence
-from riskcore.data.ranks import random_order, ranked
+from riskcore.data.ranks import random_order
 from riskcore.protection.treatments.rank_swap_kernels import swap_partners
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     ShareTreatment,
     enter,
@@ -92,5 +91,5 @@ class RankSwap(ShareTreatment):
 
 def _order(values: Floats, ties: NDArray[np.uint64]) -> Integers:
     """Return the positions of values by rank; equal ones are ranked at random."""
-    labels, codes = ranked(values)
+    labels, codes = np.unique(values, return_inverse=True)
     return random_order(codes, len(labels), ties)

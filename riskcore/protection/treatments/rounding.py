@@ -10,9 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats
 from riskcore.common.words import counted, sentence
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Treatment,
     enter,

@@ -23,12 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.common import arguments
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.progress import Lines, silent
 from riskcore.common.sums import rounded_sum
 from riskcore.common.words import Number, sentence
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 Names = tuple[str, ...]
 Kind = TypeVar("Kind", bound="type[Treatment]")
 
@@ -163,9 +162,10 @@ class Treatment(ABC):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the fields that an argument such as ``5%`` says."""
 
-    @abstractmethod
     def argument(self) -> str:
-        """Return the argument from which `read` makes equal fields."""
+        """Return the argument from which `read` makes equal fields: the first one."""
+        first = next(entry.name for entry in fields(self) if not entry.kw_only)
+        return shown_number(float(getattr(self, first)))
 
     @classmethod
     def parsed(cls, words: str) -> Self:
@@ -436,3 +436,22 @@ def mean_of(values: Floats, weights: Floats | None) -> float:
 def uniform(numbers: NDArray[np.uint64]) -> Floats:
     """Return numbers of 64 bits as multiples of 2^-53 in (0, 1), without the ends."""
     return ((numbers >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+
+
+_MOST_DECIMALS = 6
+
+
+def decimals_of(values: Floats) -> int | None:
+    """Return the decimals that all values need, at most 6; None if they need more."""
+    present = values[~np.isnan(values)]
+    for decimals in range(_MOST_DECIMALS + 1):
+        if np.array_equal(np.round(present, decimals), present):
+            return decimals
+    return None
+
+
+def rounded_as(values: Floats, original: Floats) -> Floats:
+    """Return values rounded to the decimals of the original ones."""
+    decimals = decimals_of(original)
+    # Adding 0 turns -0 into 0.
+    return values if decimals is None else np.round(values, decimals) + 0.0

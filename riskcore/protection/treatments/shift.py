@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.warn import warn
 from riskcore.common.words import listed, sentence
 from riskcore.data.dates import far_days
 from riskcore.data.integers import code_integers
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Names,
     Treatment,
@@ -65,10 +65,6 @@ class Shift(Treatment):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the most days."""
         return {"days": whole_of(argument.removesuffix("d"), "a number of days")}
-
-    def argument(self) -> str:
-        """Return the most days."""
-        return str(self.days)
 
     def describe(self, public: bool) -> str:
         """Return "dates shifted at random"; the public phrase has no number."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Integers
 from riskcore.common.warn import warn
 from riskcore.data.integers import code_integers
 from riskcore.data.ranks import stable_order
-from riskcore.protection.treatments.rules import Integers
 
 
 class SmallStrata(UserWarning):

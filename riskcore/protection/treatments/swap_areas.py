@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats
 from riskcore.common.progress import Lines, silent
 from riskcore.common.words import Number, counted, listed, sentence
 from riskcore.data.household_rows import HouseholdRows
 from riskcore.protection.treatments.pram import total_variation
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
     Names,
     ShareTreatment,
@@ -81,8 +81,8 @@ def swap_areas(
     numbers: NDArray[np.uint64],
     *,
     matching: Mapping[Hashable, NDArray[Any]],
-    risk: NDArray[np.float64] | None = None,
-    weights: NDArray[np.float64] | None = None,
+    risk: Floats | None = None,
+    weights: Floats | None = None,
     say: Lines = silent,
 ) -> tuple[Positions, dict[str, Any]]:
     """Return the record whose area each record gets, and the effects.
@@ -131,9 +131,7 @@ def swap_areas(
     }
 
 
-def _riskiest_first(
-    rows: HouseholdRows, risk: NDArray[np.float64], random: Positions
-) -> Positions:
+def _riskiest_first(rows: HouseholdRows, risk: Floats, random: Positions) -> Positions:
     """Return the households by falling risk, in random order if it is equal."""
     largest = np.zeros(len(rows.first))
     np.maximum.at(largest, rows.of, risk)

@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 
+from riskcore.common.arrays import Floats
 from riskcore.common.words import by_count, counted, sentence
-from riskcore.data.ranks import ranked, stable_order
-from riskcore.protection.treatments.precision import rounded_as
+from riskcore.data.ranks import stable_order
 from riskcore.protection.treatments.rules import (
     FEWEST,
-    Floats,
     Given,
     Treatment,
     enter,
@@ -22,6 +21,7 @@ from riskcore.protection.treatments.rules import (
     percent_words,
     refuse_fewer,
     refuse_share,
+    rounded_as,
     shown_number,
     shown_percent,
     whole_of,
@@ -145,7 +145,8 @@ class _Tail(Treatment):
         """Return the largest value that stays."""
         if self.limit is not None:
             return self.limit * self.sign
-        labels, codes = ranked(0.0 - x)  # not -x, which makes -0 of 0
+        # Not -x, which makes -0 of 0.
+        labels, codes = np.unique(0.0 - x, return_inverse=True)
         order = stable_order(codes, len(labels))
         if self.records is not None:
             if self.records >= x.size:

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from riskcore.common.arrays import Floats, Integers
 from riskcore.common.words import counted, sentence
 from riskcore.data.integers import code_integers
-from riskcore.data.ranks import random_order, ranked, stable_order
+from riskcore.data.ranks import random_order, stable_order
 from riskcore.protection.treatments.rules import (
-    Floats,
     Given,
-    Integers,
     Names,
     Treatment,
     enter,
@@ -49,10 +48,6 @@ class WeightRounding(Treatment):
         """Return the base of ``10``."""
         return {"base": number_of(argument, "a base such as 10")}
 
-    def argument(self) -> str:
-        """Return the base."""
-        return shown_number(self.base)
-
     def describe(self, public: bool) -> str:
         """Return "rounded to multiples of 10, keeping the sum"."""
         return sentence(
@@ -85,10 +80,6 @@ class WeightSharing(Treatment):
     def read(cls, argument: str) -> dict[str, Any]:
         """Return the number of classes of ``5``."""
         return {"classes": whole_of(argument, "a number of classes")}
-
-    def argument(self) -> str:
-        """Return the number of classes."""
-        return str(self.classes)
 
     def describe(self, public: bool) -> str:
         """Return "replaced by the means of 5 classes"."""
@@ -154,7 +145,7 @@ def round_weights(
             f"could become 0; the smallest weight is {weights[weights != 0].min():g}, "
             "take a base of at most that"
         )
-    values, value = ranked(weights)
+    values, value = np.unique(weights, return_inverse=True)
     wholes, rest = np.divmod(values, base)
     exact = _multiples(np.rint(values / base), base) == values
     wholes[exact], rest[exact] = np.rint(values[exact] / base), 0.0
@@ -185,7 +176,7 @@ def share_weights(weights: Floats, groups: Integers) -> Floats:
 
 def weight_classes(weights: Floats, classes: int) -> Integers:
     """Return weights in about equal classes, smallest first, equal ones together."""
-    _, codes = ranked(weights)
+    _, codes = np.unique(weights, return_inverse=True)
     count = np.bincount(codes)
     middle = np.cumsum(count) - count / 2
     class_of = (middle * classes / len(weights)).astype(np.int64)

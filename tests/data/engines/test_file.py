@@ -157,7 +157,7 @@ def test_records_are_written_as_they_pass(run, path, monkeypatch, name, missing)
     assert run(*asked, "--output", whole)[0] == 0
     monkeypatch.setattr(source, "IN_BATCHES", 1)
     monkeypatch.setattr(
-        formats, "read_counted", lambda *_, **__: pytest.fail("read into memory")
+        formats.FileFormat, "read", lambda *_, **__: pytest.fail("read into memory")
     )
     assert run(*asked, "--output", parts)[0] == 0
     monkeypatch.undo()

@@ -105,7 +105,7 @@ def test_what_states_no_delimiter(tmp_path, text):
 def test_quotes_newlines_and_missing_values(tmp_path):
     path = written(tmp_path, '"x ""y""","b\nc"\n"1\r\n2",""\nNA,\n"NA",3\n\n')
     with pytest.warns(formats.LineBreaksInFields, match="1 quoted fields .* 1 lines"):
-        table, intake = formats.read_counted(path)
+        table, intake = formats.opened(path).read()
     assert table.to_pydict() == {
         'x "y"': ["1\r\n2", "NA", "NA"],
         "b\nc": ["", None, "3"],
@@ -300,7 +300,7 @@ def test_one_mark_is_not_part_of_a_name(tmp_path, encoding, packed):
 def test_a_mark_before_a_quoted_name(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes('\ufeff"sex, coded",age\nf,1\n'.encode())
-    found, intake = formats.read_counted(path, ["sex, coded"])
+    found, intake = formats.opened(path).read(["sex, coded"])
     assert found.to_pydict() == {"sex, coded": ["f"]}
     assert intake.records == 1
 
@@ -308,7 +308,7 @@ def test_a_mark_before_a_quoted_name(tmp_path):
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 def test_an_empty_list_of_columns_reads_none(tmp_path, name):
     path = formats.write(tmp_path / name, {"sex": ["1", "2"], "age": ["3", "4"]})
-    table, intake = formats.read_counted(path, [])
+    table, intake = formats.opened(path).read([])
     assert (table.column_names, table.num_rows, intake.records) == ([], 2, 2)
 
 

@@ -92,7 +92,7 @@ def test_two_stray_quotes_in_one_line(tmp_path):
 def test_a_field_longer_than_a_block(tmp_path):
     long = "x" * (3 << 20)
     path = written(tmp_path, f'{HEADER}1,2,"{long}",10\n{rows(5)}')
-    table, intake = formats.read_counted(path)
+    table, intake = formats.opened(path).read()
     assert table.column("age")[0].as_py() == long
     assert table.num_rows == intake.records == 6
 
@@ -155,7 +155,7 @@ def test_fields_with_line_breaks_are_counted_and_said(tmp_path):
     )
     path = written(tmp_path, text)
     with pytest.warns(formats.LineBreaksInFields, match="2 quoted .* 3 lines belong"):
-        table, intake = formats.read_counted(path)
+        table, intake = formats.opened(path).read()
     assert table.column("address").to_pylist() == [
         "12 High St\nTown",
         'a "b", c\r\n\r\nd',
@@ -168,7 +168,7 @@ def test_fields_with_line_breaks_are_counted_and_said(tmp_path):
 def test_mixed_line_ends(tmp_path):
     path = written(tmp_path, b"a,b\r\n1,2\r3,4\n5,6\r\n\r\n\n7,8")
     with pytest.warns(LastLineOpen, match="4 records, and no line end after the last"):
-        table, intake = formats.read_counted(path)
+        table, intake = formats.opened(path).read()
     assert table.column("a").to_pylist() == ["1", "3", "5", "7"]
     assert intake == Intake(4, 7, names=1, empty=2)
 

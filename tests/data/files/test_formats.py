@@ -205,7 +205,7 @@ def test_a_format_is_one_class_and_one_line(tmp_path):
     assert formats.columns_of(path).names == ("sex", "w", "age")
     assert formats.format_of(path) == formats.Format("json", path=path)
     reading = Reading(missing_codes={"sex": "9", "age": ["40"]})
-    table, intake = formats.read_counted(path, numeric=["w"], reading=reading)
+    table, intake = formats.opened(path, reading).read(numeric=["w"])
     assert table.to_pydict() == {
         "sex": ["f", None, "m"], "w": [1.0, 2.5, 4.0], "age": [30, None, None],
     }  # fmt: skip

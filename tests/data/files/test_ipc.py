@@ -63,7 +63,7 @@ def test_files_of_other_programs(tmp_path):
 def test_batches_are_counted_and_shown(tmp_path):
     path = written(tmp_path / "a.arrow", pa.table({"a": range(10)}), max_chunksize=4)
     parts = []
-    _, intake = formats.read_counted(path, progress=lambda *one: parts.append(one))
+    _, intake = formats.opened(path).read(progress=lambda *one: parts.append(one))
     assert str(intake) == "10 records in 3 batches"
     assert intake.to_dict() == {"batches": 3, "records": 10}
     assert parts == [(1, 3), (2, 3), (3, 3)]

@@ -31,7 +31,7 @@ def test_parquet_keeps_its_types(tmp_path):
 def test_row_groups_are_counted(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(pa.table({"a": range(10)}), path, row_group_size=4)
-    assert str(formats.read_counted(path)[1]) == "10 records in 3 row groups"
+    assert str(formats.opened(path).read()[1]) == "10 records in 3 row groups"
 
 
 def test_missing_codes_of_parquet(tmp_path):

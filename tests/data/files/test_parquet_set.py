@@ -35,7 +35,7 @@ def survey(tmp_path):
 
 def test_files_in_folders_are_read_in_the_order_of_their_names(survey):
     assert formats.columns_of(survey).names == ("sex", "w", "year")
-    table, intake = formats.read_counted(survey)
+    table, intake = formats.opened(survey).read()
     assert table.to_pydict() == {
         "sex": ["d", "a", "b", "c"], "w": [8.0, 1.0, 2.0, 4.0],
         "year": ["2019", "2020", "2020", "2020"],

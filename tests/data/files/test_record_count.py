@@ -200,6 +200,6 @@ def test_records_that_cannot_be_read_are_missed(tmp_path, monkeypatch):
     path = tmp_path / "a.dta"
     pyreadstat.write_dta(FRAME, path)
     count = RecordCount(4, stated=True)
-    monkeypatch.setattr(spss_stata_sas, "count_stata", lambda path: count)
+    monkeypatch.setattr(spss_stata_sas.StataFile, "counter", lambda path: count)
     with pytest.raises(ValueError, match="4 records by the layout of the file, but 3"):
         formats.read(path)

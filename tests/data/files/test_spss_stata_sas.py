@@ -145,7 +145,7 @@ def spss(tmp_path):
 
 
 def test_spss_is_read(spss):
-    table, intake = formats.read_counted(spss)
+    table, intake = formats.opened(spss).read()
     assert table.slice(0, 4).to_pydict() == {
         "sex": [1, 2, None, 2],
         "region": ["N", "S", None, None],
@@ -168,7 +168,7 @@ def test_spss_is_read(spss):
 
 
 def test_user_missing_codes_can_be_kept(spss):
-    table, intake = formats.read_counted(spss, reading=CODES)
+    table, intake = formats.opened(spss, CODES).read()
     assert table["sex"].to_pylist()[:4] == [1, 2, 9, 2]
     assert table["age"].to_pylist()[:4] == [30, 41, 98, 99]
     assert table["region"].to_pylist()[:4] == ["N", "S", "ZZ", None]
@@ -211,7 +211,7 @@ def test_stata_of_another_writer(tmp_path):
         variable_labels={"x": "The x"},
         convert_strl=["lengthy"],
     )
-    table, intake = formats.read_counted(tmp_path / "a.dta")
+    table, intake = formats.opened(tmp_path / "a.dta").read()
     assert table.to_pydict() == {
         "sex": [0, 1, 0],
         "x": [0.1, None, 3.0],
@@ -236,7 +236,7 @@ def test_extended_missing_values_of_stata(tmp_path):
         missing_user_values={"a": ["a", "z"]},
         variable_value_labels={"a": {1: "one", "a": "refused"}},
     )
-    table, intake = formats.read_counted(tmp_path / "a.dta")
+    table, intake = formats.opened(tmp_path / "a.dta").read()
     assert table["a"].to_pylist() == [1, None, 2, None]
     assert intake.user_missing == 2
     kept = formats.read(tmp_path / "a.dta", reading=CODES)
@@ -256,7 +256,7 @@ def test_transport_files_of_sas(tmp_path):
         column_labels={"sex": "Sex"},
         variable_format={"d": "DATE9"},
     )
-    table, intake = formats.read_counted(tmp_path / "a.xpt")
+    table, intake = formats.opened(tmp_path / "a.xpt").read()
     assert table.to_pydict() == {
         "sex": [1, 2, None],
         "t": ["a", None, "é"],

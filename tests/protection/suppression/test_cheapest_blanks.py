@@ -15,7 +15,7 @@ from riskcore.core.risk.individual import individual_risk_from_frequencies
 from riskcore.data.argus_recode_file import read_recoding
 from riskcore.data.blank import blank
 from riskcore.data.cells import tabulate
-from riskcore.data.files.argus import reader
+from riskcore.data.files import formats
 from riskcore.data.recode_table import recode
 from riskcore.protection.suppression.cheapest_blanks import (
     Margins,
@@ -554,7 +554,7 @@ THRESHOLD = 0.00125
 @pytest.fixture(scope="module")
 def demo():
     """Return the demo file as it is, and recoded as in 2004."""
-    data = reader.read_counted(needs.DEMODATA / "Demodata.asc")[0]
+    data = formats.read(needs.DEMODATA / "Demodata.asc")
     grc = {"REGION": "Region.grc", "AGE": "Age.grc"}
     rules = {name: read_recoding(needs.DEMODATA / file) for name, file in grc.items()}
     return {"raw": data, "recoded": recode(data, rules)}

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from riskcore.protection.treatments.effects import effects
+from riskcore.protection.records.treated import effects
 
 
 def test_figures_before_and_after():

@@ -8,7 +8,7 @@ import pyarrow
 import pytest
 
 import riskcore
-from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.records.treated import treated_columns
 from riskcore.protection.treatments.microaggregation import (
     MeansRounded,
     groups_of,

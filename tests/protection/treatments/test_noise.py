@@ -6,7 +6,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.records.treated import treated_columns
 from riskcore.protection.treatments.noise_kernels import fill_normal
 from riskcore.protection.treatments.rules import Treatment
 from tests.secret_of import secret_of

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import riskcore
-from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.records.treated import treated_columns
 from riskcore.protection.treatments.pram import (
     MOST_CATEGORIES,
     draw,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from riskcore.protection.treatments.precision import decimals_of, rounded_as
+from riskcore.protection.treatments.rules import decimals_of, rounded_as
 
 
 def test_decimals_of_a_column():

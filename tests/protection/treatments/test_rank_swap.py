@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.records.treated import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.strata import SmallStrata
 from tests.secret_of import secret_of

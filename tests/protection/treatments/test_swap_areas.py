@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import riskcore
-from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.records.treated import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.swap_areas import swap_areas
 from tests.secret_of import secret_of

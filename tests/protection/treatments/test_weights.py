@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from riskcore.protection.treatments.apply import treated_columns
+from riskcore.protection.records.treated import treated_columns
 from riskcore.protection.treatments.rules import Treatment
 from riskcore.protection.treatments.weights import (
     round_weights,

@@ -83,12 +83,7 @@ class ArgusFile(FileFormat):
     ) -> Accounted:
         """Read columns that the metadata declare; see `FileFormat.read`."""
         data, intake = reader.read_counted(
-            self.path,
-            self.metadata,
-            columns,
-            numeric=numeric,
-            text=text,
-            progress=progress,
+            self.path, self.metadata, columns, numeric, text=text, progress=progress
         )
         return {name: self._without_codes(name, data[name]) for name in data}, intake
 

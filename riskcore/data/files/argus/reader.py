@@ -9,7 +9,7 @@ which for Windows-1252 are the bytes that mu-Argus counts.
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,29 +19,27 @@ from riskcore.common.missing_column import no_such_column
 from riskcore.common.progress import Parts
 from riskcore.common.text_numbers import is_number
 from riskcore.data.files.argus.encoding import Array, characters_in, decoded
-from riskcore.data.files.argus.metadata import Metadata, Variable, metadata_of
+from riskcore.data.files.argus.metadata import Metadata, Variable
 from riskcore.data.files.intake import Intake
 from riskcore.data.files.reading import warn_of_open_end
 
 _BLOCK = 1 << 22  # characters handled at a time, which bounds the working memory
 # mu-Argus itself stops at 100; a longer field means a wrong separator or position.
 _LONGEST_FIELD = 1000
-_NEWLINE, _RETURN, _BLANK, _END_OF_FILE = 10, 13, 32, 26
+_NEWLINE, _RETURN, _END_OF_FILE = 10, 13, 26
 _DIGITS = np.frombuffer(b"\0+-.0123456789Ee", np.uint8)
 
 
 def read_counted(
-    path: str | Path,
-    metadata: Metadata | str | Path | None = None,
-    columns: Sequence[str] | None = None,
+    path: Path,
+    metadata: Metadata,
+    columns: Iterable[str],
+    numeric: Collection[str],
     *,
-    numeric: Iterable[str] = (),
-    text: bool = False,
-    progress: Parts | None = None,
+    text: bool,
+    progress: Parts | None,
 ) -> tuple[dict[str, Array], Intake]:
     r"""Read a mu-Argus data file, and account for its lines."""
-    path = Path(path)
-    metadata = metadata_of(path, metadata)
     if metadata.spss:
         raise ValueError(
             f"{path}: SPSS system files cannot be read; export the file as CSV"
@@ -53,7 +51,7 @@ def read_counted(
     for lines, fields in fields_of(path, characters, metadata, chosen, progress):
         read += lines.size
         for column, values in zip(parts, fields, strict=True):
-            column.add(stripped(values), lines)
+            column.add(np.strings.strip(values, " "), lines)
     for column in parts:
         column.fault.refuse(path)
     layout = _Layout.of(path, characters)
@@ -98,21 +96,15 @@ def fields_of(
 
 def _choose(
     metadata: Metadata,
-    columns: Sequence[str] | None,
-    numeric: Iterable[str],
+    columns: Iterable[str],
+    numeric: Collection[str],
     *,
     text: bool,
 ) -> list[Variable]:
     """Return the wanted variables, marked numeric if they are to be numbers."""
     variables_by_name = {variable.name: variable for variable in metadata.variables}
-    numeric = set(numeric)
-    wanted = list(dict.fromkeys(metadata.names if columns is None else columns))
-    asked = dict.fromkeys([*wanted, *sorted(numeric)])
-    lacking = [name for name in asked if name not in variables_by_name]
-    if lacking:
-        raise no_such_column(lacking, metadata.names, metadata.path)
     variables = []
-    for name in wanted:
+    for name in columns:
         variable = variables_by_name[name]
         code = variable.recodable or variable.household_id
         number = variable.weight or (variable.numeric and not code)
@@ -226,31 +218,12 @@ def _gathered(block: Array, begins: Array, ends: Array, width: int) -> Array:
     positions = begins[:, None] + np.arange(width)
     characters = block[np.minimum(positions, block.size - 1)].astype(np.uint32)
     characters[positions >= ends[:, None]] = 0
-    text: Array = characters.view(f"U{width}").reshape(len(begins))
-    return text
+    return characters.view(f"U{width}").reshape(len(begins))
 
 
 def characters_of(text: Array) -> Array:
     """Return the characters of text as a view, shape (records, width)."""
-    view: Array = text.view(np.uint32).reshape(text.size, text.itemsize // 4)
-    return view
-
-
-def stripped(text: Array) -> Array:
-    """Remove the blanks around text in place, and return it."""
-    characters = characters_of(text)
-    width = characters.shape[1]
-    blank = (characters == _BLANK) | (characters == 0)
-    rows = np.flatnonzero(blank[:, 0] | blank[:, -1])
-    if rows.size:
-        seen = ~blank[rows]
-        leading = np.where(seen.any(axis=1), seen.argmax(axis=1), width)
-        trailing = seen[:, ::-1].argmax(axis=1)
-        places = np.arange(width) + leading[:, None]
-        moved = characters[rows[:, None], np.minimum(places, width - 1)]
-        moved[places >= (width - trailing)[:, None]] = 0
-        characters[rows] = moved
-    return text
+    return text.view(np.uint32).reshape(text.size, text.itemsize // 4)
 
 
 class _Free:

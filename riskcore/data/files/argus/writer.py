@@ -19,6 +19,7 @@ from riskcore.data.files.argus import reader
 from riskcore.data.files.argus.encoding import (
     Array,
     characters_in,
+    decoded,
     encodes,
     encoding_of,
 )
@@ -231,7 +232,7 @@ class _Field:
 
     def _compared(self, raw: Array, begin: int) -> tuple[Array, Array]:
         """Return where the source has the same text, and the text to write."""
-        source = reader.stripped(raw.copy())
+        source = np.strings.strip(raw, " ")
         records = slice(begin, begin + raw.size)
         text, absent = self.text[records].copy(), self.absent[records]
         was_valid = np.ones(raw.size, bool)
@@ -265,7 +266,7 @@ class _Field:
         return {
             "are empty": text == "",
             "have a line break or another control character": broken,
-            "have blanks around them": reader.stripped(text.copy()) != text,
+            "have blanks around them": np.strings.strip(text, " ") != text,
             "are a missing code": np.isin(text, [*self.missing, self.new_code]),
         }
 
@@ -364,9 +365,8 @@ class _Encoder:
         if characters.max() < 128:
             file.write(characters.astype(np.uint8).tobytes())
             return
-        text = characters.astype("<u4").tobytes().decode("utf-32-le")
         try:
-            raw = text.encode(self.encoding)
+            raw = decoded(characters).encode(self.encoding)
         except UnicodeEncodeError:
             raise self._no_such_letters(fields) from None
         file.write(raw)

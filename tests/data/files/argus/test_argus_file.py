@@ -77,14 +77,14 @@ def argus(folder, data, metadata="A 1 1\nB 2 2\n"):
 
 def test_lines_of_mu_argus_files(tmp_path):
     path = argus(tmp_path, "101\n202\n303\n\n\n")
-    assert str(formats.read_counted(path)[1]) == "5 lines: 3 records, 2 empty"
+    assert str(formats.opened(path).read()[1]) == "5 lines: 3 records, 2 empty"
     path = argus(tmp_path, "101\r\n202\r\n303\x1a")
-    assert str(formats.read_counted(path)[1]) == "3 lines: 3 records"
+    assert str(formats.opened(path).read()[1]) == "3 lines: 3 records"
     path = argus(
         tmp_path, "A;B\n1;2\n3;4", '<SEPARATOR> ";"\n<NAMESINFRONT>\nA 1\nB 1\n'
     )
     with pytest.warns(LastLineOpen, match="2 records, and no line end after the last"):
-        counted = formats.read_counted(path)[1]
+        counted = formats.opened(path).read()[1]
     assert str(counted) == "3 lines: a header, 2 records"
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from riskcore.data.files import formats
 from riskcore.data.files.argus import reader
 from riskcore.data.files.argus.metadata import (
     Variable,
@@ -13,6 +14,7 @@ from riskcore.data.files.argus.metadata import (
     read_metadata,
     unquoted,
 )
+from riskcore.data.files.reading import Reading
 from tests import needs
 
 pytestmark = pytest.mark.filterwarnings(
@@ -20,9 +22,9 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
-def read_data(*given, **how):
+def read_data(path, metadata=None, columns=None, **how):
     """Return the data of a file without its account."""
-    return reader.read_counted(*given, **how)[0]
+    return formats.read(path, columns, reading=Reading(metadata=metadata), **how)
 
 
 FIXED = """\
