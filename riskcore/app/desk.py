@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from pathlib import Path
 
@@ -10,8 +11,15 @@ import numpy as np
 from riskcore import simulate
 from riskcore.app.folders import Folders
 from riskcore.app.history import session_file
+from riskcore.app.jobs import FAILURES
 from riskcore.app.session import RefusedError
-from riskcore.app.start import data_table, first_rules, open_workbench, read_by
+from riskcore.app.start import (
+    data_table,
+    first_release,
+    open_workbench,
+    read_by,
+    workbench_of,
+)
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 from riskcore.data.files import formats
@@ -27,17 +35,31 @@ class Desk:
         self.folders = Folders(start)
         self.number = 0
         self._bench = bench
+        self._version = 0  # that was shown last
         self._path: Path | None = None  # as it was opened
         self._lock = threading.RLock()
 
     @property
     def bench(self) -> Workbench | None:
         """The workbench, which reads the file as the version that is shown says."""
+        return self.now[0]
+
+    @property
+    def now(self) -> tuple[Workbench | None, int]:
+        """The workbench and its number."""
         with self._lock:
             bench = self._bench
-            if bench is not None and not bench.is_of(bench.release):
-                self._put(Workbench(bench.release, bench.history), bench)
-            return self._bench
+            if bench is None:
+                return None, self.number
+            version = bench.history.current.number
+            if not bench.is_of(bench.release):
+                try:
+                    self._put(workbench_of(bench.release, bench.history), bench)
+                except FAILURES:  # its files are gone: the version before stays
+                    bench.history.show(self._version)
+                    raise
+            self._version = version
+            return self._bench, self.number
 
     @property
     def is_open(self) -> bool:
@@ -47,8 +69,12 @@ class Desk:
     @property
     def shown(self) -> Workbench:
         """The workbench; without one, what was asked is refused."""
-        bench = self.bench
-        if bench is None:
+        return self.shown_as("")
+
+    def shown_as(self, work: str) -> Workbench:
+        """Return the workbench if it has this number, as a page says it."""
+        bench, number = self.now
+        if bench is None or work not in ("", str(number)):
             raise RefusedError(said("frame", "other_work"))
         return bench
 
@@ -64,6 +90,7 @@ class Desk:
         with self._lock:
             before = self._bench
             if before is not None and path.resolve() == self._path:
+                _ = first_release(path, reading).source().names  # refused before
                 self.close()  # a session is open once
             self._put(open_workbench(path, reading, new=new), None)
             if before is not None:
@@ -71,15 +98,13 @@ class Desk:
             self._path = path.resolve()
         self.folders.remember(path.absolute())
 
-    def read(self, reading: Reading) -> str:
+    def read(self, reading: Reading, work: str = "") -> str:
         """Read the file in another way; other columns begin without rules."""
         with self._lock:
-            bench = self.shown
+            bench = self.shown_as(work)
             file = bench.table("data")["file"]
             data = data_table(file, bench.path.parent, reading)
             release = read_by(bench.release, data)
-            if {*release.source().names} != {*bench.names}:
-                release = first_rules(data, bench.path)
             if release.tables == bench.tables:
                 return ""
             bench.history.add(release.to_toml(), said("history", "read_otherwise"))
@@ -88,13 +113,13 @@ class Desk:
 
     def remove(self, place: str) -> None:
         """Remove a file that was sent, what was written beside it, and its history."""
-        path = self.folders.path(place)
+        folder = self.folders.sent_folder(self.folders.path(place))
         with self._lock:
-            if path == self._path:
+            if self._path is not None and self._path.parent == folder:
                 self.close()
-            self.folders.remove(path)
-            session = session_file(path)
-            if session is not None:
+            sessions = [*map(session_file, folder.iterdir())]
+            shutil.rmtree(folder)
+            for session in filter(None, sessions):
                 session.unlink(missing_ok=True)
 
     def demo(self) -> None:
@@ -108,5 +133,5 @@ class Desk:
         """Put a workbench on the desk in place of one that has the same history."""
         if before is not None:
             before.jobs.close()
-        self._bench = bench
+        self._bench, self._version = bench, bench.history.current.number
         self.number += 1

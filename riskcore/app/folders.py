@@ -18,14 +18,13 @@ from riskcore.app.texts import said
 from riskcore.app.user_folder import user_folder
 from riskcore.common.words import printable
 from riskcore.data.files import formats
-from riskcore.data.files.replace import replacing_all
+from riskcore.data.files.replace import replacing_all, tidy
 
 # Bytes of an upload, entries that a folder shows, and files that are remembered.
 LARGEST = 2 << 30
 MOST = 500
 _RECENT = 20
 _LONGEST = 120  # letters of a name
-_PARTIAL = "part"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +83,8 @@ class Folders:
 
     def _is_ours(self, entry: os.DirEntry[str]) -> bool:
         """Return whether an entry may be shown: not hidden, and in our folders."""
-        if entry.name.startswith("."):
+        # A form gives no other name back: blanks at its ends and odd letters are lost.
+        if entry.name.startswith(".") or printable(entry.name.strip()) != entry.name:
             return False
         with suppress(OSError, ValueError):
             return self.path(entry.path).exists()
@@ -110,6 +110,8 @@ class Folders:
             return []
         folders = [entry for entry in os.scandir(self.uploads) if entry.is_dir()]
         folders.sort(key=lambda entry: -entry.stat().st_mtime)
+        for folder in folders:
+            tidy(Path(folder))  # a killed app leaves what had not yet come whole
         return [
             self._entry(file)
             for folder in folders
@@ -117,12 +119,12 @@ class Folders:
             if can_open(file.name) and not file.is_symlink()
         ]
 
-    def remove(self, path: Path) -> None:
-        """Remove a file that was sent, with all that was written beside it."""
+    def sent_folder(self, path: Path) -> Path:
+        """Return the folder of a file that was sent; refuse any other file."""
         folder = path.parent
         if self.uploads is None or folder.parent != self.uploads.resolve():
             raise ValueError(said("start", "not_sent"))
-        shutil.rmtree(folder)
+        return folder
 
     def new_folder(self) -> Path:
         """Return a new folder for a file that was sent, for its owner alone."""
@@ -139,13 +141,11 @@ class Folders:
         """Write a file that is sent, whole or not at all, and return its path."""
         check_name(name)
         folder = self.new_folder()
-        part = folder / f"{secrets.token_hex(4)}.{_PARTIAL}"
         try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-            with open(os.open(part, flags, 0o600), "wb") as file:
+            with replacing_all(False) as create:
+                file = create(folder / name, private=True)
                 async for data in parts:
                     file.write(data)
-            os.replace(part, folder / name)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

@@ -74,8 +74,9 @@ class History:
 
     def close(self) -> None:
         """Close the session file."""
-        if self._log is not None:
-            self._log.close()
+        with self._lock:  # not while a line is written: the number is used again
+            if self._log is not None:
+                self._log.close()
 
     # --- what there is ---
 

@@ -35,14 +35,13 @@ from riskcore.app.jobs import FAILURES, words_of
 from riskcore.app.pages import PAGES, start
 from riskcore.app.pages.page import Action, Answer, Page, View
 from riskcore.app.panel import panel_of
-from riskcore.app.session import NotYetError, RefusedError
+from riskcore.app.session import NotYetError
 from riskcore.app.texts import (
     LANGUAGES,
     READER,
     Reader,
     capital,
     load_texts,
-    said,
     step_told,
     told,
 )
@@ -222,12 +221,10 @@ class Server:
         self, request: Request, work: Callable[[Workbench], str | None], back: str
     ) -> Response:
         """Do some work and lead back, or say why it cannot be done."""
-        shown = _form(request).text("work", str(self.desk.number))
+        shown = _form(request).text("work")
 
         def do() -> str:
-            if shown != str(self.desk.number):
-                raise RefusedError(said("frame", "other_work"))
-            return work(self.desk.shown) or ""
+            return work(self.desk.shown_as(shown)) or ""
 
         try:
             words = await run_in_threadpool(do)
@@ -322,7 +319,7 @@ class Server:
 
         Work that ends from now on may be missing in the page.
         """
-        bench, number = self.desk.bench, self.desk.number
+        bench, number = self.desk.now
         if bench is None:
             return {
                 "is_open": False,

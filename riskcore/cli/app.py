@@ -81,6 +81,7 @@ def run(options: argparse.Namespace) -> int:
     from riskcore.app.desk import Desk
     from riskcore.app.serve import serve
     from riskcore.app.server import Server
+    from riskcore.app.start import USUAL
 
     place = options.file or Path()
     is_folder = place.is_dir()
@@ -90,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
             # They hold values of the file; its pages say what is doubtful.
             warnings.simplefilter("ignore")
             if not is_folder:
-                desk.open(place, reading(options), new=options.new)
+                how = reading(options)
+                desk.open(place, None if how == USUAL else how, new=options.new)
             return serve(
                 Server(desk).application,
                 port=options.port,

@@ -37,7 +37,7 @@ _SAID_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 def read_text(path: Path) -> str:
     """Return the text of a small regular file in UTF-8."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_at_once) as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
             raise OSError(f"{path}: a device or pipe, not a file")
@@ -49,6 +49,11 @@ def read_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise RulesError(f"{_at(path, line)}: not text in UTF-8") from None
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe is not waited for."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:

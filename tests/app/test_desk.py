@@ -1,6 +1,9 @@
 """The desk and the pages of files and data: what is opened, and how it is read."""
 
 import asyncio
+import os
+import threading
+import time
 
 import pandas as pd
 import pytest
@@ -204,6 +207,103 @@ def test_a_browser_that_hangs_up_leaves_nothing(desk):
     assert [*desk.folders.uploads.iterdir()] == []
 
 
+def test_an_earlier_page_reads_no_other_file_otherwise(client, desk, survey):
+    client.post("/start/open", {"file": str(survey)}, page="start")
+    number = desk.number
+    desk.demo()
+    fields = {"missing_codes": "SEX=1", "reads": "yes", "work": str(number)}
+    assert client.post("/start/read", fields, "data").status == 422
+    assert "missing_codes" not in desk.bench.table("data")
+
+
+def test_the_same_file_stays_open_if_it_is_refused(client, desk, survey):
+    desk.open(survey, None)
+    desk.bench.set_roles({"SEX": "key"}, "a key")
+    fields = {"file": str(survey), "encoding": "utf-16", "reads": "yes"}
+    assert "not utf-16" in client.post("/start/open", fields, page="start").text
+    assert desk.bench.keys == ["SEX"]
+
+
+def test_a_file_that_may_not_be_removed_stays_open(client, desk, survey):
+    desk.open(survey, None)
+    fields = {"file": str(survey)}
+    assert client.post("/start/remove", fields, page="start").status == 422
+    assert desk.is_open
+
+
+def test_a_folder_is_removed_with_all_histories(client, desk, survey, settings_folder):
+    send(client, "survey.csv", survey.read_bytes())
+    path = desk.bench.source.path
+    rules = desk.bench.release.write(path.parent / "release.toml").path
+    desk.open(rules, None)
+    assert len([*(settings_folder / "sessions").iterdir()]) == 2
+    client.post("/start/remove", {"file": str(path)}, page="start")
+    assert not desk.is_open
+    assert [*(settings_folder / "sessions").iterdir()] == []
+
+
+@pytest.fixture
+def households(tmp_path):
+    """Return the path of a file of persons, beside one of their households."""
+    (tmp_path / "households.csv").write_text("HID,ROOMS\n1,2\n2,3\n")
+    path = tmp_path / "persons.csv"
+    path.write_text("HID,SEX,AGE\n1,1,30\n1,2,40\n2,1,50\n")
+    return path
+
+
+def test_undo_does_not_lead_to_a_file_that_is_gone(client, desk, households):
+    desk.open(
+        households, Reading(household_file=households.with_name("households.csv"))
+    )
+    desk.read(Reading())
+    (households.with_name("households.csv")).unlink()
+    answer = client.post("/undo", page="data")
+    assert answer.status == 422
+    assert "households.csv: no such file" in answer.text
+    for page in ("start", "data", "columns", "history"):
+        assert client.get(f"/{page}").status == 200
+    assert desk.bench.names == ["HID", "SEX", "AGE"]
+
+
+def test_a_file_is_opened_without_one_that_is_gone(client, desk, households):
+    beside = households.with_name("households.csv")
+    desk.open(households, Reading(household_file=beside))
+    desk.close()
+    beside.unlink()
+    fields = {"file": str(households)}
+    answer = client.post("/start/open", fields, page="start")
+    assert "households.csv: no such file" in answer.text
+    client.post("/start/open", {**fields, "reads": "yes"}, page="start")
+    assert desk.bench.table("data") == {"file": households.name}
+
+
+def test_a_file_opened_with_other_columns_begins_without_rules(desk, tmp_path):
+    path = tmp_path / "semicolons.csv"
+    path.write_text("A;B,C\n1;2,5\n")
+    desk.open(path, Reading(delimiter=","))
+    desk.bench.set_roles({"A;B": "key"}, "a key")
+    desk.close()
+    desk.open(path, Reading(delimiter=";"))
+    assert desk.bench.names == ["A", "B,C"]
+    assert desk.bench.keys == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize("place", ["pipe.toml", "names.toml", "survey.csv"])
+def test_no_pipe_is_waited_for(client, desk, survey, place):
+    folder = survey.parent
+    os.mkfifo(folder / "pipe.toml")
+    named = "format = 1\n[data]\nfile = 'survey.csv'\nmetadata = 'pipe.toml'\n"
+    (folder / "names.toml").write_text(named)
+    threading.Timer(5, lambda: (folder / "pipe.toml").open("wb").close()).start()
+    fields = {"file": place}
+    if place == survey.name:
+        fields |= {"reads": "yes", "metadata": "pipe.toml"}
+    begun = time.monotonic()
+    assert "a device or pipe" in client.post("/start/open", fields, "start").text
+    assert time.monotonic() - begun < 4
+
+
 # --- tables of the columns ---
 
 
@@ -261,7 +361,7 @@ def test_a_file_that_was_sent_is_released_beside_itself(client, desk, survey):
     job = desk.bench.jobs.of("export")
     assert job.ended.wait(60)
     assert job.error == ""
-    answer = client.get("/export/file?at=0")
+    answer = client.get(f"/export/file?of={job.result.mark}&at=0")
     assert answer.body == (desk.bench.path.parent / "safe.csv").read_bytes()
     other = desk.folders.new_folder() / "x.csv"
     client.post("/export/write", {**fields, "file": str(other)}, page="export")

@@ -215,14 +215,19 @@ def links(text):
     return re.findall(r'href="(/export/file[^"]*)"', unescape(text))
 
 
+def address(bench, at):
+    """Return the address of a file of the last export."""
+    return f"/export/file?of={bench.jobs.of('export').result.mark}&at={at}"
+
+
 def test_each_file_can_be_fetched_as_it_was_written(bench, client, survey):
     text = client.get("/export").text
     assert str(survey.parent.resolve()) in text
     fetched = {}
-    for address in links(text):
-        if "open" in address:
+    for link in links(text):
+        if "open" in link:
             continue
-        answer = client.get(address)
+        answer = client.get(link)
         assert answer.status == 200
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert answer.headers["content-type"] == "application/octet-stream"
@@ -242,8 +247,8 @@ def test_each_file_can_be_fetched_as_it_was_written(bench, client, survey):
 def test_a_report_is_opened_in_a_sandbox_of_its_own(client):
     opened = [x for x in links(client.get("/export").text) if "open" in x]
     assert len(opened) == 2
-    for address in opened:
-        answer = client.get(address)
+    for link in opened:
+        answer = client.get(link)
         policy = answer.headers["content-security-policy"]
         assert policy.startswith("sandbox allow-scripts; default-src 'none'")
         assert "allow-same-origin" not in policy
@@ -256,7 +261,7 @@ def test_a_report_is_opened_in_a_sandbox_of_its_own(client):
 def test_data_is_never_opened_as_a_page(bench, client):
     written = bench.jobs.of("export").result.written
     for at, one in enumerate(written):
-        answer = client.get(f"/export/file?at={at}&open=1")
+        answer = client.get(f"{address(bench, at)}&open=1")
         as_page = answer.headers["content-type"].startswith("text/html")
         assert as_page == (one.kind in ("report", "report_public")), one.kind
 
@@ -285,9 +290,9 @@ def linked(path):
 def test_a_file_that_is_another_one_now_is_not_sent(bench, client, survey, change):
     written = bench.jobs.of("export").result.written
     (at,) = (at for at, one in enumerate(written) if one.kind == "file")
-    assert client.get(f"/export/file?at={at}").status == 200
+    assert client.get(address(bench, at)).status == 200
     change(survey.parent / "safe.csv")
-    answer = client.get(f"/export/file?at={at}")
+    answer = client.get(address(bench, at))
     assert answer.status == 422
     assert "changed or replaced" in answer.text
 
@@ -295,10 +300,19 @@ def test_a_file_that_is_another_one_now_is_not_sent(bench, client, survey, chang
 @pytest.mark.parametrize(
     "query", ["", "at=99", "at=-1", "at=release.toml", "at=..%2Fsurvey.csv", "at=1e3"]
 )
-def test_only_places_in_the_list_are_sent(client, query):
-    answer = client.get(f"/export/file?{query}")
+def test_only_places_in_the_list_are_sent(bench, client, query):
+    mark = bench.jobs.of("export").result.mark
+    answer = client.get(f"/export/file?of={mark}&{query}")
     assert answer.status == 422
     assert "content-disposition" not in answer.headers
+
+
+def test_an_older_page_fetches_no_file_of_a_newer_export(bench, client):
+    older = [x for x in links(client.get("/export").text) if "open" not in x]
+    exported(bench, file="other.csv", record="keep.json", overwrite="yes")
+    assert bench.jobs.of("export").error == ""
+    for link in [*older, "/export/file?at=0"]:
+        assert client.get(link).status == 422
 
 
 def test_nothing_is_sent_before_an_export(bench):

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import stat
 
 import pytest
@@ -71,9 +72,7 @@ def test_a_file_that_is_sent_is_private(folders):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert folders.path(str(path)) == path.resolve()
     assert [entry.name for entry in folders.sent()] == ["new.csv"]
-    folders.remove(path)
-    assert not path.parent.exists()
-    assert folders.sent() == []
+    assert folders.sent_folder(path) == path.parent
 
 
 def test_a_file_that_breaks_off_leaves_nothing(folders):
@@ -84,6 +83,36 @@ def test_a_file_that_breaks_off_leaves_nothing(folders):
     with pytest.raises(OSError, match="gone"):
         asyncio.run(folders.receive("new.csv", broken()))
     assert [*folders.uploads.iterdir()] == []
+
+
+def test_only_what_a_form_gives_back_is_shown(folders):
+    for name in ("soft\u00adhyphen.csv", "turned\u202e.csv", "two\nlines.csv"):
+        (folders.start / name).write_text("a\n1\n")
+    (folders.start / " blank ").mkdir()
+    (folders.start / "gro\u00df e\u0301.csv").write_text("a\n1\n")
+    listing = folders.listing(".")
+    assert " blank " not in [entry.name for entry in listing.folders]
+    names = [entry.name for entry in listing.files]
+    assert "gro\u00df e\u0301.csv" in names
+    assert not any(name.startswith(("soft", "turned", "two")) for name in names)
+
+
+def test_what_a_killed_app_left_of_a_file_is_removed(folders):
+    inside = []
+
+    async def hanging():
+        yield b"a,b\n"
+        inside.extend(folders.sent())
+        (folder,) = folders.uploads.iterdir()
+        (part,) = folder.iterdir()  # the one that comes stays
+        shutil.copy(part, folder / f".riskcore-{0:016x}.part")
+        folders.sent()
+        assert [*folder.iterdir()] == [part]
+        yield b"1,2\n"
+
+    path = asyncio.run(folders.receive("new.csv", hanging()))
+    assert inside == []
+    assert path.read_bytes() == b"a,b\n1,2\n"
 
 
 @pytest.mark.parametrize(
@@ -99,13 +128,13 @@ def test_odd_names_of_sent_files_are_refused(folders, name):
     assert folders.sent() == []
 
 
-def test_only_sent_files_are_removed(folders):
+def test_only_sent_files_have_a_folder_to_remove(folders):
     for place in ("b.csv", "sub", "."):
         with pytest.raises(ValueError, match="only files that were sent"):
-            folders.remove(folders.path(place))
+            folders.sent_folder(folders.path(place))
     folders.new_folder()
     with pytest.raises(ValueError, match="only files that were sent"):
-        folders.remove(folders.uploads / "x.csv")
+        folders.sent_folder(folders.uploads / "x.csv")
     assert folders.uploads.is_dir()
 
 

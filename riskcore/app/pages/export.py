@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -119,6 +120,8 @@ class Exported:
     rules: Path
     shell: str  # a line of the shell that makes the same files again
     written: tuple[WrittenFile, ...]
+    # Addresses of an earlier export lead to no file of this one, which may be private.
+    mark: str = field(default_factory=lambda: secrets.token_hex(4))
 
     def some(self, *, public: bool) -> list[tuple[int, WrittenFile]]:
         """Return the files to publish, or those to keep, with their places."""
@@ -304,7 +307,7 @@ def file(bench: Workbench, form: Form) -> Response:
 
     job, at = bench.jobs.of("export"), form.whole("at")
     done: Exported | None = None if job is None else job.result
-    if done is None or not 0 <= at < len(done.written):
+    if done is None or form.text("of") != done.mark or at >= len(done.written):
         raise RefusedError(said("export", "no_file"))
     sent = done.written[at]
     headers = {"content-length": str(sent.size)}

@@ -37,7 +37,7 @@ def open_file(desk: Desk, form: Form) -> str:
 
 def read(desk: Desk, form: Form) -> str:
     """Read the file that is open in another way."""
-    return desk.read(reading_of(form, desk.folders.path))
+    return desk.read(reading_of(form, desk.folders.path), form.text("work"))
 
 
 def demo(desk: Desk, _: Form) -> str:

@@ -76,7 +76,7 @@ class Creating(Protocol):
 def refuse_existing(path: Path, overwrite: bool) -> None:
     """Raise unless a file may be written at a path: to be called before long work."""
     _refuse_name(path)
-    _tidy(Path(os.path.realpath(path)).parent)
+    tidy(Path(os.path.realpath(path)).parent)
     _refuse(path, overwrite)
 
 
@@ -296,7 +296,7 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _tidy(folder: Path) -> None:
+def tidy(folder: Path) -> None:
     """Remove hidden files of this user that no process has locked."""
     if not _LOCKS or not folder.is_dir():
         return

@@ -61,6 +61,8 @@ def encodes(text: str, encoding: str) -> bool:
 
 def _read_text(path: Path) -> str:
     """Read a text file, UTF-8 or else Windows-1252."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise OSError(f"{path}: a device or pipe, not a file")
     raw = path.read_bytes()
     zero = raw.find(0)
     if zero >= 0:
