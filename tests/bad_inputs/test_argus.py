@@ -167,7 +167,7 @@ GRC = {
     "codelist unnamed": ("1: 10\n<CODELIST>\n", "the name of the file is missing"),
     "NUL": ("1: 10\0\n", "zero byte"),
     "UTF-16": ("1: 10\n".encode("utf-16"), "V.grc"),
-    "escape": ("\x1b[2J\n", "\\x1b[2J"),
+    "escape": ("\x1b[2J\n", "V.grc, line 1"),
     "long line": ("x" * 100_000 + "\n", "line 1"),
     "leaves codes alone": ("x: 99\n", None),
 }
