@@ -207,14 +207,17 @@
   };
 
   // A page or a part that waits for work looks again when some has ended since it came.
-  document.addEventListener("ended", () => {
+  const lookAgain = () => {
     const main = by("main"), waiting = [...main.querySelectorAll("[data-waits]")];
     const parts = waiting.map((one) => one.closest("[data-part]"));
     for (const part of new Set(parts)) if (part) fill(part, ...filled.get(part));
     const waits = parts.includes(null) || Number(main.dataset.jobs);
     const busy = pressed || edited().some(([id]) => id === document.activeElement.id);
-    if (waits && !busy && by("stale").hidden && ![...sending].some((one) => one.localName === "form")) look(here());
-  });
+    if (!waits || !by("stale").hidden) return;
+    if (busy || [...sending].some((one) => one.localName === "form")) setTimeout(lookAgain, 500);
+    else look(here());
+  };
+  document.addEventListener("ended", lookAgain);
   addEventListener("pagehide", () => {
     navigator.sendBeacon("/leave", new URLSearchParams({csrf: by("page").dataset.csrf}));
   });
