@@ -158,7 +158,7 @@ def test_a_result_comes_into_the_panel_by_itself(app, page):
     driver.visit(page, app, "protect")
     driver.visit(page, app, "columns")
     assert "0 after" in page.inner_text("#panel .headline")
-    page.click("#todo")
+    page.click("#following")
     page.wait_for_url(app.url("leaks"))
     driver.settle(page)
     assert "leaks are open" in page.inner_text("#verdict")
