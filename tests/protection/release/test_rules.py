@@ -2,6 +2,7 @@
 
 import builtins
 import contextlib
+import io
 import sys
 from pathlib import Path
 
@@ -147,14 +148,14 @@ def test_rules_that_name_files_stay_in_their_folder(folder):
 
 def test_reading_rules_opens_nothing_else(folder, monkeypatch):
     opened = []
-    true_open = Path.open
+    true_open = builtins.open
 
     def watched(path, *args, **options):
         opened.append(Path(path).name)
         return true_open(path, *args, **options)
 
-    monkeypatch.setattr(Path, "open", watched)
-    monkeypatch.setattr(builtins, "open", lambda *_, **__: pytest.fail("opened"))
+    monkeypatch.setattr(io, "open", watched)  # that of Path.open
+    monkeypatch.setattr(builtins, "open", watched)
     Release.read("a/release.toml")
     assert opened == ["release.toml"]
 
