@@ -666,9 +666,8 @@ class _Judged:
             self.say(f"counting by {' x '.join(map(str, request.areas))}")
             least = float(request.how["min_population"])
             if request.weight is not None and self._there(request.weight) is None:
-                name, areas = "min_population", request.areas
-                goal = Goal(name, areas, None, least, math.nan, None, None, None)
-                yield self._by_figure(goal, None, self._weights_left_out())
+                what = "min_population", None, request.areas
+                yield self._by_figure(*what, least, None, self._weights_left_out())
                 return
             yield goal_of_areas(self._cells_of_areas(), request.areas, least)
 
@@ -778,9 +777,9 @@ class _Judged:
     ) -> Iterator[Goal]:
         """Yield goals by the figures of the record of exactly this file, if any."""
         figures = self._recorded(names)
-        for name, limit in limits.items():
-            goal = Goal(name, names, None, limit, math.nan, None, None, None)
-            yield self._by_figure(goal, figures.get(_FIGURES[name]), why)
+        for rule, limit in limits.items():
+            figure = figures.get(_FIGURES[rule])
+            yield self._by_figure(rule, None, names, limit, figure, why)
 
     def _recorded(self, names: Names) -> Mapping[str, Any]:
         """Return the figures of a set of keys in the record of exactly this file."""
@@ -789,8 +788,11 @@ class _Judged:
             return {}
         return record.figures.get(tuple(map(str, names)), {})
 
-    def _by_figure(self, goal: Goal, figure: Any, why: str) -> Goal:
+    def _by_figure(
+        self, rule: str, of: Any, keys: Names, limit: float, figure: Any, why: str
+    ) -> Goal:
         """Return a goal judged by a recorded figure; not judged without one."""
+        goal = Goal(rule, keys, of, limit, math.nan, None, None, None)
         if isinstance(figure, int | float):
             self.notes["As recorded: the figure is the one in the record."] = None
             return goal_of_figure(goal, figure)
@@ -805,10 +807,9 @@ class _Judged:
             for entry in entries
             if isinstance(entry, dict)
         }
-        for rule, sensitive, limit in self.request.measured:
-            goal = Goal(rule, names, sensitive, limit, math.nan, None, None, None)
-            why = "it is of the people of the original; give the original"
-            yield self._by_figure(goal, figures.get((rule, sensitive)), why)
+        why = "it is of the people of the original; give the original"
+        for rule, of, limit in self.request.measured:
+            yield self._by_figure(rule, of, names, limit, figures.get((rule, of)), why)
 
     def _cells(self, names: Names) -> Cells:
         """Return the cells of the file alone by a set of keys."""
@@ -820,15 +821,13 @@ class _Judged:
             cells = self._assessed(names).cells
         elif how["level"] == "household":
             counting = Counting(WEIGHTS, "exact", missing)
-            cells = assess_households(
-                self.held, self.coded, names, self.weight, counting
-            ).cells
+            of_households = self.held, self.coded, names, self.weight, counting
+            cells = assess_households(*of_households).cells
+        elif names in self.counted:
+            cells = self.counted[names]
         else:
-            if names in self.counted:
-                cells = self.counted[names]
-            else:
-                kept = [name for name in names if self._there(name)]
-                cells = tabulate_coded(self.coded, kept, missing, 1.0)
+            kept = [name for name in names if self._there(name)]
+            cells = tabulate_coded(self.coded, kept, missing, 1.0)
         self.counted[names], self.records = cells, cells.n
         self._note(names, cells)
         return cells
