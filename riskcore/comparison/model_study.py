@@ -553,11 +553,8 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
     shared = [columns.shared(name) for name in names]
     levels = [column.levels for column in shared]
     tables, squares, incomplete = [], [], []
-    for codes, file in zip(
-        ([column.before for column in shared], [column.after for column in shared]),
-        columns.files,
-        strict=True,
-    ):
+    codes_of_both = [x.before for x in shared], [x.after for x in shared]
+    for codes, file in zip(codes_of_both, columns.files, strict=True):
         w = np.ones(file.coded.n) if file.weight is None else file.weight
         present = Table.of(codes, levels, file.weight).present()
         tables.append(present)

@@ -264,18 +264,11 @@ def examine_released(
         unknown = [_HOUSEHOLDS] if against.unknown else []
         unknown += pair.changed
         names = {str(name) for name in against.original.names}
-        unknown += [
-            f"{printable(str(x))!r} (not in the original)"
-            for x in there
-            if str(x) not in names
-        ]
+        others = [printable(str(x)) for x in there if str(x) not in names]
+        unknown += [f"{name!r} (not in the original)" for name in others]
         return leaks, examined.not_examined, tuple(unknown)
-    known_columns = {
-        *settings.roles_of_columns,
-        *settings.suppressible,
-        *settings.treated,
-    }
-    others = tuple(name for name in there if name not in known_columns)
+    named = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
+    others = tuple(name for name in there if name not in named)
     if source.engine is None:
         weight = [settings.weight] if settings.weight in there else []
         column_leaks += of_columns(profile(source.data, [*others, *weight]), settings)

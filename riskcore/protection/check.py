@@ -261,12 +261,9 @@ def checked(
                 f"{original.path}: a file of persons without that of its households; "
                 "give the file of the original households as household_file"
             )
-        against = AgainstOriginal.of(
-            original,
-            request.settings_for(original),
-            None if request.record is None else request.record.secret,
-            say,
-        )
+        secret = None if request.record is None else request.record.secret
+        made = request.settings_for(original)
+        against = AgainstOriginal.of(original, made, secret, say)
         source = against.in_categories(source)
         earlier = earlier and against.in_categories(earlier, raw=True)
     else:
@@ -305,12 +302,11 @@ def checked(
             against.together(source, earlier, names, derived=derived)
             for names in request.goals.keys[: 1 if derived else None]
         )
-    level = request.how["level"]
     return Checked(
         judged.records,
         tuple(rules),
         same,
-        level,
+        request.how["level"],
         judged.said,
         state,
         leaks,
@@ -597,14 +593,9 @@ class _Judged:
         self.counted: dict[Names, Cells] = {}
         self.notes: dict[str, None] = {}
         self.weights_doubted = False
-        needed = [
-            self._there(name)
-            for names in (*request.sets, request.sensitive)
-            for name in names
-        ]
-        self.columns = list(
-            dict.fromkeys(column for column in needed if column is not None)
-        )
+        names = chain(*request.sets, request.sensitive)
+        left = (name for name in names if str(name) not in self.lacking)
+        self.columns = [*dict.fromkeys(left)]
         self.held = self._read()
         if against is not None and request.how["missing"] == "refuse":
             against.refuse_missing()

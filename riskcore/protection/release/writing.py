@@ -372,12 +372,8 @@ def _read_back(
         return
     settings, order = result.settings, layout.order
     # Columns that were not changed are as in the source.
-    touched = {
-        *settings.suppressible,
-        *settings.recodings,
-        *settings.treated,
-        *layout.renumbered,
-    }
+    touched = {*settings.suppressible, *settings.recodings, *settings.treated}
+    touched |= {*layout.renumbered}
     original = Records.of(result.source.data).columns
     readback.read_back(
         layout.path,

@@ -126,18 +126,8 @@ class Settings:
         rules = (rule for treatments in self.treat.values() for rule in treatments)
         strata = (name for rule in rules for name in rule.needs)
         cluster = () if self.cluster is None else (self.cluster,)
-        return tuple(
-            dict.fromkeys(
-                [
-                    *self.columns,
-                    *cluster,
-                    *self.named_roles,
-                    *accepted,
-                    *self.treated,
-                    *strata,
-                ]
-            )
-        )
+        others = (*cluster, *self.named_roles, *accepted, *self.treated, *strata)
+        return tuple(dict.fromkeys([*self.columns, *others]))
 
     @property
     def treated(self) -> Names:
@@ -161,16 +151,9 @@ class Settings:
     @property
     def roles_of_columns(self) -> dict[Hashable, Role]:
         """The role of each column that has one."""
-        variables = (
-            self.variables if self.wave is None else (*self.variables, self.wave)
-        )
-        return roles_of(
-            variables,
-            self.weight,
-            self.household,
-            self.named_roles,
-            self.household_keys,
-        )
+        keys = self.variables if self.wave is None else (*self.variables, self.wave)
+        roles = self.named_roles
+        return roles_of(keys, self.weight, self.household, roles, self.household_keys)
 
     @property
     def named_roles(self) -> dict[Any, str]:

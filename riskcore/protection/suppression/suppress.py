@@ -188,10 +188,9 @@ def _by_name(
     cost: dict[Hashable, Any] = {}
     losses: dict[Hashable, Integers] = {}
     for assessment, own in zip(assessments, costs, strict=True):
-        cost |= dict(zip(assessment.cells.keys, own.T, strict=True))
-        losses |= dict(
-            zip(assessment.cells.keys, losses_of(assessment.cells), strict=True)
-        )
+        keys = assessment.cells.keys
+        cost |= dict(zip(keys, own.T, strict=True))
+        losses |= dict(zip(keys, losses_of(assessment.cells), strict=True))
     price = np.stack([cost[name] for name in names], axis=-1)
     return price, [losses[name] for name in names]
 
