@@ -156,18 +156,13 @@ class CodedRecords:
         record_weights = np.ones(self.n) if self.weights is None else self.weights
         if whole.all() or not record_weights[whole].any():
             return self
-        weights = record_weights[whole] * (
-            record_weights.sum() / record_weights[whole].sum()
-        )
+        factor = record_weights.sum() / record_weights[whole].sum()
+        weights = record_weights[whole] * factor
         kept = {}
         for column in columns:
             used, codes = np.unique(column.codes[whole], return_inverse=True)
-            kept[column.name] = replace(
-                column,
-                codes=codes.astype(column.codes.dtype),
-                labels=column.labels[used],
-                missing=0,
-            )
+            codes, labels = codes.astype(column.codes.dtype), column.labels[used]
+            kept[column.name] = CodedColumn(column.name, codes, labels, 0)
         n = int(np.count_nonzero(whole))
         name = "complete" if self.weight is None else self.weight
         return replace(self, n=n, columns=kept, weight=name, weights=weights)
