@@ -160,8 +160,8 @@ class CodedRecords:
         weights = record_weights[whole] * factor
         kept = {}
         for column in columns:
-            used, codes = np.unique(column.codes[whole], return_inverse=True)
-            codes, labels = codes.astype(column.codes.dtype), column.labels[used]
+            used, at = np.unique(column.codes[whole], return_inverse=True)
+            codes, labels = at.astype(column.codes.dtype), column.labels[used]
             kept[column.name] = CodedColumn(column.name, codes, labels, 0)
         n = int(np.count_nonzero(whole))
         name = "complete" if self.weight is None else self.weight

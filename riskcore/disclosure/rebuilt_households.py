@@ -257,11 +257,8 @@ class _Members(NamedTuple):
         person = np.lexsort((fits, household))
         person = person[np.bincount(household)[household[person]] > 1]
         begin = np.flatnonzero(np.diff(household[person], prepend=-1, append=-1))
-        _, alike, need = np.unique(
-            household[person] * len(once) + cell[person],
-            return_inverse=True,
-            return_counts=True,
-        )
+        pair = household[person] * len(once) + cell[person]
+        _, alike, need = np.unique(pair, return_inverse=True, return_counts=True)
         own = ((rows == people) | (rows < 0)).all(axis=1)
         mask = np.bitwise_or.reduceat(_bits(people[person]), begin[:-1])
         return cls(

@@ -264,8 +264,8 @@ def examine_released(
         unknown = [_HOUSEHOLDS] if against.unknown else []
         unknown += pair.changed
         names = {str(name) for name in against.original.names}
-        others = [printable(str(x)) for x in there if str(x) not in names]
-        unknown += [f"{name!r} (not in the original)" for name in others]
+        new = [printable(str(x)) for x in there if str(x) not in names]
+        unknown += [f"{name!r} (not in the original)" for name in new]
         return leaks, examined.not_examined, tuple(unknown)
     named = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
     others = tuple(name for name in there if name not in named)

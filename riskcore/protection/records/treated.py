@@ -169,12 +169,12 @@ def treat_records(
     file.refuse_codes(source, settings)
     told: dict[str, dict[str, Any]] = {}
     after: dict[Any, Floats] = {}
-    for rules, rows, members in file.by_unit(settings, household):
+    for rules, at, members in file.by_unit(settings, household):
         new = treated_columns(
-            file.columns_of(rules, rows),
+            file.columns_of(rules, at),
             rules,
-            weights=None if weights is None else weights[rows],
-            strata=file.strata_of(rules, rows),
+            weights=None if weights is None else weights[at],
+            strata=file.strata_of(rules, at),
             secret=secret,
             household=household if members is None else None,
             risk=risk,

@@ -530,8 +530,8 @@ class Settings:
                 raise ValueError("person is what belongs together; leave out household")
             household = asked["person"]
         if cost is None:
-            own = [x for x in names if x in declared]
-            costs = {x: float(declared[x].suppress_weight) for x in own}
+            keys_there = [x for x in names if x in declared]
+            costs = {x: float(declared[x].suppress_weight) for x in keys_there}
             cost = costs if declared else "fewest"
         treat: Any = asked["treat"] or {}
         if isinstance(treat, Mapping):  # a column that does not exist
@@ -612,6 +612,7 @@ def _related(
         return {key: tuple(others) for key, others in related.items()}
     pairs = [(v.name, v.related) for v in source.variables.values() if v.related]
     both = [*pairs, *((b, a) for a, b in pairs)]  # in both directions
+    of_keys: dict[Any, list[Any]]
     of_keys = {key: [b for a, b in both if a == key] for key in names}
     if related == DERIVED:
         for key, others in _derived(source, names, weight, household).items():
