@@ -351,11 +351,8 @@ class Superpopulation(ABC):
         return f"<{name}: {parameters}, {how}{reason}>"
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, *self._value_and_error(name))
-            for name in self.names
-            if self.converged
-        ]
+        names = self.names if self.converged else ()
+        rows = [(name, *self._value_and_error(name)) for name in names]
         rows += [("log-likelihood", html.known(self.log_likelihood, ",.7g"), "")]
         rows += [("AIC", html.known(self.aic, ",.7g"), "")]
         how = "given" if self.method == "given" else f"by {self.method}"
