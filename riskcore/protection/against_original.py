@@ -122,13 +122,8 @@ class AgainstOriginal:
         coded = replace(coded, weights=None, designs=designs)
         released = tabulate_coded(coded, kept, "argus", 1.0)
         patterns = _patterns(released, names)
-        assessment, matches = assess_patterns(
-            original,
-            patterns,
-            released.inverse,
-            data,
-            self.prepared.aims(self.settings)[at].goals,
-        )
+        cell, goals = released.inverse, self.prepared.aims(self.settings)[at].goals
+        assessment, matches = assess_patterns(original, patterns, cell, data, goals)
         unknown = coded.n - len(matches)
         if assessment is None:
             return None, unknown
@@ -302,11 +297,6 @@ def _patterns(cells: Cells, names: Names) -> CellTable:
     blank = np.full(len(table), ANY, np.int64)
     nothing = np.array([], object)
     categories = tuple(labels.get(name, nothing) for name in names)
-    return CellTable(
-        tuple(codes.get(name, blank) for name in names),
-        tuple(map(len, categories)),
-        table.records,
-        table.weight_sum,
-        names,
-        categories,
-    )
+    columns, levels = [codes.get(x, blank) for x in names], map(len, categories)
+    f, F = table.records, table.weight_sum
+    return CellTable(tuple(columns), tuple(levels), f, F, names, categories)

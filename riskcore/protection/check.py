@@ -665,13 +665,9 @@ class _Judged:
     def _of_sensitive(self, names: Names) -> Iterator[Goal]:
         """Yield the goals on sensitive variables by a set of keys."""
         how = self.request.how
-        rules = SensitiveRules.of(
-            names,
-            list(self.request.sensitive),
-            how["missing_sensitive"],
-            3,
-            list(how["ordered"]),
-        )
+        sensitive, ordered = list(self.request.sensitive), list(how["ordered"])
+        missing = how["missing_sensitive"]
+        rules = SensitiveRules.of(names, sensitive, missing, 3, ordered)
         coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
         diversity = diversity_of(self.held, coded, names, rules, how["missing"], 1.0)
         self.counted[names], self.records = diversity.cells, diversity.cells.n

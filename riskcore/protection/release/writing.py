@@ -115,12 +115,8 @@ def write(
             "formulas_guarded": options["guard_formulas"],
             "secret": secret,
         }
-        record = records.private(
-            figures,
-            result.settings,
-            source={**source.to_dict(), "sha256": records.released_digest(source)},
-            output=output,
-        )
+        of = {**source.to_dict(), "sha256": records.released_digest(source)}
+        record = records.private(figures, result.settings, source=of, output=output)
         create(record_path, private=True).write(_json(record))
         if public_path is not None:
             public_record = _public_record(result, figures, output)
