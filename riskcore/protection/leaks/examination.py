@@ -77,6 +77,7 @@ from riskcore.protection.settings.remedies import (
 from riskcore.protection.settings.settings import Settings
 
 Profiles = Iterable[ColumnProfile]
+_TELLING = 100_000  # people whose households tell what shows them
 _MOSTLY = 0.9  # the share of the rows that a treatment without effect leaves
 _ALONE = (
     "{n} of {of} records are in a household that is alone with the keys of all its "
@@ -473,14 +474,18 @@ def _members_apart(
     *,
     shuffled: bool = False,
 ) -> Remedy:
-    """Return how nothing shows who belongs together: ids, other columns, the order."""
+    """Return how nothing shows who belongs together: ids, other columns, the order.
+
+    In a large file some households tell.
+    """
     keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
 
     def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
         sets = _keys_of_sets(result, {*left_out, *map(str, names)})
         left = {x: column.codes for x, column in columns.items() if x not in names}
-        rebuilt = records_rebuilt(sets, codes, left, shuffled=True)
+        every = 1 + result.n // _TELLING
+        rebuilt = records_rebuilt(sets, codes, left, shuffled=True, every=every)
         return rebuilt.columns if rebuilt.leaks(result.n) else ()
 
     while shared := shown_without(gone):
