@@ -412,13 +412,16 @@ def treated_columns(
     plan = [(names, rule) for names, rules in treat.items() for rule in rules]
     plan.sort(key=lambda step: step[1].last)
     treated = {name: columns[name] for names, _ in plan for name in names}
+    for names, rule in plan:
+        if rule.random and secret is None:
+            raise ValueError(
+                f"treat {joined(names)}={rule}: a random treatment needs a secret"
+            )
     if secret is not None:
         check_secret(secret)
     for step, (names, rule) in enumerate(plan):
         values = [treated[name] for name in names]
         label = f"treat {joined(names)}={rule}"
-        if rule.random and secret is None:
-            raise ValueError(f"{label}: a random treatment needs a secret")
         codes = [strata[name] for name in rule.strata] if strata else []
         stream = json.dumps([*map(str, names), str(rule), step])
         context = Given(

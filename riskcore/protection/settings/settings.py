@@ -615,8 +615,9 @@ def _related(
     of_keys: dict[Any, list[Any]]
     of_keys = {key: [b for a, b in both if a == key] for key in names}
     if related == DERIVED:
-        for key, others in _derived(source, names, weight, household).items():
-            of_keys[key] = [*dict.fromkeys([*of_keys[key], *others])]
+        more = _derived(source, names, weight, household)
+        for key, others in of_keys.items():
+            of_keys[key] = [*dict.fromkeys([*others, *more.get(key, ())])]
     return {key: tuple(others) for key, others in of_keys.items() if others}
 
 
