@@ -117,9 +117,13 @@ class Examination:
 
     def under(self, settings: Settings) -> Examination:
         """Return the same leaks, accepted or open by other settings."""
-        leaks = [finding.under(settings.accepted) for finding in self.leaks]
+        leaks, not_examined = [*self.leaks], self.not_examined
+        if not_examined and settings.accepted(ANY):
+            leaks.append(called_harmless(not_examined))
+            not_examined = ()
+        leaks = [finding.under(settings.accepted) for finding in leaks]
         leaks.sort(key=lambda leak: leak.accepted is not None)
-        return replace(self, leaks=tuple(leaks))
+        return replace(self, leaks=tuple(leaks), not_examined=not_examined)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the examination as plain data for JSON."""
@@ -203,9 +207,6 @@ def examine(
         for name in result.source.names
         if name not in examined_columns and str(name) not in gone
     )
-    if not_examined and settings.accepted(ANY):
-        leaks.append(called_harmless(not_examined))
-        not_examined = ()
     parts = links, shared, elimination, written
     return Examination(tuple(leaks), not_examined, *parts).under(settings)
 
