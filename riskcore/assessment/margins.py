@@ -127,9 +127,8 @@ class Margins:
         if self._by_keys:
             cell = np.empty(len(asked), np.intp)
             cell[at] = cells  # any cell of the combination
-            at = cell[asked]
-            codes = enumerate(self.cells.codes)
-            more = [[column[at] if kept >> i & 1 else None for i, column in codes]]
+            of, codes = cell[asked], enumerate(self.cells.codes)
+            more = [[column[of] if kept >> i & 1 else None for i, column in codes]]
         risks = self._risk(fits.f.astype(np.float64), fits.F, *more)
         undefined = np.count_nonzero(np.isnan(risks))
         if undefined:
