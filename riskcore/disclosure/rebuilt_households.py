@@ -59,10 +59,16 @@ def _alone(original: KeyCodes, released: KeyCodes, household: Integers) -> Mask:
         mixed[household[(codes >= 0) & blank[household, i]]] = True
     order = np.argsort(household, kind="stable")
     begin = np.searchsorted(household[order], np.arange(households + 1))
-    before, after = np.stack(original, axis=1), np.stack(released, axis=1)
+    before, after = (
+        np.stack(x, axis=1, dtype=np.int32, casting="same_kind")
+        for x in (original, released)
+    )
     # A number for each key and code: sums of hashes are as good as distinct.
-    numbers = np.arange(len(original)) + before[order] * len(original)
-    hashes = scattered(numbers.T.astype(np.uint64))
+    width = np.int64(len(original))  # no overflow of small codes
+    hashes = [
+        scattered((column[order] * width + np.int64(i)).astype(np.uint64))
+        for i, column in enumerate(original)
+    ]
     alone = np.zeros(households, bool)
     kinds, kind = np.unique(blank, axis=0, return_inverse=True)
     for number, lacks in enumerate(kinds):
