@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import threading
 import warnings
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any, Literal, TypeAlias
 
@@ -175,6 +177,8 @@ def _run(
 ) -> None:
     """Run a job, and call what follows if it was done."""
     job.run(work)
+    with suppress(AttributeError, OSError, TypeError):  # glibc has this, others do not
+        ctypes.CDLL(None).malloc_trim(0)  # free memory goes back to the machine
     if then is not None and job.state == "done":
         then(job)
 
