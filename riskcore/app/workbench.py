@@ -120,7 +120,9 @@ class Workbench(Session):
         return self.source.data is not None
 
     def _describe(self, say: Lines) -> Description:
-        return describe(self.source, progress=say)
+        description = describe(self.source, progress=say)
+        self.records = description.records
+        return description
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
