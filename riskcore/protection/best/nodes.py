@@ -84,11 +84,10 @@ class Nodes:
     @staticmethod
     def _searched(settings: Settings) -> Settings:
         """Return the settings of the search: without a risk no model is fitted."""
-        risks = settings.threshold, settings.rate
-        risks += settings.household_threshold, settings.household_rate
-        if risks == (None, None, None, None):
-            return replace(settings, population=WEIGHTS)
-        return settings
+        names = ("threshold", "rate", "household_threshold", "household_rate")
+        if any(getattr(settings, name) is not None for name in names):
+            return settings
+        return replace(settings, population=WEIGHTS)
 
     @cached_property
     def steps(self) -> list[Floats]:
@@ -146,7 +145,6 @@ class Nodes:
     def settings_of(self, node: Node) -> Settings:
         """Return the settings of a node: its recodings, and what each blank costs."""
         recodings, costs = dict(self.settings.recodings), dict[Any, Any]()
-        files = list(self.settings.rule_files)
         for at, (key, rungs, i) in enumerate(
             zip(self.keys, self.rungs, node, strict=True)
         ):
@@ -156,12 +154,7 @@ class Nodes:
                 lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
                 costs[key] = _by_category(rungs, i, lost)
         kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
-        return replace(
-            self.settings,
-            recodings=recodings,
-            cost=costs | kept,
-            rule_files=tuple(files),
-        )
+        return replace(self.settings, recodings=recodings, cost=costs | kept)
 
     def open_node(self, node: Node, say: Lines = silent) -> tuple[float, int, Opened]:
         """Return what a node loses, its number of blanks, and what was found."""
