@@ -37,7 +37,6 @@ class Opened:
 
     settings: Settings
     blanks: dict[Any, int]  # by key
-    unsafe: int  # records that no blanks make safe
 
 
 class Nodes:
@@ -156,8 +155,13 @@ class Nodes:
         kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
         return replace(self.settings, recodings=recodings, cost=costs | kept)
 
-    def open_node(self, node: Node, say: Lines = silent) -> tuple[float, int, Opened]:
-        """Return what a node loses, its number of blanks, and what was found."""
+    def open_node(
+        self, node: Node, say: Lines = silent
+    ) -> tuple[float, int, Opened] | None:
+        """Return what a node loses, its number of blanks, and what was found.
+
+        None if a record stays unsafe whatever is blanked.
+        """
         settings = self.settings_of(node)
         unit = unit_of(self.source, settings, say, self.secret)
         with quiet():
@@ -166,12 +170,11 @@ class Nodes:
             masks = unit.plan(before, aims)
             after = unit.blank(before, masks)
             assessed = unit.assess(before, aims, masks, after)
-        unsafe = sum(
-            int(np.count_nonzero(aim.unsafe(x)))
-            for aim, x in zip(aims, assessed, strict=True)
-        )
+        pairs = zip(aims, assessed, strict=True)
+        if any(aim.unsafe(assessment).any() for aim, assessment in pairs):
+            return None
         loss, blanks = self._loss(node, after.masks)
-        return loss, sum(blanks.values()), Opened(settings, blanks, unsafe)
+        return loss, sum(blanks.values()), Opened(settings, blanks)
 
     def _loss(self, node: Node, masks: Masks) -> tuple[float, dict[Any, int]]:
         """Return what a release loses, and its blanks by key."""

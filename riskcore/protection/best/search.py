@@ -20,6 +20,8 @@ from riskcore.common.arrays import Floats
 
 Node = tuple[int, ...]
 Opened = TypeVar("Opened")
+# Sums of losses are rounded: what is above the best by less is opened, too.
+_ROUNDING = 1e-12
 
 
 class Loss(NamedTuple):
@@ -78,7 +80,7 @@ def search(
     while waiting:
         least, is_bounded, node = waiting[0]
         found.bound = max(found.bound, least)
-        if found.best is not None and least > found.best.loss:
+        if found.best is not None and least > found.best.loss + _ROUNDING:
             found.bound = found.best.loss
             return found
         if not go_on(found):
@@ -91,7 +93,7 @@ def search(
             heapq.heappush(waiting, (_sum(rungs, above), False, above))
         found.met += 1
         better = max(least, bound(node))
-        if found.best is None or better <= found.best.loss:
+        if found.best is None or better <= found.best.loss + _ROUNDING:
             heapq.heappush(waiting, (better, True, node))
     if found.best is not None:
         found.bound = found.best.loss
