@@ -5,13 +5,14 @@ Every change makes a version of the rules, and none is lost.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from riskcore.app.history import History, Version
-from riskcore.app.jobs import words_of
+from riskcore.app.jobs import Jobs, words_of
 from riskcore.app.kept import Kept
 from riskcore.app.texts import said
 from riskcore.common.settings import ANY, ORDERED
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from riskcore.protection.settings.settings import Settings
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
+
+# Tables of the rules that change nothing before the file is written.
+OF_WRITING = ("roles", "accept", "output", "check")
+FILES = "files"  # beside the tables of rules: the files that they name
 
 NO_KEYS = sentence("no column is a key variable yet")
 _COLUMN_ROLES = ("weight", "household", "cluster")
@@ -48,6 +53,7 @@ class Session(Kept):
     def __init__(self, release: Release, history: History) -> None:
         super().__init__()
         self.history = history
+        self.jobs = Jobs()
         self.path = release.path or Path("release.toml")
         if not history.versions:
             history.add(release.to_toml(), "")
@@ -107,6 +113,33 @@ class Session(Kept):
         """Refuse rules that were written for another file than the one shown."""
         if not self.is_of(release):
             raise RefusedError(said("frame", "other_file"))
+
+    # --- what results rest on ---
+
+    def key_of(self, *without: str, of: Tables | None = None) -> str:
+        """Return rules as a key, without some tables and names such as "safe.k"."""
+        tables = {
+            table: {
+                name: value
+                for name, value in content.items()
+                if f"{table}.{name}" not in without
+            }
+            for table, content in (of or self.stamped(self.release)).items()
+            if isinstance(content, Mapping) and table not in without
+        }
+        # An empty table says nothing.
+        rules = {name: content for name, content in tables.items() if content}
+        return json.dumps(rules, sort_keys=True)
+
+    def stamped(self, release: Release) -> Tables:
+        """Return the tables of rules with what tells whether their files changed."""
+        found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
+        files = {str(x): [of.st_ino, of.st_size, of.st_mtime_ns] for x, of in found}
+        return {**release.tables, FILES: files}
+
+    def planned(self, tables: Tables) -> str:
+        """Return what the suppression by some rules rests on."""
+        return self.key_of(*OF_WRITING, of=tables)
 
     # --- columns and roles ---
 

@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from riskcore.app.comparisons import OF_WRITING, comparison
+from riskcore.app.comparisons import comparison
 from riskcore.app.history import History
-from riskcore.app.jobs import SOON, Job, Jobs, words_of
-from riskcore.app.session import NO_KEYS, NotYetError, RefusedError, Session, Tables
+from riskcore.app.jobs import SOON, Job, words_of
+from riskcore.app.session import (
+    FILES,
+    NO_KEYS,
+    OF_WRITING,
+    NotYetError,
+    RefusedError,
+    Session,
+    Tables,
+)
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
 from riskcore.common.words import sentence
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
 
 # Goals decide what is unsafe, but change no risk.
 _GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
-_FILES = "files"  # beside the tables of rules: the files that they name
 FIRST_K = 3
 _MOMENT = 0.25  # seconds for which a page waits for what is being prepared
 
@@ -65,7 +72,6 @@ class Workbench(Session):
 
     def __init__(self, release: Release, history: History) -> None:
         super().__init__(release, history)
-        self.jobs = Jobs()
         # The same rules get the same random bits again, others get others.
         self._secrets: dict[str, str] = {}
 
@@ -73,27 +79,6 @@ class Workbench(Session):
         """End all work and close the session file."""
         self.jobs.close()
         self.history.close()
-
-    def key_of(self, *without: str, of: Tables | None = None) -> str:
-        """Return rules as a key, without some tables and names such as "safe.k"."""
-        tables = {
-            table: {
-                name: value
-                for name, value in content.items()
-                if f"{table}.{name}" not in without
-            }
-            for table, content in (of or self.stamped(self.release)).items()
-            if isinstance(content, Mapping) and table not in without
-        }
-        # An empty table says nothing.
-        rules = {name: content for name, content in tables.items() if content}
-        return json.dumps(rules, sort_keys=True)
-
-    def stamped(self, release: Release) -> Tables:
-        """Return the tables of rules with what tells whether their files changed."""
-        found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
-        files = {str(x): [of.st_ino, of.st_size, of.st_mtime_ns] for x, of in found}
-        return {**release.tables, _FILES: files}
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
@@ -144,7 +129,7 @@ class Workbench(Session):
         try:
             found = self.keep(
                 "settings",
-                (release.to_toml(), json.dumps(tables[_FILES])),
+                (release.to_toml(), json.dumps(tables[FILES])),
                 lambda: self.resolved(release),
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
@@ -259,10 +244,6 @@ class Workbench(Session):
     def comparison(self) -> Job:
         """Return the job of the comparison; its result is a `Compared`."""
         return comparison(self, self.plan(), self.history.current.number)
-
-    def planned(self, tables: Tables) -> str:
-        """Return what the suppression by some rules rests on."""
-        return self.key_of(*OF_WRITING, of=tables)
 
     def protect(self, rules: Rules, say: Lines) -> Protected:
         """Return the file protected by some rules; this takes long."""

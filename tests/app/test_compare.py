@@ -7,7 +7,7 @@ import pytest
 import riskcore
 from riskcore.app import comparisons
 from riskcore.app.pages import compare
-from riskcore.app.session import RefusedError
+from riskcore.app.session import OF_WRITING, RefusedError
 from riskcore.app.texts import told
 from riskcore.protection.trials import try_out
 from tests.accepted import ANY_LEAK
@@ -321,7 +321,7 @@ def test_failed_work_says_why(chosen):
 
     settled(chosen)
     chosen.change("k", safe={"k": 5})
-    job = chosen.jobs.start("plan", chosen.key_of(*comparisons.OF_WRITING), fail)
+    job = chosen.jobs.start("plan", chosen.key_of(*OF_WRITING), fail)
     assert job.ended.wait(PATIENCE)
     found = seen(chosen)
     assert (found["work"], found["why"]) == ("failed", "the disk is full")

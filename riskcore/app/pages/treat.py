@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.app.comparisons import OF_WRITING
 from riskcore.app.forms import Form
 from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis, count_ticks
@@ -28,7 +27,7 @@ from riskcore.app.pages.treat_words import (
     value_of,
 )
 from riskcore.app.pages.values import code_of, label_of, labels_of, numbers_of
-from riskcore.app.session import NotYetError, RefusedError
+from riskcore.app.session import OF_WRITING, NotYetError, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 
