@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
 from riskcore.app.forms import Form
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.values import numbers_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
@@ -243,8 +243,4 @@ def remove(bench: Workbench, form: Form) -> str:
     return said("compare", "removed")
 
 
-PAGE = Page(
-    "compare",
-    view,
-    {"table": table, "model": model, "number": number, "remove": remove},
-)
+PAGE = Page("compare", view, named(table, model, number, remove))

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from riskcore.app.forms import Form
 from riskcore.app.guard import SANDBOX
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.user_folder import user_folder
@@ -319,4 +319,4 @@ def file(bench: Workbench, form: Form) -> Response:
     return StreamingResponse(sent.chunks(), 200, headers, "application/octet-stream")
 
 
-PAGE = Page("export", view, {"write": write}, answers={"file": file})
+PAGE = Page("export", view, named(write), answers=named(file))

@@ -9,7 +9,7 @@ from typing import Any
 from riskcore.app import comparisons
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.history import History, Version
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
@@ -198,4 +198,4 @@ def name(bench: Workbench, form: Form) -> str:
     return said("history", "named", n=number, given=version_name)
 
 
-PAGE = Page("history", view, {"show": show, "name": name})
+PAGE = Page("history", view, named(show, name))

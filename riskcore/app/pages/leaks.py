@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.mends import mends_of, trial_of
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.recode import recodable
 from riskcore.app.pages.treat import treatable
 from riskcore.app.session import RefusedError
@@ -230,16 +230,5 @@ def _listed(names: list[str]) -> str:
     return ", ".join(said("leaks", "order") if x == ORDER else x for x in names)
 
 
-PAGE = Page(
-    "leaks",
-    view,
-    {
-        "mend": mend,
-        "drop": drop,
-        "keep": keep,
-        "old_ids": old_ids,
-        "switch": switch,
-        "accept": accept,
-        "take_back": take_back,
-    },
-)
+_ACTIONS = named(mend, drop, keep, old_ids, switch, accept, take_back)
+PAGE = Page("leaks", view, _ACTIONS)

@@ -11,7 +11,7 @@ import numpy as np
 
 from riskcore.app.forms import Form, shown
 from riskcore.app.jobs import Job
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.values import code_of, labels_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
@@ -407,17 +407,5 @@ def subsets(bench: Workbench, form: Form) -> str:
     return bench.change(words, safe={"subsets": m})
 
 
-PAGE = Page(
-    "protect",
-    view,
-    {
-        "goal": goal,
-        "slide": slide,
-        "ways": ways,
-        "costs": costs,
-        "strata": strata,
-        "household_keys": household_keys,
-        "subsets": subsets,
-    },
-    {"live": live},
-)
+_ACTIONS = named(goal, slide, ways, costs, strata, household_keys, subsets)
+PAGE = Page("protect", view, _ACTIONS, named(live))

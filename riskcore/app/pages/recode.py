@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from riskcore.app.forms import Form, NumberFormat
 from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis, count_ticks
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.recode_words import (
     OF_NUMBERS,
     WAYS,
@@ -352,6 +352,4 @@ def _change(bench: Workbench, name: str, rule: str | None, form: Form) -> str:
     return bench.change(words, recodings={name: rule})
 
 
-PAGE = Page(
-    "recode", view, {"apply": apply, "clear": clear}, parts={"preview": preview}
-)
+PAGE = Page("recode", view, named(apply, clear), named(preview))

@@ -13,7 +13,7 @@ import numpy as np
 from riskcore.app.contributions import Contribution, contributions
 from riskcore.app.forms import Form
 from riskcore.app.jobs import FAILURES, Job, words_of
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.values import label_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
@@ -427,9 +427,5 @@ def add_set(bench: Workbench, form: Form) -> str:
     return bench.set_keys(at, keys, said("risk", "added_set", n=at + 1))
 
 
-PAGE = Page(
-    "risk",
-    view,
-    {"switch": switch, "add_set": add_set},
-    {"keys": keys, "patterns": patterns, "model": model, "riskiest": riskiest},
-)
+_PARTS = named(keys, patterns, model, riskiest)
+PAGE = Page("risk", view, named(switch, add_set), _PARTS)

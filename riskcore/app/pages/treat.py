@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from riskcore.app.forms import Form
 from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis, count_ticks
-from riskcore.app.pages.page import Action, Page
+from riskcore.app.pages.page import Action, Page, named
 from riskcore.app.pages.treat_words import (
     BECOMES,
     FIELDS,
@@ -323,4 +323,4 @@ def _one_by_one(action: Action) -> Action:
 
 
 _ACTIONS = {"add": _one_by_one(add), "edit": _one_by_one(edit)}
-PAGE = Page("treat", view, _ACTIONS, parts={"effect": effect})
+PAGE = Page("treat", view, _ACTIONS, parts=named(effect))
