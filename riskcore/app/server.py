@@ -162,8 +162,12 @@ class Server:
     async def action(self, page: Page, action: Action, request: Request) -> Response:
         """Do what a form asks for, and lead back to its page."""
         form = _form(request)
-        back = form.text("back") or page.name
-        return await self._done(request, lambda bench: action(bench, form), back)
+
+        def do(bench: Workbench) -> str:
+            with bench.lock:  # no other change of the rules comes between
+                return action(bench, form)
+
+        return await self._done(request, do, form.text("back") or page.name)
 
     async def answer(self, answer: Answer, request: Request) -> Response:
         """Send what an answer returns for the fields of the address."""

@@ -198,13 +198,12 @@ def write(bench: Workbench, form: Form) -> str:
     """Keep what is to be written as rules, and write it."""
     if lacking := _lacking(bench):
         raise RefusedError(lacking)
-    with bench.lock:
-        changes = _output(bench, form)
-        rules = form.text("rules") or _rules_path(bench).name
-        _refuse_names({**changes, "rules": rules})
-        bench.history.choose(_RULES, rules)
-        bench.change(said("export", "chosen"), output=changes)
-        overwrite, version = form.has("overwrite"), bench.history.current.number
+    changes = _output(bench, form)
+    rules = form.text("rules") or _rules_path(bench).name
+    _refuse_names({**changes, "rules": rules})
+    bench.history.choose(_RULES, rules)
+    bench.change(said("export", "chosen"), output=changes)
+    overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
     bench.jobs.forget("export")
     bench.jobs.start(

@@ -122,13 +122,12 @@ def _leak(bench: Workbench, form: Form) -> Leak | None:
 
 def mend(bench: Workbench, form: Form) -> str:
     """Change the rules as a mend of a leak says."""
-    with bench.lock:
-        leak, at = _leak(bench, form), form.whole("mend")
-        mends = [] if leak is None else mends_of(bench, leak)
-        if not 0 <= at < len(mends) or form.text("was") != mends[at].remedy.options:
-            raise RefusedError(said("leaks", "gone"))
-        words = said("leaks", "did_mend", what=mends[at].words)
-        return bench.change(words, **mends[at].changes)
+    leak, at = _leak(bench, form), form.whole("mend")
+    mends = [] if leak is None else mends_of(bench, leak)
+    if not 0 <= at < len(mends) or form.text("was") != mends[at].remedy.options:
+        raise RefusedError(said("leaks", "gone"))
+    words = said("leaks", "did_mend", what=mends[at].words)
+    return bench.change(words, **mends[at].changes)
 
 
 def _dropped(bench: Workbench, settings: Settings) -> list[str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from riskcore.app.forms import Form
 from riskcore.app.pages import histogram
 from riskcore.app.pages.histogram import Axis, count_ticks
-from riskcore.app.pages.page import Action, Page, named
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.treat_words import (
     BECOMES,
     FIELDS,
@@ -312,15 +312,4 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
     }
 
 
-def _one_by_one(action: Action) -> Action:
-    """Return an action that no other change of the rules comes between."""
-
-    def locked(bench: Workbench, form: Form) -> str:
-        with bench.lock:
-            return action(bench, form)
-
-    return locked
-
-
-_ACTIONS = {"add": _one_by_one(add), "edit": _one_by_one(edit)}
-PAGE = Page("treat", view, _ACTIONS, parts=named(effect))
+PAGE = Page("treat", view, named(add, edit), named(effect))
