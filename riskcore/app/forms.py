@@ -128,6 +128,12 @@ class Form:
             raise ValueError(joined(": ", [label or name, why])) from None
 
 
+def place_in(text: str, count: int) -> int | None:
+    """Return a position among so many things; None for any other text."""
+    is_whole = text.isascii() and text.isdecimal() and len(text) < 10
+    return int(text) if is_whole and int(text) < count else None
+
+
 def shown(number: float | int, numbers: NumberFormat) -> str:
     """Return a number for a page; whole numbers keep all digits."""
     if isinstance(number, int):

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from riskcore.app.forms import place_in
 from riskcore.app.history import History, Version
 from riskcore.app.jobs import Jobs, words_of
 from riskcore.app.kept import Kept
@@ -154,12 +155,10 @@ class Session(Kept):
 
     def column(self, position: Any) -> str:
         """Return the name of the column at a position, as forms give it."""
-        names = self.names
-        if str(position).isascii() and str(position).isdecimal():
-            at = int(position)
-            if at < len(names):
-                return names[at]
-        raise RefusedError(sentence("there is no such column"))
+        at = place_in(str(position), len(self.names))
+        if at is None:
+            raise RefusedError(sentence("there is no such column"))
+        return self.names[at]
 
     @staticmethod
     def keys_of(release: Release) -> list[str]:

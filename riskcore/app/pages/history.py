@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from riskcore.app import comparisons
-from riskcore.app.forms import Form, NumberFormat
+from riskcore.app.forms import Form, NumberFormat, place_in
 from riskcore.app.history import History
 from riskcore.app.pages.page import Page, named
 from riskcore.app.session import RefusedError
@@ -52,11 +52,10 @@ def _number(history: History, form: Form, name: str, usual: int) -> int:
     text = form.text(name)
     if not text:
         return usual
-    if text.isascii() and text.isdecimal() and len(text) < 10:
-        number = int(text)
-        if number < len(history.versions):
-            return number
-    raise RefusedError(said("history", "missing"))
+    number = place_in(text, len(history.versions))
+    if number is None:
+        raise RefusedError(said("history", "missing"))
+    return number
 
 
 def _states(history: History, first: int, last: int) -> dict[int, str]:
