@@ -30,7 +30,8 @@ OF_WRITING = ("roles", "accept", "output", "check")
 FILES = "files"  # beside the tables of rules: the files that they name
 
 NO_KEYS = sentence("no column is a key variable yet")
-_COLUMN_ROLES = ("weight", "household", "cluster")
+# Roles that only one column has.
+COLUMN_ROLES = ("weight", "household", "cluster")
 
 
 class RefusedError(ValueError):
@@ -180,7 +181,7 @@ class Session(Kept):
         columns, strata = tables.get("columns", {}), tables.get("safe", {})
         if name in (*self.keys_of(release), *strata.get("strata", ())):
             return "key"
-        for role in (*_COLUMN_ROLES, "person", "wave"):
+        for role in (*COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
                 return role
         stated_role: str | None = tables.get("roles", {}).get(name)
@@ -209,13 +210,13 @@ class Session(Kept):
                 sets = [[key for key in entry if key != name] for entry in sets]
                 if role == "key":
                     sets[0] = [key for key in self.names if key in {*sets[0], name}]
-                for other in _COLUMN_ROLES:
+                for other in COLUMN_ROLES:
                     if columns.get(other, old_columns.get(other)) == name:
                         columns[other] = None
-                if role in _COLUMN_ROLES:
+                if role in COLUMN_ROLES:
                     columns[role] = name
             others = {
-                name: None if role in (*_COLUMN_ROLES, "key") else role
+                name: None if role in (*COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
             return self._change_sets(words, sets, columns, others)
@@ -227,7 +228,7 @@ class Session(Kept):
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             old_columns = self.table("columns")
-            columns = {x: None for x in _COLUMN_ROLES if old_columns.get(x) in new}
+            columns = {x: None for x in COLUMN_ROLES if old_columns.get(x) in new}
             return self._change_sets(words, sets, columns, dict.fromkeys(new))
 
     def _change_sets(

@@ -49,7 +49,7 @@ def test_columns_that_rival_for_one_role_are_left_to_the_reader(bench):
 
 def names(bench, **asked):
     fields = {name: (value,) for name, value in asked.items()}
-    return {row["name"] for row in columns.view(bench, Form(fields))["rows"]}
+    return {row["column"].name for row in columns.view(bench, Form(fields))["rows"]}
 
 
 def test_ticked_columns_get_one_role(bench):

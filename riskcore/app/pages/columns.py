@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
-from riskcore.app.session import RefusedError
+from riskcore.app.session import COLUMN_ROLES, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 
@@ -24,10 +24,8 @@ ROLES = (
     "harmless",
     "cluster",
 )
-# These roles only one column has.
-ONE_COLUMN = ("weight", "household", "cluster")
 # These can be given to many columns at once.
-FOR_MANY = tuple(role for role in ROLES if role not in ONE_COLUMN)
+FOR_MANY = tuple(role for role in ROLES if role not in COLUMN_ROLES)
 SHOWN = ("undecided", "unproposed", *ROLES)
 
 
@@ -46,7 +44,7 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "proposed": any(row["role"] is None and row["proposed"] for row in rows),
         "for_many": FOR_MANY,
         "asked": asked,
-        "types": sorted({row["type"] for row in rows}),
+        "types": sorted({row["column"].profile.type for row in rows}),
         "shown": SHOWN,
         "ticked": form.has("tick"),
         "doubts": bench.doubts(),
@@ -57,7 +55,7 @@ def _is_asked_for(row: Mapping[str, Any], find: str, type: str, shown: str) -> b
     """Return whether a column has a text, a type and a role."""
     return (
         find.casefold() in row["text"]
-        and type in ("", row["type"])
+        and type in ("", row["column"].profile.type)
         and (not shown or shown in row["shown"])
     )
 
@@ -70,19 +68,11 @@ def _row(bench: Workbench, at: int, column: DescribedColumn) -> dict[str, Any]:
     shown = [role] if role else ["undecided"] + ["unproposed"] * (proposed is None)
     return {
         "position": at,
-        "name": str(of.name),
+        "column": column,
         "text": f"{of.name} {of.label or ''}".casefold(),
         "shown": shown,
-        "label": of.label,
         "role": role,
         "proposed": proposed,
-        "type": of.type,
-        "distinct": of.distinct,
-        "missing": of.missing,
-        "own": of.single,
-        "smallest": of.smallest,
-        "largest": of.largest,
-        "reason": column.reason,
     }
 
 
@@ -120,7 +110,10 @@ def accept(bench: Workbench, _: Form) -> str:
         for column in description.columns
         if column.proposed.role in ROLES
     }
-    rival = _rivals(bench, proposed)
+    left = [role for name, role in proposed.items() if name in undecided]
+    taken = {bench.role_of(name) for name in bench.names}
+    # Roles of one column that several seem to have are left to the reader.
+    rival = [x for x in COLUMN_ROLES if left.count(x) > 1 or (x in left and x in taken)]
     roles: dict[str, str | None] = {
         name: role
         for name, role in proposed.items()
@@ -130,14 +123,6 @@ def accept(bench: Workbench, _: Form) -> str:
     for role in rival:
         words += " " + said("columns", "rivals", role=said("roles", role))
     return bench.set_roles(roles, words)
-
-
-def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
-    """Return roles of one column that several columns without a role seem to have."""
-    undecided = bench.undecided
-    left = [role for name, role in proposed.items() if name in undecided]
-    taken = {role for name in bench.names if (role := bench.role_of(name))}
-    return [x for x in ONE_COLUMN if left.count(x) > 1 or (x in left and x in taken)]
 
 
 def give(bench: Workbench, form: Form) -> str:
