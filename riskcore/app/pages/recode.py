@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.app.forms import Form, NumberFormat
-from riskcore.app.pages import histogram
-from riskcore.app.pages.histogram import Axis, count_ticks
+from riskcore.app.pages.histogram import Axis
 from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.recode_words import (
     OF_NUMBERS,
@@ -180,15 +179,12 @@ def _picture(
     order = np.argsort(numbers)
     values, sizes = numbers[order], counts[order].astype(float)
     axis = Axis.of(values, sizes)
-    tall = axis.counts(values, sizes)
-    most = float(tall.max())
-    dark = None if unsafe is None else axis.counts(values, unsafe[order].astype(float))
+    dark = np.zeros(len(values)) if unsafe is None else unsafe[order].astype(float)
+    bars = axis.picture(
+        all=axis.counts(values, sizes), unsafe=axis.counts(values, dark)
+    )
     return {
-        "axis": axis,
-        "size": histogram,
-        "bars": axis.bars(tall.tolist(), most),
-        "unsafe": [] if dark is None else axis.bars(dark.tolist(), most),
-        "counts": count_ticks(most),
+        **bars,
         "smallest": float(values[0]),
         "largest": float(values[-1]),
         "records": int(sizes.sum()),
@@ -289,7 +285,6 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
     before, _ = _categories_of(bench, column, now)
     after, doubts = _categories_of(bench, column, then)
     shown = [*after.items()][:_MOST]
-    most = max([n for _, n in shown], default=1)
     texts = labels_of(bench, name)
     return {
         "rule": rule,
@@ -298,23 +293,12 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "before": len(before),
         "after": len(after),
         "sets": [
-            {
-                "keys": list(map(str, keys)),
-                "unsafe": (now.unsafe[i], then.unsafe[i]),
-                "expected": (now.expected[i], then.expected[i]),
-            }
+            (keys, (now.unsafe[i], now.expected[i]), (then.unsafe[i], then.expected[i]))
             for i, keys in enumerate(then.settings.keys)
         ],
         "households": then.settings.unit == "household",
-        "bars": [
-            {
-                "code": code,
-                "label": texts.get(code, ""),
-                "count": n,
-                "wide": round(100 * n / most, 2),
-            }
-            for code, n in shown
-        ],
+        "bars": [(code, texts.get(code, ""), n) for code, n in shown],
+        "most": max([n for _, n in shown], default=1),
         "more": len(after) - len(shown),
         "doubts": doubts,
     }

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.app.forms import Form
-from riskcore.app.pages import histogram
-from riskcore.app.pages.histogram import Axis, count_ticks
+from riskcore.app.pages.histogram import Axis
 from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.treat_words import (
     BECOMES,
@@ -276,15 +275,8 @@ def _picture(*both: tuple[Floats, NDArray[Any]]) -> dict[str, Any] | None:
     if not len(counted[0][0]):
         return None
     axis = Axis.of(*counted[0])
-    bars = [axis.counts(*stage) for stage in counted]
-    most = float(max(stage.max() for stage in bars))
-    return {
-        "axis": axis,
-        "size": histogram,
-        "before": axis.bars(bars[0].tolist(), most),
-        "after": axis.bars(bars[1].tolist(), most),
-        "counts": count_ticks(most),
-    }
+    before, after = (axis.counts(*stage) for stage in counted)
+    return axis.picture(before=before, after=after)
 
 
 def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
@@ -295,19 +287,14 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
         codes = values[~np.isnan(values)].astype(np.int64)
         counts.append(np.bincount(codes, minlength=len(labels)))
     order = np.argsort(-counts[0], kind="stable")[:_MOST]
-    most = max(int(stage.max()) for stage in counts)
     texts = labels_of(bench, name)
     return {
         "kind": "categories",
         "bars": [
-            {
-                "code": labels[at],
-                "label": texts.get(labels[at], ""),
-                "counts": (int(counts[0][at]), int(counts[1][at])),
-                "wide": [round(100 * int(stage[at]) / most, 2) for stage in counts],
-            }
+            (labels[at], texts.get(labels[at], ""), *(int(x[at]) for x in counts))
             for at in order.tolist()
         ],
+        "most": max(int(stage.max()) for stage in counts),
         "more": len(labels) - len(order),
     }
 
