@@ -88,9 +88,12 @@ class Desk:
     def open(self, path: Path, reading: Reading | None, *, new: bool = False) -> None:
         """Put another file on the desk; if it is refused, the one before stays."""
         with self._lock:
-            before = self._bench
+            self._refuse_busy()
+            before, source = self._bench, first_release(path, reading).source()
+            for file in source.paths:  # rules may name a file of another folder
+                self.folders.path(str(file))
             if before is not None and path.resolve() == self._path:
-                _ = first_release(path, reading).source().names  # refused before
+                _ = source.names  # refused before
                 self.close()  # a session is open once
             self._put(open_workbench(path, reading, new=new), None)
             if before is not None:
@@ -101,6 +104,7 @@ class Desk:
     def read(self, reading: Reading, work: str = "") -> str:
         """Read the file in another way; other columns begin without rules."""
         with self._lock:
+            self._refuse_busy()
             bench = self.shown_as(work)
             file = bench.table("data")["file"]
             data = data_table(file, bench.path.parent, reading)
@@ -116,6 +120,7 @@ class Desk:
         folder = self.folders.sent_folder(self.folders.path(place))
         with self._lock:
             if self._path is not None and self._path.parent == folder:
+                self._refuse_busy()
                 self.close()
             sessions = [*map(session_file, folder.iterdir())]
             shutil.rmtree(folder)
@@ -124,10 +129,18 @@ class Desk:
 
     def demo(self) -> None:
         """Make a survey of nobody and put it on the desk."""
-        path = self.folders.new_folder() / _DEMO
-        data = simulate.microdata(_RECORDS, np.random.default_rng(_SEED))
-        formats.write(path, data)
+        places = [x.place for x in self.folders.sent() if x.name == _DEMO]
+        path = Path(places[0]) if places else self.folders.new_folder() / _DEMO
+        if not places:
+            data = simulate.microdata(_RECORDS, np.random.default_rng(_SEED))
+            formats.write(path, data)
         self.open(path, None)
+
+    def _refuse_busy(self) -> None:
+        """Refuse to take a file away while its safe file is being written."""
+        job = None if self._bench is None else self._bench.jobs.of("export")
+        if job is not None and job.active:
+            raise RefusedError(said("start", "exporting"))
 
     def _put(self, bench: Workbench, before: Workbench | None) -> None:
         """Put a workbench on the desk in place of one that has the same history."""

@@ -24,7 +24,7 @@ from riskcore.data.files.replace import replacing_all, tidy
 LARGEST = 2 << 30
 MOST = 500
 _RECENT = 20
-_LONGEST = 120  # letters of a name
+_LONGEST = 200  # bytes of a name, to which endings are added
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ class Folders:
         return [
             self._entry(file)
             for folder in folders
-            for file in _entries(Path(folder))
+            for file in sorted(_entries(Path(folder)), key=lambda x: x.stat().st_mtime)
             if can_open(file.name) and not file.is_symlink()
         ]
 
@@ -185,10 +185,11 @@ def can_open(name: str) -> bool:
 
 def check_name(name: str) -> None:
     """Refuse names of sent files that are not those of survey files."""
-    odd = name.startswith(".") or printable(name) != name or len(name) > _LONGEST
+    odd = name.startswith(".") or printable(name) != name
+    odd = odd or len(name.encode()) > _LONGEST
     survey = can_open(name) and not name.endswith(".toml")
     if odd or Path(name).name != name or "\\" in name or not survey:
-        raise ValueError(said("start", "bad_name", file=name))
+        raise ValueError(said("start", "bad_name", file=name, longest=_LONGEST))
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:

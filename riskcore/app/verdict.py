@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from riskcore.app.jobs import Job, words_of
+from riskcore.app.jobs import FAILURES, Job, words_of
 from riskcore.app.session import NO_KEYS, RefusedError
 from riskcore.app.texts import READER, said
 from riskcore.common.words import counted, joined, listed, quoted
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 def verdict_of(bench: Workbench, version: Version | None = None) -> tuple[str, str]:
     """Return the state of a version, a word for its color, and a sentence."""
     release = bench.release_of(version or bench.history.current)
+    try:
+        bench.source.refuse_changed()
+    except FAILURES:
+        return "unsafe", said("verdict", "changed")
     if not release.key_sets:
         return "open", said("verdict", "lacking", why=NO_KEYS)
     if left := bench.undecided_of(release):

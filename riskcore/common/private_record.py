@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import reprlib
-import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+
+from riskcore.common.small_file import read_small
 
 Read = TypeVar("Read")
 
@@ -26,15 +26,7 @@ _HEX = re.compile("[0-9a-f]+")
 
 def plain_json(path: Path) -> Any:
     """Return the JSON of a file; refuse what is not plain data."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: a directory, not a file")
-    with path.open("rb") as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError(f"{path}: a device or pipe, not a file")
-        if about.st_size > _LARGEST:
-            raise ValueError(f"more than {_LARGEST >> 20} MiB")
-        raw = file.read()
+    raw = read_small(path, _LARGEST)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:

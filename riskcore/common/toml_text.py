@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
-import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from riskcore.common.settings import Place
+from riskcore.common.small_file import read_small
 
 
 class RulesError(ValueError):
@@ -37,23 +36,12 @@ _SAID_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 def read_text(path: Path) -> str:
     """Return the text of a small regular file in UTF-8."""
-    with open(path, "rb", opener=_at_once) as file:
-        about = os.fstat(file.fileno())
-        if not stat.S_ISREG(about.st_mode):
-            raise OSError(f"{path}: a device or pipe, not a file")
-        if about.st_size > _LARGEST:
-            raise ValueError(f"{path}: more than {_LARGEST >> 20} MiB")
-        raw = file.read()
+    raw = read_small(path, _LARGEST)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise RulesError(f"{_at(path, line)}: not text in UTF-8") from None
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Open a file; a pipe is not waited for."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def parsed(text: str, name: str) -> dict[str, Any]:

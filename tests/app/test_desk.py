@@ -13,6 +13,7 @@ from riskcore.data.files.reading import Reading
 from tests.app.client import Client
 from tests.app.served import LONG
 from tests.app.workbenches import ROLES, form, waited
+from tests.needs import posix
 
 
 @pytest.fixture
@@ -66,6 +67,33 @@ def test_nothing_outside_the_start_folder_is_opened(client, desk, tmp_path):
         assert "files are opened below" in answer.text
         assert not desk.is_open
     assert client.get("/start?folder=..").status == 422
+    rules = inner / "release.toml"
+    rules.write_text('format = 1\n[data]\nfile = "../survey.csv"\n')
+    answer = client.post("/start/open", {"file": str(rules)}, page="start")
+    assert "files are opened below" in answer.text
+    assert not desk.is_open
+
+
+def test_a_file_is_not_taken_away_while_it_is_written(client, desk, survey):
+    send(client, "survey.csv", survey.read_bytes())
+    path, end = desk.bench.source.path, threading.Event()
+    desk.bench.jobs.start("export", 0, lambda say: end.wait(60))
+    for address in ("open", "demo", "remove", "read"):
+        fields = {"file": str(path), "missing_codes": "SEX=1", "reads": "yes"}
+        answer = client.post(f"/start/{address}", fields, page="start")
+        assert "is being written" in answer.text, address
+    assert desk.bench.source.path == path
+    end.set()
+    assert desk.bench.jobs.of("export").ended.wait(60)
+    desk.demo()
+
+
+def test_a_file_that_has_changed_is_not_safe(client, desk, survey):
+    desk.open(survey, None)
+    survey.write_text(survey.read_text() + "1,1,1,1,1,1\n")
+    assert "The file has changed since it was opened" in client.get("/columns").text
+    desk.open(survey, None)
+    assert "The file has changed" not in client.get("/columns").text
 
 
 def test_a_page_of_an_earlier_file_changes_nothing(client, desk, survey):
@@ -134,6 +162,8 @@ def test_the_demo_is_opened_from_a_private_folder(client, desk):
     answer = client.post("/start/demo", page="start")
     assert "These are simulated persons" in answer.text
     assert desk.bench.path.parent.parent == desk.folders.uploads
+    client.post("/start/demo", page="start")
+    assert len(desk.folders.sent()) == 1
 
 
 def send(client, name, body, **headers):
@@ -166,7 +196,10 @@ def test_a_sent_file_is_removed_with_its_history(client, desk, survey, settings_
     assert survey.exists()
 
 
-@pytest.mark.parametrize("name", ["..%2Fx.csv", "x.exe", "", "%00.csv", "a%2Fb.csv"])
+@pytest.mark.parametrize(
+    "name",
+    ["..%2Fx.csv", "x.exe", "", "%00.csv", "a%2Fb.csv", "%C3%A9" * 99 + ".csv"],
+)
 def test_odd_names_are_refused(client, desk, name):
     assert send(client, name, b"a\n1\n").status == 422
     assert not desk.is_open
@@ -237,6 +270,7 @@ def test_a_folder_is_removed_with_all_histories(client, desk, survey, settings_f
     rules = desk.bench.release.write(path.parent / "release.toml").path
     desk.open(rules, None)
     assert len([*(settings_folder / "sessions").iterdir()]) == 2
+    assert client.get("/start").text.count('action="/start/remove"') == 1
     client.post("/start/remove", {"file": str(path)}, page="start")
     assert not desk.is_open
     assert [*(settings_folder / "sessions").iterdir()] == []
@@ -288,7 +322,7 @@ def test_a_file_opened_with_other_columns_begins_without_rules(desk, tmp_path):
     assert desk.bench.keys == []
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@posix
 @pytest.mark.parametrize("place", ["pipe.toml", "names.toml", "survey.csv"])
 def test_no_pipe_is_waited_for(client, desk, survey, place):
     folder = survey.parent

@@ -103,11 +103,10 @@ def _mending(bench: Workbench, leak: Leak) -> dict[str, Any]:
             row["trial"].loss,
         )
     )
-    works = [row for row in tried if row["trial"].works]
     return {
         "rows": [*tried, *(row for row in rows if row["trial"] is None)],
         "waits": not described or any(row["job"].active for row in rows),
-        "none": not any(not row["mend"].drops for row in works),
+        "none": all(row["mend"].drops for row in tried if row["trial"].closed),
     }
 
 
