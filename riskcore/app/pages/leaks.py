@@ -157,11 +157,6 @@ def _renumbered(bench: Workbench, settings: Settings) -> list[str]:
 # --- what is done ---
 
 
-def _column(bench: Workbench, form: Form) -> str:
-    """Return the column that a form names."""
-    return bench.column(form.text("column"))
-
-
 def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
     """Change how the file is written, and return it in words."""
     return bench.change(said("leaks", word, column=column), output=changes)
@@ -169,21 +164,21 @@ def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
 
 def drop(bench: Workbench, form: Form) -> str:
     """Leave a column out."""
-    name = _column(bench, form)
+    name = bench.column(form.text("column"))
     left = [*bench.table("output").get("drop", ()), name]
     return _output(bench, "did_drop", name, drop=[*dict.fromkeys(left)])
 
 
 def keep(bench: Workbench, form: Form) -> str:
     """Write a column that was left out."""
-    name = _column(bench, form)
+    name = bench.column(form.text("column"))
     left = [x for x in bench.table("output").get("drop", ()) if x != name]
     return _output(bench, "did_keep", name, drop=left or None)
 
 
 def old_ids(bench: Workbench, form: Form) -> str:
     """Keep the ids of a column."""
-    name = _column(bench, form)
+    name = bench.column(form.text("column"))
     ids = [column for column in _renumbered(bench, bench.settings()) if column != name]
     return _output(bench, "did_old_ids", name, renumber=ids)
 

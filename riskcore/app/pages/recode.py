@@ -22,6 +22,7 @@ from riskcore.app.pages.recode_words import (
     rule_of,
     way_of,
 )
+from riskcore.app.pages.treat_words import key_of
 from riskcore.app.pages.values import (
     code_of,
     counts_of,
@@ -114,14 +115,9 @@ def recodable(bench: Workbench) -> list[str]:
     others = [
         name
         for name, role in roles.items()
-        if role not in (*_OTHERWISE, _NUMERIC, "key") and not _treated(bench, name)
+        if role not in (*_OTHERWISE, _NUMERIC, "key") and not key_of(bench, name)
     ]
     return [*(name for name in bench.names if roles[name] == "key"), *others]
-
-
-def _treated(bench: Workbench, name: str) -> bool:
-    """Return whether a treatment, not a recoding, changes a column."""
-    return any(name in {key, *key.split("+")} for key in bench.table("treat"))
 
 
 def _chosen(bench: Workbench, form: Form) -> str:

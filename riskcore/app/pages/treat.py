@@ -64,24 +64,18 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "random": any(entry["random"] for entry in rules),
         "alters": any(entry["alters"] for entry in rules),
         "kinds": kinds_of(role, numeric),
-        "fields": _fields(form),
+        "fields": {
+            kind: {name: form.numbers.write(usual) for name, usual in fields.items()}
+            for kind, fields in FIELDS.items()
+        },
         "becomes": BECOMES,
         "flags": FLAGS,
-        "others": [_listed(bench, entry) for entry in names if entry != name],
         "strata": [
             {"name": entry, "position": at}
             for at, entry in enumerate(bench.names)
             if entry != name
             and bench.role_of(entry) not in (*_LEFT, "weight", "numeric")
         ],
-    }
-
-
-def _fields(form: Form) -> dict[str, dict[str, str]]:
-    """Return the fields of forms with numbers as the reader writes them."""
-    return {
-        kind: {name: form.numbers.write(usual) for name, usual in fields.items()}
-        for kind, fields in FIELDS.items()
     }
 
 
@@ -179,9 +173,8 @@ def edit(bench: Workbench, form: Form) -> str:
 def _change(bench: Workbench, key: str, rules: list[str]) -> str:
     """Change the treatments of a column, if they suit the data."""
     value = value_of(rules)
-    words = said("treat", "changed", column=key, rules="; ".join(in_words(key, rules)))
-    if value is None:
-        words = said("treat", "cleared", column=key)
+    text = "cleared" if value is None else "changed"
+    words = said("treat", text, column=key, rules="; ".join(in_words(key, rules)))
     with suppress(NotYetError):  # what is known at once is refused at once
         _ = bench.tried(treat={key: value})
     return bench.change(words, treat={key: value})
