@@ -11,25 +11,14 @@ from contextvars import copy_context
 from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
+from riskcore.common.missing_column import FAILURES as OF_DATA
 from riskcore.common.progress import Lines
 from riskcore.common.toml_text import RulesError
 from riskcore.common.words import sentence, words_in
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
-# Errors of settings or data; any other error is a defect.
-FAILURES = (
-    KeyError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-    MemoryError,
-    ImportError,
-)
-
-
+# Errors of settings, data or the machine; any other error is a defect.
+FAILURES = (*OF_DATA, KeyError, RuntimeError, MemoryError, ImportError)
 SOON = ("prepare", "try")
 
 
@@ -65,8 +54,10 @@ class Job:
             raise CanceledError
         self.line = line
 
-    def run(self, work: Callable[[Lines], Any]) -> None:
-        """Do the work and keep its result or error."""
+    def run(
+        self, work: Callable[[Lines], Any], then: Callable[[Job], None] | None
+    ) -> None:
+        """Do the work and keep its result or error; ``then`` follows if it was done."""
         try:
             self.say("")
             self.state = "running"
@@ -85,6 +76,8 @@ class Job:
             self.state = "failed"
         finally:
             self.ended.set()
+        if then is not None and self.state == "done":
+            then(self)
 
 
 class Jobs:
@@ -116,7 +109,7 @@ class Jobs:
             job = Job(kind, key)
             pool = self._soon if kind in SOON else self._pool
             # The context has the language of the reader.
-            pool.submit(copy_context().run, _run, job, work, then)
+            pool.submit(copy_context().run, job.run, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
@@ -168,15 +161,6 @@ class Jobs:
         self.cancel()
         self._pool.shutdown(wait=False)
         self._soon.shutdown(wait=False)
-
-
-def _run(
-    job: Job, work: Callable[[Lines], Any], then: Callable[[Job], None] | None
-) -> None:
-    """Run a job, and call what follows if it was done."""
-    job.run(work)
-    if then is not None and job.state == "done":
-        then(job)
 
 
 def words_of(error: BaseException) -> str:

@@ -62,12 +62,6 @@ class WrittenFile:
     size: int
     seal: tuple[int, ...]  # what tells whether it is still the same
 
-    @classmethod
-    def of(cls, kind: str, path: Path) -> WrittenFile:
-        """Return a file as it has just been written."""
-        status = path.stat()
-        return cls(kind, path, status.st_size, _seal(status))
-
     @property
     def folder(self) -> str:
         """The folder in full."""
@@ -149,7 +143,8 @@ def _all_written(
     ]
     for kind, path in paths:
         if path is not None:
-            yield WrittenFile.of(kind, path)
+            status = path.stat()
+            yield WrittenFile(kind, path, status.st_size, _seal(status))
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
