@@ -22,6 +22,10 @@ FAILURES = (*OF_DATA, KeyError, RuntimeError, MemoryError, ImportError)
 SOON = ("prepare", "try")
 
 
+class RefusedError(ValueError):
+    """What was asked cannot be done; the words are for the page."""
+
+
 class CanceledError(BaseException):
     """The work was canceled: nobody may take this for a failure."""
 
@@ -43,6 +47,12 @@ class Job:
     def active(self) -> bool:
         """Whether the job waits or runs."""
         return self.state in ("waiting", "running")
+
+    def outcome(self) -> Any:
+        """Return the result, None if there is none; refuse what rests on a failure."""
+        if self.state == "failed":
+            raise RefusedError(self.error)
+        return self.result
 
     def cancel(self) -> None:
         """Ask the job to end at its next step."""

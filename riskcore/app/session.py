@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from riskcore.app.forms import place_in
 from riskcore.app.history import History, Version
 from riskcore.app.jobs import Jobs, words_of
+from riskcore.app.jobs import RefusedError as RefusedError
 from riskcore.app.kept import Kept
 from riskcore.app.texts import said
 from riskcore.common.settings import ANY, ORDERED
@@ -32,10 +33,6 @@ FILES = "files"  # beside the tables of rules: the files that they name
 NO_KEYS = sentence("no column is a key variable yet")
 # Roles that only one column has.
 COLUMN_ROLES = ("weight", "household", "cluster")
-
-
-class RefusedError(ValueError):
-    """What was asked cannot be done; the words are for the page."""
 
 
 class NotYetError(Exception):
@@ -171,12 +168,9 @@ class Session(Kept):
         """The key variables."""
         return self.keys_of(self.release)
 
-    def role_of(self, name: str) -> str | None:
-        """Return the role that a column was given."""
-        return self._role_in(self.release, name)
-
-    def _role_in(self, release: Release, name: str) -> str | None:
-        """Return the role that rules give a column."""
+    def role_of(self, name: str, release: Release | None = None) -> str | None:
+        """Return the role that a column was given, by other rules if they are named."""
+        release = release or self.release
         tables = release.tables
         columns, strata = tables.get("columns", {}), tables.get("safe", {})
         if name in (*self.keys_of(release), *strata.get("strata", ())):
@@ -198,7 +192,7 @@ class Session(Kept):
             return []
         gone = release.tables.get("output", {}).get("drop", ())
         left = [name for name in self.names if name not in gone]
-        return [name for name in left if self._role_in(release, name) is None]
+        return [name for name in left if self.role_of(name, release) is None]
 
     def set_roles(self, roles: Mapping[str, str | None], words: str) -> str:
         """Give columns roles, or take them away with None."""

@@ -83,7 +83,9 @@ class Workbench(Session):
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
         self.is_read()
-        description: Description | None = self._looked_at("describe", self._describe)
+        description: Description | None = self._looked_at(
+            "describe", lambda say: describe(self.source, progress=say)
+        )
         return description
 
     def is_read(self) -> bool:
@@ -96,16 +98,11 @@ class Workbench(Session):
         if job.state == "canceled":
             self.jobs.forget(kind)
             job = self.jobs.start(kind, None, work)
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        return job.result
+        return job.outcome()
 
     def _read(self, say: Lines) -> bool:
         say("reading the file")
         return self.source.data is not None
-
-    def _describe(self, say: Lines) -> Description:
-        return describe(self.source, progress=say)
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""
@@ -169,9 +166,7 @@ class Workbench(Session):
         if job is None:
             job = self.jobs.start(kinds[0], key, partial(self._state, rules))
         job.ended.wait(_MOMENT)
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        state = job.result
+        state = job.outcome()
         if state is None:
             raise NotYetError(canceled=job.state == "canceled")
         return state
@@ -265,14 +260,11 @@ class Workbench(Session):
 
     def result_of(self, plan: Job, rules: Rules) -> Protected | None:
         """Return what a plan has made, with the roles of some rules."""
-        if plan.state == "failed":
-            raise RefusedError(plan.error)
-        result: Protected | None = plan.result
+        result: Protected | None = plan.outcome()
         if result is None:
             return None
-        made = result
         key = self.key_of("output", "check", of=rules.tables)
-        return self.keep("protected", key, lambda: made.under(rules.settings))
+        return self.keep("protected", key, partial(result.under, rules.settings))
 
     def examined(self, rules: Rules) -> str:
         """Return what the leaks of some rules rest on: reasons hide none of them."""
@@ -286,9 +278,7 @@ class Workbench(Session):
         plan = self._plan(rules)
 
         def work(say: Lines) -> Examination:
-            if plan.state == "failed":
-                raise RefusedError(plan.error)
-            if plan.result is None:
+            if plan.outcome() is None:
                 raise RefusedError(sentence("the suppression was canceled"))
             examination = examination_of(plan.result, rules, say)
             say("asking the model beside the weights")
@@ -299,10 +289,7 @@ class Workbench(Session):
 
     def examination(self) -> Examination | None:
         """Return the leaks, open or accepted; None if they are not known yet."""
-        job = self.leaks()
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        leaks: Examination | None = job.result
+        leaks: Examination | None = self.leaks().outcome()
         return leaks and leaks.under(self.settings())
 
 

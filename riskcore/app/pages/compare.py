@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -63,22 +63,17 @@ def _compared(result: Compared) -> dict[str, Any]:
     if comparison is None:
         return {"why": result.reason, "work": "failed"}
     view = utility_view(comparison, _PAIRS, _STRATA)
+    places = {"tables": count(), "models": count()}
     return {
         "view": view,
         "missing": comparison.newly_missing,
         "lost": comparison.share_lost,
         "percent": utility_text.percent,
-        "studies": _studies(result.studies),
+        "studies": [_study(x, next(places[x.kind])) for x in result.studies],
     }
 
 
 # --- tables and models of the user ---
-
-
-def _studies(studies: Iterable[Study]) -> list[dict[str, Any]]:
-    """Return what the page shows of the tables and the models."""
-    places = {"tables": count(), "models": count()}
-    return [_study(study, next(places[study.kind])) for study in studies]
 
 
 def _study(study: Study, place: int) -> dict[str, Any]:

@@ -325,11 +325,9 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
 def _result(bench: Workbench, job: Job) -> Any:
     """Return the result of a job, or None; one that was canceled is forgotten."""
     job.ended.wait(_SOON)
-    if job.state == "failed":
-        raise RefusedError(job.error)
     if job.state == "canceled":
         bench.jobs.forget(job.kind)
-    return job.result
+    return job.outcome()
 
 
 def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
