@@ -177,7 +177,7 @@ def write_release(
     figures = facts_of(result, examined)
     reports = reports_with(result, wanted, say, provenance)
     if not writes:
-        _write_texts(result, reports, figures, overwrite=overwrite)
+        write_texts(result, reports, figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     try:
         record = _write(result, wanted, how, reports, overwrite, before, say)
@@ -188,7 +188,7 @@ def write_release(
             return _without_file(figures, wanted, Reports())
         # There is nothing to publish.
         reports = Reports(_private(reports))
-        _write_texts(result, reports, error.figures, overwrite=overwrite)
+        write_texts(result, reports, error.figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     figures |= record["examined"]
     figures["output"] = _names_written(wanted, record)
@@ -257,7 +257,7 @@ def _without_file(
     )
 
 
-def _write_texts(
+def write_texts(
     result: Protected, reports: Reports, examined: Any, *, overwrite: bool
 ) -> None:
     """Write the reports of a file that is not written."""

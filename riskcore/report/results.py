@@ -20,6 +20,7 @@ from riskcore.comparison.comparison import Comparison
 from riskcore.data.files import replace
 from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.checked import Checked
+from riskcore.protection.release.writing import Reports
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trials
 from riskcore.report import text
@@ -28,6 +29,7 @@ from riskcore.report.page import assessment_page, protection_pages, report_paths
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.release_files import reports_with as reports_with
+from riskcore.report.release_files import write_texts
 from riskcore.report.sheet_page import part_charts, public_rules_page, sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_page
@@ -170,7 +172,4 @@ def _write_pages(
         title="Re-identification risk and protection" if title is None else title,
         progress=progress or silent,
     )
-    texts = {target: page_of(None) for target, page_of in pages.items()}
-    with replace.replacing_all(overwrite, inputs) as create:
-        for target, text_of in texts.items():
-            create(target, private=True).write(text_of.encode())
+    write_texts(result, Reports(pages), None, overwrite=overwrite)
