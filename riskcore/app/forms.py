@@ -143,11 +143,7 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
 
 def size_shown(size: int, numbers: NumberFormat) -> str:
     """Return the size of a file as people say it."""
-    unit, amount = "B", float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000 or unit == "GB":
-            break
-        amount /= 1000
-    return (
-        f"{numbers.write(f'{amount:.3g}' if amount < 100 else f'{amount:.0f}')} {unit}"
-    )
+    power = min((len(str(size)) - 1) // 3, 3)
+    amount = size / 1000**power
+    text = f"{amount:.3g}" if amount < 100 else f"{amount:.0f}"
+    return f"{numbers.write(text)} {('B', 'kB', 'MB', 'GB')[power]}"
