@@ -21,8 +21,7 @@ from riskcore.cli.options import (
 from riskcore.cli.results import (
     add_page,
     check_files,
-    print_files,
-    print_json,
+    print_results,
     report_text,
     write_files,
 )
@@ -30,7 +29,6 @@ from riskcore.cli.rules import add_print_rules, print_rules, rules_of_check
 from riskcore.cli.settings import add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
-from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 if TYPE_CHECKING:
@@ -209,15 +207,16 @@ def run(options: argparse.Namespace) -> int:
     public = options.report_public
     write_files(options, source, files, public=[public])
     progress.done()
-    if options.json:
-        names = {"file": str(options.file)}
-        names |= {name: str(path) for name, path in _beside(options).items()}
-        print_json({**names, **checked.to_dict()})
-    else:
-        beside = "".join(f", {name} {path}" for name, path in _beside(options).items())
-        print(printable(f"riskcore {__version__}: {options.file}{beside}"))
-        print(checked.text())
-        print_files({"report for publication": public, "report": options.report})
+    read = _beside(options)
+    title = "".join([str(options.file), *(f", {x} {path}" for x, path in read.items())])
+    print_results(
+        options,
+        checked.to_dict(),
+        lambda head: f"{printable(head)}\n{checked.text()}",
+        {"report for publication": public, "report": options.report},
+        {"file": options.file, **read},
+        title,
+    )
     return 0 if checked.passed else 1
 
 

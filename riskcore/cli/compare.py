@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,12 @@ from riskcore.cli.options import (
 from riskcore.cli.results import (
     add_page,
     check_files,
-    print_files,
-    print_json,
+    print_results,
     write_files,
 )
 from riskcore.cli.settings import add_setting, value_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
-from riskcore.common.version import __version__
 from riskcore.common.warn import warn
 from riskcore.protection.settings.settings_table import ProtectSettings
 
@@ -173,13 +172,11 @@ def run(options: argparse.Namespace) -> None:
     files = {options.report: lambda: comparison_page(comparison, title=title)}
     write_files(options, original, files)
     progress.done()
-    if options.json:
-        names = {"original": str(options.file), "safe": str(options.safe)}
-        print_json({**names, **comparison.to_dict()})
-        return
-    title = f"riskcore {__version__}: {options.file} and {options.safe}"
-    print(utility_text.comparison_text(comparison.to_dict(), title))
-    print_files({"report": options.report})
+    figures = comparison.to_dict()
+    text = partial(utility_text.comparison_text, figures)
+    read = {"original": options.file, "safe": options.safe}
+    title = f"{options.file} and {options.safe}"
+    print_results(options, figures, text, {"report": options.report}, read, title)
 
 
 def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:

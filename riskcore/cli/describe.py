@@ -9,12 +9,11 @@ from pathlib import Path
 from riskcore.cli.options import (
     EXIT_STATUS,
     add_file,
-    add_quiet,
-    add_reading,
     add_roles,
     source_of,
 )
 from riskcore.cli.results import (
+    add_last,
     add_page,
     check_files,
     print_results,
@@ -76,9 +75,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "column; riskcore run refuses it until you confirm the roles",
     )
     add_page(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_reading(parser)
-    add_quiet(parser)
+    add_last(parser)
 
 
 def run(options: argparse.Namespace) -> None:

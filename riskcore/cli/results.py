@@ -106,6 +106,11 @@ def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
     add_output(parser, f"all columns and {what}")
     add_page(parser)
     add_top(parser, "--report-top", 0, f"list {top} in --report")
+    add_last(parser)
+
+
+def add_last(parser: argparse.ArgumentParser) -> None:
+    """Add --json, the reading options and --quiet."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
@@ -207,12 +212,15 @@ def print_results(
     figures: Mapping[str, Any],
     text: Callable[[str], str],
     files: Mapping[str, Path | None] | None = None,
+    read: Mapping[str, Path] | None = None,
+    title: str = "",
 ) -> None:
-    """Print the figures, as JSON or with the paths of the written files."""
+    """Print the figures: as JSON with the files read, or as text with those written."""
     if options.json:
-        print_json({"file": str(options.file), **figures})
+        read = {"file": options.file} if read is None else read
+        print_json({**{name: str(path) for name, path in read.items()}, **figures})
         return
-    print(text(f"riskcore {__version__}: {options.file}"))
+    print(text(f"riskcore {__version__}: {title or options.file}"))
     print_files(files or {"table": options.output, "report": options.report})
 
 
