@@ -174,19 +174,13 @@ def _open(address: str, said: Callable[[str], object]) -> Callable[[], object]:
         )
 
     def show() -> None:
-        if not _shown(page.as_uri()):
-            said("no browser could be opened; open the address yourself")
+        with suppress(OSError, webbrowser.Error):
+            if webbrowser.open(page.as_uri()):
+                return
+        said("no browser could be opened; open the address yourself")
 
     threading.Thread(target=show, daemon=True).start()
     return lambda: shutil.rmtree(folder, ignore_errors=True)
-
-
-def _shown(address: str) -> bool:
-    """Return whether a browser was found for an address."""
-    try:
-        return webbrowser.open(address)
-    except (OSError, webbrowser.Error):
-        return False
 
 
 class _Config(uvicorn.Config):

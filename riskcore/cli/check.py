@@ -149,27 +149,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add_original(parser: argparse.ArgumentParser) -> None:
     """Add the files that FILE is compared with."""
     group = parser.add_argument_group("files beside FILE")
-    group.add_argument(
-        "--original",
-        type=Path,
-        metavar="ORIGINAL",
-        help="the records of the people to protect, from which FILE was made",
-    )
-    group.add_argument(
-        "--holdout",
-        type=Path,
-        metavar="HOLDOUT",
-        help="with --original: people who were not in ORIGINAL; by default others are "
-        "drawn from a model",
-    )
-    group.add_argument(
-        "--with",
-        dest="earlier",
-        type=Path,
-        metavar="EARLIER",
-        help="with --original: an earlier release of ORIGINAL; what both files tell "
-        "together",
-    )
+    files = {
+        "original": "the records of the people to protect, from which FILE was made",
+        "holdout": "with --original: people who were not in ORIGINAL; by default "
+        "others are drawn from a model",
+        "earlier": "with --original: an earlier release of ORIGINAL; what both files "
+        "tell together",
+    }
+    for name, said in files.items():
+        option, metavar = f"--{name}", name.upper()
+        if name == "earlier":
+            option = "--with"
+        group.add_argument(option, dest=name, type=Path, metavar=metavar, help=said)
 
 
 def _options() -> dict[str, str]:
@@ -193,9 +184,9 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.file is None:
         raise ValueError("give FILE, the file to be released")
-    if options.print_rules:
-        return print_rules(rules_of_check(options, setting_names))
     rules = arguments_of(options, CheckSettings, setting_names) if setting_names else {}
+    if options.print_rules:
+        return print_rules(rules_of_check(options, rules))
     others = _sources(options, release)
     source = source_of(options, progress, others.pop("file").reading)
     check_files(options, source, {"--report-public": options.report_public})

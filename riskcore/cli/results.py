@@ -60,20 +60,11 @@ def sources_of(
 
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
     """Return every file that a command reads, without private records."""
-    paths = [
-        path
-        for source_file in sources_of(options, source)
-        for path in source_file.paths
-    ]
-    return paths + rule_files(options)
-
-
-def rule_files(options: argparse.Namespace) -> list[Path]:
-    """Return the recode files and hierarchies that --recode names."""
     from riskcore.data.recoding_words import rule_file
 
+    sources = sources_of(options, source)
     rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
-    return [path for path in rules if path is not None]
+    return [*(path for x in sources for path in x.paths), *filter(None, rules)]
 
 
 def refuse_inputs(options: argparse.Namespace, source: Source | None) -> None:
