@@ -217,35 +217,32 @@ class Connection(H11Protocol):
         return bool(due) and self.conn.their_state is h11.IDLE
 
 
-def _config(guard: Guard) -> _Config:
-    """Return settings with which the server adds and logs nothing of its own."""
-    return _Config(
-        guard,
-        http=Connection,
-        loop="asyncio",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        # Its warnings help nobody, its errors hold messages of the application's.
-        log_level="critical",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=2 * _CONNECTIONS,
-        timeout_keep_alive=65,  # longer than pages wait before they ask again
-        h11_max_incomplete_event_size=1 << 14,
-        workers=1,
-    )
-
-
 class _Server(uvicorn.Server):
     """A server that ends at once, and when it is no longer used."""
 
     config: _Config
 
     def __init__(self, guard: Guard, idle: float, ending: ExitStack) -> None:
-        super().__init__(_config(guard))
+        config = _Config(
+            guard,
+            http=Connection,
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            # It adds and logs nothing of its own: its warnings help nobody, its errors
+            # hold messages of the application's.
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            limit_concurrency=2 * _CONNECTIONS,
+            timeout_keep_alive=65,  # longer than pages wait before they ask again
+            h11_max_incomplete_event_size=1 << 14,
+            workers=1,
+        )
+        super().__init__(config)
         self.guard, self.idle, self.ending = guard, idle, ending
         self.opened: Callable[[], object] | None = None
         self.is_idle = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import (
+    add_columns,
     add_file,
     add_keys,
     add_quiet,
@@ -86,13 +87,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "recodings, and how ORIGINAL was read",
     )
     add_setting(parser, "recodings", _RECODINGS)
-    parser.add_argument(
-        "--columns",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="numeric columns to compare",
-    )
+    add_columns(parser, "--columns", "numeric columns to compare")
     parser.add_argument(
         "--model",
         dest="models",
@@ -112,13 +107,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a table of yours, such as 'REGION x SEX', whose weighted shares are "
         "compared; repeatable",
     )
-    parser.add_argument(
-        "--strata",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="also count suppressed values by these columns",
-    )
+    add_columns(parser, "--strata", "also count suppressed values by these columns")
     parser.add_argument(
         "--id",
         metavar="COLUMN",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from riskcore.cli.options import (
     EXIT_STATUS,
+    add_columns,
     add_file,
     add_roles,
     source_of,
@@ -58,13 +59,8 @@ _ROLES = replace(
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_file(parser)
-    parser.add_argument(
-        "--keys",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="key variables: what an intruder may know about a person",
-    )
+    known = "key variables: what an intruder may know about a person"
+    add_columns(parser, "--keys", known)
     add_roles(parser)
     add_setting(parser, "roles", _ROLES)
     parser.add_argument(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -233,7 +233,10 @@ def protection_page(
         if examined["state"] == "not examined"
         else examined["not_examined"],
         remarks=protection_remarks(protected),
-        tiles=[*tiles_of(protected, key_set), *tiles_of_verdict(examined)],
+        tiles=[
+            *tiles_of(protected, key_set),
+            *(Tile(name, [(x, x)], [note]) for name, x, note in tiles(examined)),
+        ],
         treated=treatments_view(protected),
         utility=utility,
         labels=protected.labels,
@@ -425,12 +428,6 @@ def _cost(protected: Protected) -> Tile:
         figures.append((f"{readable(count / of if of else 0.0, 2)} %", exact))
         notes.append(f"of the values of {columns}")
     return Tile(name, figures, notes)
-
-
-def tiles_of_verdict(examined: Mapping[str, Any]) -> Iterator[Tile]:
-    """Yield the tiles of a verdict."""
-    for name, figure, note in tiles(examined):
-        yield Tile(name, [(figure, figure)], [note])
 
 
 def arrow(before: float | None, after: float | None) -> Figure:

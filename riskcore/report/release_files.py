@@ -143,7 +143,10 @@ def check_release_files(
     safe_files = [] if safe is None else formats.files_written(safe, source.format)
     if safe_files or made:
         kept = [] if before is None or _replaces(record, before) else [before.path]
-        _refuse_inputs([*safe_files, *made], source, settings, [*read, *kept])
+        targets = [*safe_files, *made]
+        refuse_sources(targets, [*source.paths, *settings.rule_files, *read, *kept])
+        if source.path is not None:
+            formats.refuse_within(targets, source.path)
     if safe is not None:
         source.check_writable(safe, overwrite=overwrite)
         if wanted.get("guard_formulas", False):
@@ -234,15 +237,6 @@ def _write(
 def _replaces(record: Path | None, before: Record) -> bool:
     """Return whether a record is written in the place of the record before."""
     return record is not None and record.exists() and record.samefile(before.path)
-
-
-def _refuse_inputs(
-    targets: list[Path], source: Source, settings: Settings, read: Iterable[Path]
-) -> None:
-    """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
-    refuse_sources(targets, [*source.paths, *settings.rule_files, *read])
-    if source.path is not None:
-        formats.refuse_within(targets, source.path)
 
 
 def _without_file(
