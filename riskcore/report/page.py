@@ -137,7 +137,7 @@ def page(
 def assessment_page(
     assessment: Assessment,
     *,
-    title: str,
+    title: str = "Re-identification risk",
     thresholds: Sequence[float] = (),
     household_threshold: float | None = None,
     rate: float | None = None,
