@@ -36,8 +36,8 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "lacking": "",
         "job": job,
         "done": examined is not None,
-        "open_leaks": [entry for entry in items if entry["accepted"] is None],
-        "accepted": [entry for entry in items if entry["accepted"] is not None],
+        "open_leaks": [x for x in items if x["leak"].accepted is None],
+        "accepted": [x for x in items if x["leak"].accepted is not None],
         "chosen": None if mended is None else form.whole("leak"),
         "mending": None if mended is None else _mending(bench, mended),
         "not_examined": [*map(str, examined.not_examined)] if examined else [],
@@ -63,13 +63,10 @@ def _item(bench: Workbench, leak: Leak, at: int) -> dict[str, Any]:
     ]
     return {
         "at": at,
-        "kind": leak.kind,
-        "text": leak.text,
-        "remedies": leak.remedies,
-        "accepted": leak.accepted,
+        "leak": leak,
         "columns": columns,
         "all": leak.of_all or len(columns) == 1,
-        "mends": bool(mends_of(bench, leak)) if leak.accepted is None else False,
+        "mends": leak.accepted is None and bool(mends_of(bench, leak)),
         "pages": [*_pages(bench, leak)],
     }
 
