@@ -88,15 +88,13 @@ def choose(bench: Workbench, form: Form) -> str:
             shown = form.fields.get(f"was-{position}")
             if shown != (role or "",) and role != bench.role_of(name):
                 roles[name] = role
-    words = " ".join(_words(name, role) for name, role in roles.items())
-    return bench.set_roles(roles, words)
-
-
-def _words(name: str, role: str | None) -> str:
-    """Return a change of a role in words."""
-    if role is None:
-        return said("columns", "taken", column=name)
-    return said("columns", "changed", column=name, role=said("roles", role))
+    words = [
+        said("columns", "taken", column=name)
+        if role is None
+        else said("columns", "changed", column=name, role=said("roles", role))
+        for name, role in roles.items()
+    ]
+    return bench.set_roles(roles, " ".join(words))
 
 
 def accept(bench: Workbench, _: Form) -> str:

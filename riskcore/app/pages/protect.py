@@ -34,9 +34,11 @@ GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {
     "household_threshold": (0.1, (-5, 0, 0.05)),
     "household_rate": (0.001, None),
 }
-# Of these, one excludes the other.
+# Of these, one excludes the other: what a goal takes away.
 _EITHER = ("threshold", "rate"), ("household_threshold", "household_rate")
-_INSTEAD = {name: other for pair in _EITHER for name, other in (pair, pair[::-1])}
+_INSTEAD: Mapping[str, Mapping[str, None]] = {
+    name: {other: None} for pair in _EITHER for name, other in (pair, pair[::-1])
+}
 # The ways by name: the table of the rules, and the words, the default first.
 WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "cost": ("suppress", ("fewest", "equal", "entropy")),
@@ -209,7 +211,7 @@ def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
     settings = bench.settings()
     if form.has("position"):
         value = _moved(name, form)
-        goals = _with_goal(settings, name, value)
+        goals = {name: _by_set(settings, name, value), **_INSTEAD.get(name, {})}
     else:
         value, goals = _value(settings, name), {}
     none = {goal_name: _by_set(settings, goal_name, None) for goal_name in GOALS}
@@ -263,14 +265,6 @@ def _by_set(settings: Settings, name: str, value: Any) -> Any:
     return (value,) * len(settings.keys)
 
 
-def _with_goal(settings: Settings, name: str, value: Any) -> dict[str, Any]:
-    """Return goals with one of them changed, without the one that it excludes."""
-    goals = {name: _by_set(settings, name, value)}
-    if name in _INSTEAD:
-        goals[_INSTEAD[name]] = None
-    return goals
-
-
 # --- what is done ---
 
 
@@ -310,8 +304,7 @@ def _set(bench: Workbench, name: str, value: Any, form: Form) -> str:
     rule = value
     if isinstance(value, tuple):
         rule = [1 if limit is None else limit for limit in value]
-    changes = {name: rule, **({_INSTEAD[name]: None} if name in _INSTEAD else {})}
-    return bench.change(words, safe=changes)
+    return bench.change(words, safe={name: rule, **_INSTEAD.get(name, {})})
 
 
 def ways(bench: Workbench, form: Form) -> str:
