@@ -129,9 +129,14 @@ def file_path(argument: str, value: Any) -> Path:
 def one_of(argument: str, value: Any, choices: Sequence[str]) -> None:
     """Refuse a value that is not one of the choices."""
     if not isinstance(value, str) or value not in choices:
-        *first, last = map(repr, choices)
-        listed = f"{', '.join(first)} or {last}" if first else last
-        raise ValueError(f"{argument}={shown(value)}: use {listed}")
+        raise not_one_of(argument, value, choices)
+
+
+def not_one_of(argument: str, value: Any, choices: Sequence[str]) -> ValueError:
+    """Make the error for a value that is not one of the choices."""
+    *first, last = map(repr, choices)
+    listed = f"{', '.join(first)} or {last}" if first else last
+    return ValueError(f"{argument}={shown(value)}: use {listed}")
 
 
 def generator(argument: str, value: Any) -> None:

@@ -103,7 +103,7 @@ def accept(bench: Workbench, _: Form) -> str:
     if description is None:
         raise RefusedError(said("columns", "reading"))
     undecided = bench.undecided
-    proposed = {
+    proposed: dict[str, str | None] = {
         str(column.name): column.proposed.role
         for column in description.columns
         if column.proposed.role in ROLES
