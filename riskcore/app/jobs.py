@@ -65,7 +65,9 @@ class Job:
         self.line = line
 
     def run(
-        self, work: Callable[[Lines], Any], then: Callable[[Job], None] | None
+        self,
+        work: Callable[[Lines], Any],
+        then: Callable[[Job], None] | None = None,
     ) -> None:
         """Do the work and keep its result or error; ``then`` follows if it was done."""
         try:

@@ -25,8 +25,8 @@ def bench(tmp_path, opened):
     )
     data.to_csv(tmp_path / "survey.csv", index=False)
     found = opened(tmp_path / "survey.csv")
-    job = found.jobs.start("describe", None, found._describe)
-    assert job.ended.wait(60)
+    found.description()
+    assert found.jobs.of("describe").ended.wait(60)
     return found
 
 
