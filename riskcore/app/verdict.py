@@ -25,11 +25,10 @@ def verdict_of(bench: Workbench, version: Version | None = None) -> tuple[str, s
         return "open", said("verdict", "lacking", why=NO_KEYS)
     if left := bench.undecided_of(release):
         some = [quoted(name) for name in left[:3]]
-        what = counted(len(left), "column")
         if len(left) > 3:
             some.append(said("verdict", "more", n=len(left) - 3))
-        shown = listed(some)
-        return "open", said("verdict", "undecided", columns=what, names=shown)
+        what = counted(len(left), "column")
+        return "open", said("verdict", "undecided", columns=what, names=listed(some))
     try:
         return _verdict_now(bench, bench.rules_of(release))
     except RefusedError as error:

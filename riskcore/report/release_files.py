@@ -194,13 +194,20 @@ def write_release(
         write_texts(result, reports, error.figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     figures |= record["examined"]
-    figures["output"] = _names_written(wanted, record)
+    public = wanted.get("public_record")
+    # Without secrets: logs get read.
+    figures["output"] = {
+        "file": str(wanted["file"]),
+        "record": str(private_record_of(wanted)),
+        "public_record": None if public is None else str(public),
+        **{name: record["output"][name] for name in _TOLD},
+    }
     return ReleaseFiles(
         figures,
         record,
         file=Path(wanted["file"]),
         private_record=private_record_of(wanted),
-        public_record=wanted.get("public_record"),
+        public_record=public,
         public_report=reports.public,
         reports=tuple(_private(reports)),
     )
@@ -266,17 +273,6 @@ def _private(reports: Reports) -> dict[Path, Callable[[Any], str]]:
     """Return the reports for internal use."""
     texts = reports.texts.items()
     return {path: text_of for path, text_of in texts if path != reports.public}
-
-
-def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the files written and their settings, without secrets: logs get read."""
-    public = wanted.get("public_record")
-    return {
-        "file": str(wanted["file"]),
-        "record": str(private_record_of(wanted)),
-        "public_record": None if public is None else str(public),
-        **{name: record["output"][name] for name in _TOLD},
-    }
 
 
 def reports_with(
