@@ -315,6 +315,7 @@ class Release:
             self.page.wait_for_selector("#mending")
             self.hand.wait()
         rows = self.page.locator("#mending tbody tr").filter(has_text=words or "closed")
+        self.hand.say(f"mend: {rows.first.locator('th').inner_text()}")
         self.hand.press(rows.first.get_by_role("button"))
 
     def click_export(self):

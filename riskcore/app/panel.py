@@ -69,9 +69,7 @@ def _made(bench: Workbench, release: Release) -> dict[str, Any]:
     except RefusedError:
         return {}
     key, jobs = bench.planned(rules.tables), bench.jobs
-    plan, leaks, compared, exported = map(
-        jobs.of, ("plan", "leaks", "compare", "export")
-    )
+    plan, compared, exported = map(jobs.of, ("plan", "compare", "export"))
     if plan is None or plan.key != key or plan.result is None:
         return {"before": bench.kept("states", key)}
 
@@ -87,8 +85,8 @@ def _made(bench: Workbench, release: Release) -> dict[str, Any]:
     made = bench.keep("panel", key, figures) | {"before": None}
     with suppress(NotYetError, RefusedError):
         made["before"] = bench.tried()
-    if leaks and leaks.key == bench.examined(rules) and leaks.result:
-        made["leaks"] = len(leaks.result.under(rules.settings).open)
+    if seen := bench.seen(rules):
+        made["leaks"] = len(seen.under(rules.settings).open)
     if compared and compared.result and compared.result.plan is plan:
         made["compared"] = True
     if exported and exported.key == bench.history.current.number and exported.result:

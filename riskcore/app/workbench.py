@@ -280,12 +280,26 @@ class Workbench(Session):
         def work(say: Lines) -> Examination:
             if plan.outcome() is None:
                 raise RefusedError(sentence("the suppression was canceled"))
-            examination = examination_of(plan.result, rules, say)
+            examination = examination_of(
+                plan.result, rules, say, self.secret_of_layout(plan.result, rules)
+            )
             say("asking the model beside the weights")
             _ = plan.result.doubts
             return examination
 
         return self.jobs.start("leaks", self.examined(rules), work)
+
+    def seen(self, rules: Rules) -> Examination | None:
+        """Return what was found in the file as some rules write it, if it is known."""
+        job = self.jobs.of("leaks")
+        if job is None or job.key != self.examined(rules):
+            return None
+        examination: Examination | None = job.result
+        return examination
+
+    def secret_of_layout(self, result: Protected, rules: Rules) -> str | None:
+        """Return the secret of order and ids; the result may have its own."""
+        return None if result.secret else self._secret(self.examined(rules))
 
     def examination(self) -> Examination | None:
         """Return the leaks, open or accepted; None if they are not known yet."""
@@ -293,10 +307,12 @@ class Workbench(Session):
         return leaks and leaks.under(self.settings())
 
 
-def examination_of(protected: Protected, rules: Rules, say: Lines) -> Examination:
+def examination_of(
+    protected: Protected, rules: Rules, say: Lines, secret: str | None = None
+) -> Examination:
     """Return what is found in a protected file as rules write it; no reason counts."""
     bare = protected.under(replace(rules.settings, accept={}))
-    return bare.preview(steps=say, **rules.release.layout)
+    return bare.preview(steps=say, secret=secret, **rules.release.layout)
 
 
 def new_secret() -> str:

@@ -29,7 +29,8 @@ def cells(codes: NDArray[np.integer], keys: Iterable[int]) -> Integers:
 def kept_sets(blanked: Mask) -> Iterator[tuple[Integers, Integers]]:
     """Yield each set of kept keys, and the rows that keep just these."""
     number = cells(blanked.astype(np.int64), range(blanked.shape[1]))
-    order = np.argsort(number, kind="stable")
+    small = np.min_scalar_type(int(number.max(initial=0)))  # which is sorted fast
+    order = np.argsort(number.astype(small), kind="stable")
     for rows in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
         if len(rows):
             yield np.flatnonzero(~blanked[rows[0]]), rows
@@ -40,6 +41,8 @@ def with_missing_drawn(codes: Integers) -> Integers:
     # A record takes them from one that agrees in its other keys, so that it fits a
     # pattern by the share of these which fit. Without such a record they stay missing.
     missing = codes < 0
+    if not missing.any():
+        return codes
     complete = np.flatnonzero(~missing.any(axis=1))
     drawn, random = codes.copy(), np.random.default_rng(_SEED)
     for keys, rows in kept_sets(missing):

@@ -14,7 +14,7 @@ are found are compared with chance.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from riskcore.common.arrays import Integers, Mask
 from riskcore.common.scatter import scattered
 from riskcore.common.threads import in_parts, parts_of, usual_threads
-from riskcore.data.count import count
 from riskcore.disclosure.fitting_rows import Runs
 from riskcore.disclosure.group_kernels import look_for_groups
 from riskcore.disclosure.kept_keys import cells, with_missing_drawn
@@ -34,6 +33,7 @@ KeyCodes = Sequence[NDArray[np.signedinteger[Any]]]
 KeySets = Sequence[tuple[KeyCodes, KeyCodes]]
 # With more candidates, one of them is taken to fit.
 _CANDIDATES = 1000
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 def records_by_composition(
@@ -42,6 +42,7 @@ def records_by_composition(
     """Return how many records are in a household that only one household fits."""
     # Members fit released records one by one, in any order, a blank standing for any
     # value; the set of keys by which most records are found counts.
+    household = np.unique(household, return_inverse=True)[1].reshape(-1)
     size = np.bincount(household)
     size[size < least] = 0
     counts = (int(size[_alone(*key_set, household)].sum()) for key_set in sets)
@@ -58,22 +59,32 @@ def _alone(original: KeyCodes, released: KeyCodes, household: Integers) -> Mask:
         mixed[household[(codes >= 0) & blank[household, i]]] = True
     order = np.argsort(household, kind="stable")
     begin = np.searchsorted(household[order], np.arange(households + 1))
-    before, after = np.stack(original, axis=1), np.stack(released, axis=1)
+    before, after = (
+        np.stack(x, axis=1, dtype=np.int32, casting="same_kind")
+        for x in (original, released)
+    )
+    # A number for each key and code: sums of hashes are as good as distinct.
+    width = np.int64(len(original))  # no overflow of small codes
+    hashes = [
+        scattered((column[order] * width + np.int64(i)).astype(np.uint64))
+        for i, column in enumerate(original)
+    ]
     alone = np.zeros(households, bool)
     kinds, kind = np.unique(blank, axis=0, return_inverse=True)
     for number, lacks in enumerate(kinds):
-        # Whoever fits has the same members by the keys that all of them keep.
-        alike = _by_members(before[:, ~lacks], household, households)
-        some = np.flatnonzero(kind.reshape(-1) == number)
-        frequency = np.bincount(alike)
-        alone[some] = frequency[alike[some]] == 1
-        if not (mixed[some] & ~alone[some]).any():
-            continue
-        by_kind = np.argsort(alike, kind="stable")
-        first = np.searchsorted(alike[by_kind], np.arange(len(frequency) + 1))
-        # They fit, unless some members keep a key that others lack.
-        for unit in some[~alone[some] & mixed[some]].tolist():
-            others = by_kind[first[alike[unit]] : first[alike[unit] + 1]]
+        # Whoever fits has the same members, in any order, by the keys that all keep.
+        member = np.zeros(len(order), np.uint64)
+        for key in np.flatnonzero(~lacks):
+            member += hashes[key]
+        members = np.add.reduceat(scattered(member), begin[:-1])
+        alike, some = np.sort(members), np.flatnonzero(kind.reshape(-1) == number)
+        low, high = (np.searchsorted(alike, members[some], x) for x in _SIDES)
+        alone[some] = high - low == 1
+        # The others fit, unless some members keep a key that others lack.
+        left = np.flatnonzero(mixed[some] & ~alone[some])
+        by_members = np.argsort(members) if len(left) else members
+        for at in left.tolist():
+            unit, others = some[at], by_members[low[at] : high[at]]
             if len(others) <= _CANDIDATES:
                 size = np.arange(begin[unit + 1] - begin[unit])
                 people = before[order[begin[others[others != unit], None] + size]]
@@ -83,22 +94,6 @@ def _alone(original: KeyCodes, released: KeyCodes, household: Integers) -> Mask:
                 near = fits[fits.any(2).all(1)].tolist()
                 alone[unit] = not any(map(_one_by_one, near))
     return alone
-
-
-def _by_members(
-    codes: NDArray[np.signedinteger[Any]], household: Integers, households: int
-) -> Integers:
-    """Return a number for each household, the same if their members are."""
-    of_record = np.zeros(len(household), np.uint64)
-    if codes.shape[1]:
-        columns = [(column + 1).astype(np.uint64) for column in codes.T]
-        cells = count(columns, [int(column.max()) + 1 for column in columns])
-        of_record = cells.inverse.astype(np.uint64)
-    # Sums of hashes are as good as distinct; the order of the members does not count.
-    whole = np.zeros(households, np.uint64)
-    np.add.at(whole, household, scattered(of_record))
-    alike: Integers = np.unique(whole, return_inverse=True)[1].reshape(-1)
-    return alike
 
 
 def _one_by_one(fits: list[list[bool]]) -> bool:
@@ -135,6 +130,7 @@ class Rebuilt(NamedTuple):
     chance: float = 0.0  # expected if one of the rows that fit the own keys is taken
     columns: tuple[Hashable, ...] = ()  # that members share; none for the order
     comparisons: int = 1
+    every: int = 1  # of so many households, one was looked for
 
     @property
     def beyond_chance(self) -> float:
@@ -143,7 +139,7 @@ class Rebuilt(NamedTuple):
 
     def leaks(self, n: int) -> bool:
         """Return whether more of n are found than a file may give away."""
-        return too_many(self.beyond_chance, n) and not by_chance(
+        return too_many(self.beyond_chance * self.every, n) and not by_chance(
             self.records, self.chance, self.comparisons
         )
 
@@ -154,6 +150,7 @@ def records_rebuilt(
     columns: Mapping[Hashable, Codes],
     *,
     shuffled: bool,
+    every: int = 1,
 ) -> Rebuilt:
     """Return how many people are found although the ids of households are left out.
 
@@ -165,7 +162,8 @@ def records_rebuilt(
     must be looked at row by row.
 
     If members stand together and the file is not shuffled, all households of two or
-    more are taken as known, and their records counted.
+    more are taken as known, and their records counted. Otherwise one household of
+    ``every`` so many is looked for, among all rows.
     """
     household = np.unique(household, return_inverse=True)[1].reshape(-1)
     n = len(household)
@@ -173,7 +171,7 @@ def records_rebuilt(
         return Rebuilt(0)
     if not shuffled and np.count_nonzero(np.diff(household)) == household.max():
         return Rebuilt(records_by_composition(sets, household, least=2))
-    members = [_Members.of(*values, household) for values in sets]
+    members = [_Members.of(*values, household, every) for values in sets]
     apart = _distances(columns, household)
     differ = {name: float((values > 0).mean()) for name, values in apart.items()}
     names = sorted(differ, key=differ.__getitem__)
@@ -199,7 +197,7 @@ def records_rebuilt(
             best = candidate
             if len(groups) == 1:
                 base, used = groups[0], these
-    return best._replace(comparisons=tried * len(sets))
+    return best._replace(comparisons=tried * len(sets), every=every)
 
 
 def _distances(
@@ -243,30 +241,33 @@ class _Members(NamedTuple):
 
     @classmethod
     def of(
-        cls, original: KeyCodes, released: KeyCodes, household: Integers
+        cls, original: KeyCodes, released: KeyCodes, household: Integers, every: int
     ) -> _Members:
-        """Return the members of households by one set of keys."""
+        """Return the members of one of ``every`` so many households, by their keys."""
         people = with_missing_drawn(np.stack(original, axis=1).astype(np.int64))
         rows = np.stack(released, axis=1).astype(np.int64)
-        cell = cells(people, range(people.shape[1]))
-        once = people[np.unique(cell, return_index=True)[1]]
+        several = np.bincount(household) > 1
+        several &= np.cumsum(several) % every == 1 % every
+        person = np.flatnonzero(several[household])
+        cell = cells(people[person], range(people.shape[1]))
+        once = people[person[np.unique(cell, return_index=True)[1]]]
         runs = Runs.of([*once.T], [*rows.T], len(rows))
         ends = np.zeros(len(rows) + 1, np.int64)
         ends[runs.first] = ends[runs.end] = 1
         fits = runs.fits[cell]
-        person = np.lexsort((fits, household))
-        person = person[np.bincount(household)[household[person]] > 1]
+        order = np.lexsort((fits, household[person]))
+        person, cell, fits = person[order], cell[order], fits[order]
         begin = np.flatnonzero(np.diff(household[person], prepend=-1, append=-1))
         _, alike, need = np.unique(
-            household[person] * len(once) + cell[person],
+            household[person] * len(once) + cell,
             return_inverse=True,
             return_counts=True,
         )
-        own = ((rows == people) | (rows < 0)).all(axis=1)
+        own = ((rows[person] == people[person]) | (rows[person] < 0)).all(axis=1)
         mask = np.bitwise_or.reduceat(_bits(people[person]), begin[:-1])
         return cls(
-            runs, np.cumsum(ends[:-1]), _bits(rows), person, cell[person],
-            fits[person], own[person], need[alike.reshape(-1)], begin, mask,
+            runs, np.cumsum(ends[:-1]), _bits(rows), person, cell, fits, own,
+            need[alike.reshape(-1)], begin, mask,
         )  # fmt: skip
 
     def claims(self, group: Integers) -> Integers:

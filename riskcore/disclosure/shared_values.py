@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,36 +92,54 @@ def in_bands(values: Floats) -> tuple[Floats, float]:
     return np.arcsinh((values - median) / (high - low)), BAND
 
 
+class Told(NamedTuple):
+    """The people of whom a value is told, and the groups that tell it."""
+
+    told: Mask
+    cell: Integers  # of each person
+    size: Integers  # people of each cell who have a value
+    rows_of: Integers  # rows with a value that fit the people of each cell
+    people_of: Integers  # people with a value who fit each row
+
+    @classmethod
+    def of(
+        cls, codes: NDArray[np.integer], blanked: Mask, values: Floats, width: float
+    ) -> Told:
+        """Return who is told of by untreated keys, their blanks, and a column."""
+        people = with_missing_drawn(codes.astype(np.int64))
+        blanked = blanked | (codes < 0)
+        cell = cells(people, range(codes.shape[1]))
+        observed = ~np.isnan(values)
+        size = np.bincount(cell, observed).astype(np.int64)
+        member = np.zeros(len(size), np.int64)
+        member[cell] = np.arange(len(cell))
+        codes_of_cells = people[member]
+        of_cells = _ranges(cell, values, values, len(size))
+        # The rows that fit the people of a cell, and the people who fit a row.
+        row_low, row_high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
+        person_low, person_high = np.zeros((2, len(values)))
+        rows_of, people_of = np.zeros_like(size), np.zeros_like(cell)
+        for kept, rows in kept_sets(blanked):
+            group = cells(codes_of_cells, kept)
+            own, number = group[cell[rows]], int(group.max()) + 1
+            low, high = _ranges(own, values[rows], values[rows], number)
+            np.minimum(row_low, low[group], out=row_low)
+            np.maximum(row_high, high[group], out=row_high)
+            rows_of += np.bincount(own, observed[rows], number).astype(np.int64)[group]
+            low, high = _ranges(group, *of_cells, number)
+            person_low[rows], person_high[rows] = low[own], high[own]
+            people_of[rows] = np.bincount(group, size)[own]
+        told: Mask = (row_high - row_low <= width)[cell]
+        told |= person_high - person_low <= width
+        return cls(told & observed, cell, size, rows_of, people_of)
+
+
 def shared_values(
     codes: NDArray[np.integer], blanked: Mask, values: Floats, width: float = 0.0
 ) -> SharedValues:
     """Return the people of whom a released file tells the value of a column."""
-    people = with_missing_drawn(codes.astype(np.int64))
-    blanked = blanked | (codes < 0)
-    cell = cells(people, range(codes.shape[1]))
+    told, cell, size, rows_of, people_of = Told.of(codes, blanked, values, width)
     observed = ~np.isnan(values)
-    size = np.bincount(cell, observed).astype(np.int64)
-    member = np.zeros(len(size), np.int64)
-    member[cell] = np.arange(len(cell))
-    codes_of_cells = people[member]
-    of_cells = _ranges(cell, values, values, len(size))
-    # The rows that fit the people of a cell, and the people who fit a row.
-    row_low, row_high = np.full(len(size), np.inf), np.full(len(size), -np.inf)
-    person_low, person_high = np.zeros((2, len(values)))
-    rows_of, people_of = np.zeros(len(size), np.int64), np.zeros(len(cell), np.int64)
-    for kept, rows in kept_sets(blanked):
-        group = cells(codes_of_cells, kept)
-        own, number = group[cell[rows]], int(group.max()) + 1
-        low, high = _ranges(own, values[rows], values[rows], number)
-        np.minimum(row_low, low[group], out=row_low)
-        np.maximum(row_high, high[group], out=row_high)
-        rows_of += np.bincount(own, observed[rows], number).astype(np.int64)[group]
-        low, high = _ranges(group, *of_cells, number)
-        person_low[rows], person_high[rows] = low[own], high[own]
-        people_of[rows] = np.bincount(group, size)[own]
-    told: Mask = (row_high - row_low <= width)[cell]
-    told |= person_high - person_low <= width
-    told &= observed
     law = _Law.of(values, width)
     rows_of = rows_of[cell]
     # Both groups have the person's own cell: together they have so many records.

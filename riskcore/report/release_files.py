@@ -165,8 +165,12 @@ def write_release(
     before: Record | None = None,
     provenance: Provenance | None = None,
     progress: Lines | None = None,
+    seen: Examination | None = None,
 ) -> ReleaseFiles:
-    """Write the files of a release, all or none; return what was written and found."""
+    """Write the files of a release, all or none; return what was written and found.
+
+    ``seen`` is what `Protected.preview` found with the same secret.
+    """
     # If the result is not safe and ``allow_unsafe`` is not wanted, only the reports are
     # written, and they say so.
     say = progress or silent
@@ -183,7 +187,7 @@ def write_release(
         write_texts(result, reports, figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     try:
-        record = _write(result, wanted, how, reports, overwrite, before, say)
+        record = _write(result, wanted, how, reports, overwrite, before, say, seen)
     except UnsafeError as error:
         figures |= error.figures
         if not figures["goals_met"]:
@@ -221,6 +225,7 @@ def _write(
     overwrite: bool,
     before: Record | None,
     say: Lines,
+    seen: Examination | None,
 ) -> dict[str, Any]:
     """Write the safe file with its records and reports; return the private record."""
     named = ("allow_unsafe", "record", "public_record")
@@ -238,7 +243,7 @@ def _write(
     with warnings.catch_warnings():
         # The figures have them all.
         warnings.simplefilter("ignore", SuppressedValueShows)
-        return write(result, safe, options, part, say, reports, before)
+        return write(result, safe, options, part, say, reports, before, seen)
 
 
 def _replaces(record: Path | None, before: Record) -> bool:

@@ -13,6 +13,7 @@ import pytest
 import riskcore
 from riskcore.app.pages.export import PAGE
 from riskcore.app.session import RefusedError
+from riskcore.protection.release import writing
 from tests.app import workbenches
 from tests.app.client import Client
 from tests.app.workbenches import form
@@ -75,6 +76,23 @@ def test_running_again_makes_the_same_file(bench, survey, fields):
     subprocess.run(command, shell=True, check=True, capture_output=True)
     assert (folder / "safe.csv").read_bytes() == safe
     assert (folder / "public.html").read_bytes() == public
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_the_file_is_examined_once(bench, survey, monkeypatch, shuffled):
+    if shuffled:
+        bench.change("shuffled", output={"shuffle": True})
+    bench.leaks()
+    assert bench.jobs.of("leaks").ended.wait(120)
+    examine = writing.examine
+    monkeypatch.setattr(writing, "examine", lambda *_, **__: pytest.fail("again"))
+    done = exported(bench, file="safe.csv", **({"shuffle": "1"} if shuffled else {}))
+    secret = done.files.record["output"]["secret"]
+    assert secret is not None  # household ids are new
+    monkeypatch.setattr(writing, "examine", examine)
+    again = bench.protected().preview(secret=secret, shuffle=shuffled).to_dict()
+    assert bench.examination().to_dict() == again
+    assert done.files.figures["leaks"] == again["leaks"] != []
 
 
 def test_the_file_is_what_was_shown(bench, survey):

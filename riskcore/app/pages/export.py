@@ -263,7 +263,13 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     name = "" if source.path is None else source.path.name
     provenance = Provenance(name, now(), release.shell_line())
     files = write_release(
-        result, wanted, overwrite=overwrite, provenance=provenance, progress=say
+        result,
+        wanted,
+        overwrite=overwrite,
+        secret=bench.secret_of_layout(result, rules),
+        provenance=provenance,
+        progress=say,
+        seen=bench.seen(rules),
     )
     if not said_already:
         with replacing_all(overwrite, list(source.paths)) as create:

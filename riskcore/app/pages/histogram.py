@@ -98,7 +98,7 @@ class Axis:
 
 
 def _step(span: float, most: int) -> float:
-    """Return a round step of which at most so many fit into a span."""
+    """Return the least round step that fits into a span at most so many times."""
     power = 10.0 ** np.floor(np.log10(span / 4))
     return float(
         next(power * number for number in _STEPS if span / (power * number) <= most)

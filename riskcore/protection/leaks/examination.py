@@ -77,6 +77,7 @@ from riskcore.protection.settings.remedies import (
 from riskcore.protection.settings.settings import Settings
 
 Profiles = Iterable[ColumnProfile]
+_TELLING = 100_000  # people whose households tell what shows them
 _MOSTLY = 0.9  # the share of the rows that a treatment without effect leaves
 _ALONE = (
     "{n} of {of} records are in a household that is alone with the keys of all its "
@@ -116,9 +117,13 @@ class Examination:
 
     def under(self, settings: Settings) -> Examination:
         """Return the same leaks, accepted or open by other settings."""
-        leaks = [finding.under(settings.accepted) for finding in self.leaks]
+        leaks, not_examined = [*self.leaks], self.not_examined
+        if not_examined and settings.accepted(ANY):
+            leaks.append(called_harmless(not_examined))
+            not_examined = ()
+        leaks = [finding.under(settings.accepted) for finding in leaks]
         leaks.sort(key=lambda leak: leak.accepted is not None)
-        return replace(self, leaks=tuple(leaks))
+        return replace(self, leaks=tuple(leaks), not_examined=not_examined)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the examination as plain data for JSON."""
@@ -202,9 +207,6 @@ def examine(
         for name in result.source.names
         if name not in examined_columns and str(name) not in gone
     )
-    if not_examined and settings.accepted(ANY):
-        leaks.append(called_harmless(not_examined))
-        not_examined = ()
     parts = links, shared, elimination, written
     return Examination(tuple(leaks), not_examined, *parts).under(settings)
 
@@ -473,14 +475,18 @@ def _members_apart(
     *,
     shuffled: bool = False,
 ) -> Remedy:
-    """Return how nothing shows who belongs together: ids, other columns, the order."""
+    """Return how nothing shows who belongs together: ids, other columns, the order.
+
+    In a large file some households tell.
+    """
     keys, columns = result.settings.variables, _coded_columns(result, left_out)
     gone = [] if household is None else [household]
 
     def shown_without(names: Sequence[Hashable]) -> tuple[Hashable, ...]:
         sets = _keys_of_sets(result, {*left_out, *map(str, names)})
         left = {x: column.codes for x, column in columns.items() if x not in names}
-        rebuilt = records_rebuilt(sets, codes, left, shuffled=True)
+        every = 1 + result.n // _TELLING
+        rebuilt = records_rebuilt(sets, codes, left, shuffled=True, every=every)
         return rebuilt.columns if rebuilt.leaks(result.n) else ()
 
     while shared := shown_without(gone):

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from riskcore.common.words import Number, counted, listed, printable, quoted, sentence
 from riskcore.disclosure.elimination import Elimination, eliminate
 from riskcore.disclosure.leaks import LEVEL, Leak, Remedy, too_many
-from riskcore.disclosure.shared_values import SharedValues, in_bands, shared_values
+from riskcore.disclosure.shared_values import (
+    SharedValues,
+    Told,
+    in_bands,
+    shared_values,
+)
 from riskcore.protection.records.numbers import codes_of, numbers_of
 from riskcore.protection.records.protected_records import ProtectedRecords
 from riskcore.protection.records.treated import numbers_of as real_numbers_of
@@ -98,13 +103,15 @@ def _without_a_key(
     result: ProtectedRecords, name: Hashable, people: int, gone: Collection[str]
 ) -> Remedy | None:
     """Return the key without which fewest are told, if that halves their number."""
-    left = {
-        key: sum(
-            values.people for values in _most_shared(result, name, {*gone, str(key)})
-        )
-        for key in result.settings.variables
-        if str(key) not in gone
-    }
+    values, width = in_bands(_values(result, name))
+
+    def told_without(key: Hashable) -> int:
+        sets = _released_sets(result, {*gone, str(key)})
+        told = (Told.of(*keys, values, width).told for keys in sets)
+        return max((int(np.count_nonzero(mask)) for mask in told), default=0)
+
+    keys = [key for key in result.settings.variables if str(key) not in gone]
+    left = {key: told_without(key) for key in keys}
     best = min(left, key=left.__getitem__, default=None)
     if best is None or 2 * left[best] > people:
         return None

@@ -74,8 +74,12 @@ def write(
     steps: Lines | None,
     reports: Reports,
     record_before: records.Record | None = None,
+    seen: Examination | None = None,
 ) -> dict[str, Any]:
-    """Do what `Protected.write` does; ``reports`` make texts of the written file."""
+    """Do what `Protected.write` does; ``reports`` make texts of the written file.
+
+    ``seen`` is what `preview` found with these options and their secret.
+    """
     _refuse_write(result, path, options)
     result.source.refuse_changed()
     source = result.source
@@ -92,12 +96,14 @@ def write(
     say = steps or silent
     examined = None
     if isinstance(layout, Layout):
-        examined = _judged(result, layout, options, say)
+        seen = seen or _examined(result, layout, say)
+        examined = _judged(result, layout, options, seen)
     with replacing_all(options["overwrite"], inputs) as create:
         say(f"writing {path}")
         parts = layout.write(create, result.settings.recodings, progress)
         if examined is None:  # data on an engine may have changed until now
-            examined = _judged(result, layout, options, say)
+            seen = _examined(result, layout, say)
+            examined = _judged(result, layout, options, seen)
         _read_back(result, layout, parts, say)
         source.refuse_changed()
         verdict = verdict_facts(result, examined, layout.dropped)
@@ -172,10 +178,10 @@ def _judged(
     result: ProtectedRecords,
     layout: AnyLayout,
     options: WriteSettings,
-    say: Lines,
+    seen: Examination,
 ) -> Examination:
-    """Return what is found about a layout; warn of it, and refuse what is unsafe."""
-    examined = _examined(result, layout, say)
+    """Return what was found in a layout; warn of it, and refuse what is unsafe."""
+    examined = seen.under(result.settings)
     shown = [leak.shown for leak in examined.leaks if leak.shown is not None]
     warn_of_what_shows(result, shown, layout.renumbered)
     if not options["allow_unsafe"]:
