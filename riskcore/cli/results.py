@@ -166,23 +166,6 @@ def write_files(
             create(path, private=path not in public).write(content.encode())
 
 
-def write_results(
-    options: argparse.Namespace,
-    source: Any,
-    result: Any,
-    progress: Progress,
-    parts: Sequence[Part] = (),
-) -> None:
-    """Write the table and the report, to which ``parts`` are added: both or neither."""
-    if options.output is not None:
-        progress(f"writing {options.output}")
-    made = {
-        options.output: lambda: result.records,
-        options.report: lambda: report_text(options, result, parts),
-    }
-    write_files(options, source, made)
-
-
 def report_text(
     options: argparse.Namespace, result: Any, parts: Sequence[Part] = ()
 ) -> str:
@@ -202,7 +185,7 @@ def print_results(
     options: argparse.Namespace,
     figures: Mapping[str, Any],
     text: Callable[[str], str],
-    files: Mapping[str, Path | None] | None = None,
+    files: Mapping[str, Path | None],
     read: Mapping[str, Path] | None = None,
     title: str = "",
 ) -> None:
@@ -212,7 +195,31 @@ def print_results(
         print_json({**{name: str(path) for name, path in read.items()}, **figures})
         return
     print(text(f"riskcore {__version__}: {title or options.file}"))
-    print_files(files or {"table": options.output, "report": options.report})
+    print_files(files)
+
+
+def give_results(
+    options: argparse.Namespace,
+    source: Any,
+    result: Any,
+    progress: Progress,
+    figures: Mapping[str, Any],
+    lines: Sequence[str],
+    parts: Sequence[Part],
+) -> None:
+    """Write the table and the report, with further ``parts``, and print the result."""
+    if options.output is not None:
+        progress(f"writing {options.output}")
+    made = {
+        options.output: lambda: result.records,
+        options.report: lambda: report_text(options, result, parts),
+    }
+    write_files(options, source, made)
+    progress.done()
+    files = {"table": options.output, "report": options.report}
+    print_results(
+        options, figures, lambda title: "\n".join([result.text(title), *lines]), files
+    )
 
 
 def print_json(figures: Mapping[str, Any]) -> None:
