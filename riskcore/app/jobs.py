@@ -127,9 +127,10 @@ class Jobs:
             self._open = [*(x for x in self._open if x.active), job]
             return job
 
-    def of(self, kind: str) -> Job | None:
-        """Return the newest job of a kind."""
-        return self._jobs.get(kind)
+    def of(self, kind: str, key: Hashable = None) -> Job | None:
+        """Return the newest job of a kind, if it is done for a key that is named."""
+        job = self._jobs.get(kind)
+        return job if job is not None and key in (None, job.key) else None
 
     @property
     def ended(self) -> int:

@@ -37,15 +37,14 @@ def verdict_of(bench: Workbench, version: Version | None = None) -> tuple[str, s
 
 def _verdict_now(bench: Workbench, rules: Rules) -> tuple[str, str]:
     """Return the verdict on rules that are complete."""
-    plan, leaks = bench.jobs.of("plan"), bench.jobs.of("leaks")
-    if plan is None or plan.key != bench.planned(rules.tables):
+    plan = bench.jobs.of("plan", bench.planned(rules.tables))
+    if plan is None:
         return "open", said("verdict", "not_planned")
     if plan.active:
         return "open", said("verdict", "planning")
     if plan.result is None:
         return "open", said("verdict", "ended")
-    if leaks is None or leaks.key != bench.examined(rules):
-        leaks = None
+    leaks = bench.jobs.of("leaks", bench.examined(rules))
     rest = bench.key_of("check", of=rules.tables), leaks and leaks.state
     key = (*rest, READER.get().language)
     return bench.keep("verdict", key, lambda: _verdict(bench, plan, leaks, rules))

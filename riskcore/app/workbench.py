@@ -161,10 +161,8 @@ class Workbench(Session):
         if state is not None:
             return state
         kinds = ("try", "prepare") if changes else ("prepare", "try")
-        begun = [self.jobs.of(kind) for kind in kinds]
-        job = next((x for x in begun if x and x.key == key), None)
-        if job is None:
-            job = self.jobs.start(kinds[0], key, partial(self._state, rules))
+        begun = self.jobs.of(kinds[0], key) or self.jobs.of(kinds[1], key)
+        job = begun or self.jobs.start(kinds[0], key, partial(self._state, rules))
         job.ended.wait(_MOMENT)
         state = job.outcome()
         if state is None:
@@ -230,8 +228,7 @@ class Workbench(Session):
         def compare(job: Job) -> None:
             comparison(self, job, number)
 
-        before = self.jobs.of("plan")
-        if before is None or before.key != key:
+        if self.jobs.of("plan", key) is None:
             self.jobs.forget("compare")
             self.jobs.make_way("read", "describe", *SOON, "export", "plan")
         return self.jobs.start("plan", key, work, compare)
@@ -291,11 +288,8 @@ class Workbench(Session):
 
     def seen(self, rules: Rules) -> Examination | None:
         """Return what was found in the file as some rules write it, if it is known."""
-        job = self.jobs.of("leaks")
-        if job is None or job.key != self.examined(rules):
-            return None
-        examination: Examination | None = job.result
-        return examination
+        job = self.jobs.of("leaks", self.examined(rules))
+        return None if job is None else job.result
 
     def secret_of_layout(self, result: Protected, rules: Rules) -> str | None:
         """Return the secret of order and ids; the result may have its own."""

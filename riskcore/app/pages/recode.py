@@ -232,17 +232,19 @@ def _state(bench: Workbench, **changes: Mapping[str, Any]) -> State:
 
 
 def _after(
-    bench: Workbench, column: CodedColumn, recoding: Recoding
+    bench: Workbench, column: CodedColumn, recoding: Recoding | None
 ) -> tuple[dict[str, int], list[str]]:
     """Return the records of the new categories by code, and doubts in words."""
-    counts = counts_of(column)
+    counts, order = counts_of(column), _ordered(bench, column)
+    if recoding is None:
+        return {code_of(column.labels[at]): int(counts[at]) for at in order}, []
     recoding = recoding.resolved(column.labels.tolist(), counts.tolist())
     try:
         recoded = recoding.apply(column.labels)
     except (TypeError, ValueError) as error:
         raise RefusedError(words_in(error)) from None
     records: dict[str, int] = {}
-    for at in _ordered(bench, column):
+    for at in order:
         code = recoded.codes[at]
         if code is not None:
             text = code_of(code)
@@ -253,17 +255,6 @@ def _after(
     if recoded.overlapping:
         doubts.append(said("recode", "overlapping", n=len(recoded.overlapping)))
     return records, doubts
-
-
-def _categories_of(
-    bench: Workbench, column: CodedColumn, state: State
-) -> tuple[dict[str, int], list[str]]:
-    """Return the records of the categories by code in a state, and doubts in words."""
-    recoding = state.settings.recodings.get(column.name)
-    if recoding is not None:
-        return _after(bench, column, recoding)
-    counts, order = counts_of(column), _ordered(bench, column)
-    return {code_of(column.labels[at]): int(counts[at]) for at in order}, []
 
 
 def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
@@ -278,8 +269,8 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
         now = _state(bench)
     except RefusedError:  # the rules before do not suit the file
         now = then
-    before, _ = _categories_of(bench, column, now)
-    after, doubts = _categories_of(bench, column, then)
+    before, _ = _after(bench, column, now.settings.recodings.get(column.name))
+    after, doubts = _after(bench, column, then.settings.recodings.get(column.name))
     shown = [*after.items()][:_MOST]
     texts = labels_of(bench, name)
     return {
