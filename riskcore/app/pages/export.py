@@ -111,19 +111,10 @@ class Exported:
 
     version: int
     files: ReleaseFiles
-    rules: Path
     shell: str  # a line of the shell that makes the same files again
     written: tuple[WrittenFile, ...]
     # Addresses of an earlier export lead to no file of this one, which may be private.
     mark: str = field(default_factory=lambda: secrets.token_hex(4))
-
-    def some(self, *, public: bool) -> list[tuple[int, WrittenFile]]:
-        """Return the files to publish, or those to keep, with their places."""
-        return [
-            (at, file)
-            for at, file in enumerate(self.written)
-            if file.is_public == public
-        ]
 
 
 def _all_written(
@@ -278,7 +269,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
         bench.history.note_file(release.to_toml())
     shell = release.shell_line(secret=files.record_with_secret, overwrite=True)
     written = tuple(_all_written(source, files, path))
-    return Exported(version, files, path, shell, written)
+    return Exported(version, files, shell, written)
 
 
 def _refuse_places(
