@@ -250,17 +250,12 @@ def _release(options: argparse.Namespace) -> Release | None:
 
     for name in ("keys", "weight", "household", "of_record", "print_rules"):
         if getattr(options, name):
-            option = words_of(name.removeprefix("of_"))
-            raise ValueError(f"--rules states what to check: leave out {option}")
+            option = name.removeprefix("of_").replace("_", "-")
+            raise ValueError(f"--rules states what to check: leave out --{option}")
     release = Release.read(options.rules)
     if options.file is None:
         options.file = release.file("output")
     return release
-
-
-def words_of(name: str) -> str:
-    """Return an option as it is typed."""
-    return "--" + name.replace("_", "-")
 
 
 def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from riskcore.cli.results import (
 )
 from riskcore.cli.settings import add_setting, fraction, whole
 from riskcore.cli.terminal import Progress
+from riskcore.common.settings import gathered
 
 USAGE = (
     "riskcore uniques FILE --keys COLUMN [COLUMN ...] "
@@ -175,11 +176,7 @@ def _of_sizes(options: argparse.Namespace) -> Any:
             raise ValueError(f"{name} needs keys, so give FILE in place of --sizes")
     if options.population is None or options.cells is None:
         raise ValueError("--sizes needs --population and --cells")
-    listed = [size for size, _ in options.sizes]
-    twice = [size for i, size in enumerate(listed) if size in listed[:i]]
-    if twice:
-        raise ValueError(f"--sizes: {twice[0]} appears twice")
-    sizes = SizeIndices(dict(options.sizes))
+    sizes = SizeIndices(gathered("--sizes", options.sizes))
     estimates = fit_all(
         sizes, options.population, options.cells, options.level, lambda _: None
     )
