@@ -39,7 +39,13 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     return {
         "records": description.records,
         "columns": len(rows),
-        "rows": [row for row in rows if _is_asked_for(row, **asked)],
+        "rows": [
+            row
+            for row in rows
+            if asked["find"].casefold() in row["text"]
+            and asked["type"] in ("", row["column"].profile.type)
+            and (not asked["shown"] or asked["shown"] in row["shown"])
+        ],
         "roles": ROLES,
         "proposed": any(row["role"] is None and row["proposed"] for row in rows),
         "for_many": FOR_MANY,
@@ -49,15 +55,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "ticked": form.has("tick"),
         "doubts": bench.doubts(),
     }
-
-
-def _is_asked_for(row: Mapping[str, Any], find: str, type: str, shown: str) -> bool:
-    """Return whether a column has a text, a type and a role."""
-    return (
-        find.casefold() in row["text"]
-        and type in ("", row["column"].profile.type)
-        and (not shown or shown in row["shown"])
-    )
 
 
 def _row(bench: Workbench, at: int, column: DescribedColumn) -> dict[str, Any]:
