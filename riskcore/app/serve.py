@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import h11
 import uvicorn
@@ -193,7 +193,7 @@ class Connection(H11Protocol):
     """A connection that ends at once if it is another user's."""
 
     config: _Config
-    since = 0.0  # when it was made
+    since = 0.0  # when it was made, or owed no request last
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Hang up on other users of the machine; a Unix socket has no addresses.
@@ -215,6 +215,14 @@ class Connection(H11Protocol):
         """Return whether a request is due: the first one, or one that has begun."""
         due = self.cycle is None or self.conn.trailing_data[0]
         return bool(due) and self.conn.their_state is h11.IDLE
+
+    def hang_up_if_slow(self) -> None:
+        """End a connection that does not say what it wants."""
+        now = time.monotonic()
+        if not self.is_asking():
+            self.since = now
+        elif now - self.since > _PATIENCE:
+            self.transport.abort()
 
 
 class _Server(uvicorn.Server):
@@ -247,7 +255,6 @@ class _Server(uvicorn.Server):
         self.opened: Callable[[], object] | None = None
         self.is_idle = False
         self.signals: list[int] = []
-        self._waiting: dict[Any, float] = {}
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -273,7 +280,9 @@ class _Server(uvicorn.Server):
         if self.opened is not None and self.guard.entered():
             self.opened()
             self.opened = None
-        self._hang_up_on_the_slow()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.hang_up_if_slow()
         self.is_idle = self.guard.idle() >= self.idle
         return await super().on_tick(counter) or self.is_idle
 
@@ -284,16 +293,3 @@ class _Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.transport.abort()
         self.ending.close()
-
-    def _hang_up_on_the_slow(self) -> None:
-        """End connections that do not say what they want."""
-        now = time.monotonic()
-        waiting = {
-            connection: self._waiting.get(connection, now)
-            for connection in self.server_state.connections
-            if isinstance(connection, Connection) and connection.is_asking()
-        }
-        for connection, since in waiting.items():
-            if now - since > _PATIENCE:
-                connection.transport.abort()
-        self._waiting = waiting
