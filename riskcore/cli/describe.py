@@ -59,8 +59,8 @@ _ROLES = replace(
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_file(parser)
-    known = "key variables: what an intruder may know about a person"
-    add_columns(parser, "--keys", known)
+    said = "key variables: what an intruder may know about a person"
+    add_columns(parser, "--keys", said)
     add_roles(parser)
     add_setting(parser, "roles", _ROLES)
     parser.add_argument(
