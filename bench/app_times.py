@@ -3,7 +3,7 @@
     python -m bench.app_times [RECORDS ...]
 
 By default 10,000, 100,000 and 1,000,000 simulated records with six keys. The requests
-are those of the pages, without a browser; each is the median of five, with other values
+are those of the pages, without a browser; each is the median of three, with other values
 each time, so that no answer comes from a cache. The result is in
 bench/results/app_times.md.
 """
@@ -22,7 +22,7 @@ from bench._app import ROOT, App
 from bench._common import RESULTS, origin, replace, table
 
 PAGE = RESULTS / "app_times.md"
-ROUNDS = 5
+ROUNDS = 3
 KEYS = ("REGION", "SEX", "AGE", "MARSTAT", "EDUCATION", "CITIZENSHIP")
 ROLES = dict.fromkeys(KEYS, "key") | {
     "WEIGHT": "weight", "HOUSEHOLD": "household", "PERSON": "harmless",

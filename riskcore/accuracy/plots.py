@@ -88,14 +88,9 @@ def _draw_map(axes: Axes, rows: Mapping[str, Any]) -> None:
             f"{there} of {len(f)} x {len(p)}"
         )
     colors, norm = _colors()
-    axes.pcolormesh(
-        _edges(p, _scale_of(p)),
-        _edges(f, _scale_of(f)),
-        np.ma.masked_invalid(error),
-        cmap=colors,
-        norm=norm,
-        rasterized=True,
-    )
+    x, y = _edges(p, _scale_of(p)), _edges(f, _scale_of(f))
+    shown = np.ma.masked_invalid(error)
+    axes.pcolormesh(x, y, shown, cmap=colors, norm=norm, rasterized=True)
     _mark_not_finite(axes.patch)
     _set_axis(axes, "x", "sampling_fraction", p)
     _set_axis(axes, "y", "sample_frequency", f)

@@ -11,10 +11,14 @@ Made = TypeVar("Made")
 
 _KEPT = 3  # results of each kind
 _KEPT_OF = {"prepared": 6, "states": 6}  # undo goes back through them
+_KEPT_OF_MANY = 2  # results of each kind, of this many records and more: 100 MB each
+_MANY = 300_000
 
 
 class Kept:
     """The newest results of each kind, each made once."""
+
+    records = 0  # of the file, once it was looked at
 
     def __init__(self) -> None:
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
@@ -31,7 +35,8 @@ class Kept:
             if key not in kept:
                 kept[key] = make()
             kept.move_to_end(key)
-            while len(kept) > _KEPT_OF.get(kind, _KEPT):
+            most = _KEPT_OF.get(kind, _KEPT)
+            while len(kept) > (most if self.records < _MANY else _KEPT_OF_MANY):
                 kept.popitem(last=False)
             result: Made = kept[key]
             return result

@@ -83,9 +83,7 @@ class Workbench(Session):
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
         self.is_read()
-        description: Description | None = self._looked_at(
-            "describe", lambda say: describe(self.source, progress=say)
-        )
+        description: Description | None = self._looked_at("describe", self._describe)
         return description
 
     def is_read(self) -> bool:
@@ -103,6 +101,11 @@ class Workbench(Session):
     def _read(self, say: Lines) -> bool:
         say("reading the file")
         return self.source.data is not None
+
+    def _describe(self, say: Lines) -> Description:
+        description = describe(self.source, progress=say)
+        self.records = description.records
+        return description
 
     def doubts(self) -> list[str]:
         """Return what is doubtful in the categories of the keys, such as "NA"."""

@@ -409,11 +409,8 @@ class Assessment(UnitRisk, OfData[DataT_co]):
         """
         counted = self.cells.counted
         if counted is not None:
-            added = [
-                *RECORD_COLUMNS[:4],
-                *([] if self.model is None else [UNIQUE_COLUMN]),
-            ]
-            refuse_taken(counted.engine.schema, added)
+            unique = [] if self.model is None else [UNIQUE_COLUMN]
+            refuse_taken(counted.engine.schema, [*RECORD_COLUMNS[:4], *unique])
             # By the other rules a cell's results are not of its own records alone, and
             # the engine does not know of weights by a sampling fraction.
             own = not self.cells.shared and self.model is None
@@ -433,13 +430,9 @@ class Assessment(UnitRisk, OfData[DataT_co]):
     def _columns_at(self, cell: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
         """Return the results of the given cells as columns."""
         cells = self.cells
-        figures_of_cells = (
-            cells.sample_frequency,
-            cells.population_frequency,
-            cells.sampling_fraction,
-            self.cell_risk,
-        )
-        results = (figure[cell] for figure in figures_of_cells)
+        f, F = cells.sample_frequency, cells.population_frequency
+        figures = (f, F, cells.sampling_fraction, self.cell_risk)
+        results = (figure[cell] for figure in figures)
         columns = dict(zip(RECORD_COLUMNS, results, strict=False))
         if self.unique is not None:
             columns[UNIQUE_COLUMN] = self.unique[cell]

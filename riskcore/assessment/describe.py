@@ -230,14 +230,8 @@ class Description(OnASheet):
             ("columns", f"{len(self.columns):,}"),
         ]
         sides = "".join(_SIDES[i] for i in used)
-        return Sheet(
-            "Columns",
-            facts,
-            [
-                Part("", rows=kept, sides=sides, most=[_MOST[i] for i in used]),
-                Part(sentences=_HELP),
-            ],
-        )
+        columns = Part("", rows=kept, sides=sides, most=[_MOST[i] for i in used])
+        return Sheet("Columns", facts, [columns, Part(sentences=_HELP)])
 
     def __repr__(self) -> str:
         return (
@@ -351,14 +345,9 @@ def profiles_of(
     codes = None
     if household is not None:
         codes = household_codes(source.records, household)
-    return profile(
-        source.records,
-        names,
-        codes,
-        decimal=source.reading.decimal,
-        labels=source.labels,
-        say=say,
-    )
+    decimal, labels = source.reading.decimal, source.labels
+    records = source.records
+    return profile(records, names, codes, decimal=decimal, labels=labels, say=say)
 
 
 def described(

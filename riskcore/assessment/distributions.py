@@ -94,11 +94,8 @@ def _compatible(
     patterns = patterns_of(list(cells.codes), absent)
     place = np.argsort(patterns.order)[cell]
     by_pattern = np.argsort(place, kind="stable")
-    own = _Own(
-        np.searchsorted(place[by_pattern], np.arange(K + 1)),
-        value[by_pattern],
-        number[by_pattern],
-    )
+    starts = np.searchsorted(place[by_pattern], np.arange(K + 1))
+    own = _Own(starts, value[by_pattern], number[by_pattern])
     blank_matches = cells.missing == "argus" or len(cells.keys) == 1
     parts = []
     for a in range(len(patterns)):

@@ -624,11 +624,9 @@ class Diversity(OnASheet, OfData[DataT_co]):
             for v in (variable.summary() for variable in self.variables)
         )
         keys = printable(" x ".join(map(str, self.cells.keys)))
-        return (
-            f"<Diversity: {counted(self.cells.n, 'record')} in "
-            f"{counted(len(self.cells), 'cell')} of "
-            f"{keys}; {'; '.join(parts)}>"
-        )
+        records = counted(self.cells.n, "record")
+        cells = f"{counted(len(self.cells), 'cell')} of {keys}"
+        return f"<Diversity: {records} in {cells}; {'; '.join(parts)}>"
 
 
 def _columns(variable: SensitiveVariable) -> dict[str, NDArray[Any]]:

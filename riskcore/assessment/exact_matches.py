@@ -161,10 +161,6 @@ def _matches(
     cells = cells_of(coded, columns, like.missing, like.alpha)
     risk = risk_in(cells, method)
     alone = cells.sample_frequency == 1
-    return ExactMatches(
-        columns,
-        len(cells),
-        int(cells.records[alone].sum()),
-        sum_of_products(risk, cells.records),
-        risk[cells.inverse],
-    )
+    unique = int(cells.records[alone].sum())
+    expected = sum_of_products(risk, cells.records)
+    return ExactMatches(columns, len(cells), unique, expected, risk[cells.inverse])

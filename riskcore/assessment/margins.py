@@ -127,12 +127,8 @@ class Margins:
         if self._by_keys:
             cell = np.empty(len(asked), np.intp)
             cell[at] = cells  # any cell of the combination
-            more = [
-                [
-                    column[cell[asked]] if kept >> i & 1 else None
-                    for i, column in enumerate(self.cells.codes)
-                ]
-            ]
+            of, codes = cell[asked], enumerate(self.cells.codes)
+            more = [[column[of] if kept >> i & 1 else None for i, column in codes]]
         risks = self._risk(fits.f.astype(np.float64), fits.F, *more)
         undefined = np.count_nonzero(np.isnan(risks))
         if undefined:
@@ -185,11 +181,8 @@ class Margins:
         for kind in np.unique(has[has < self.all_keys]).tolist():
             some = np.flatnonzero(has == kind)
             both = np.concatenate([complete, some])
-            codes = [
-                np.asarray(column)[both]
-                for i, column in enumerate(cells.codes)
-                if kind >> i & 1
-            ]
+            keys = (i for i in range(len(cells.keys)) if kind >> i & 1)
+            codes = [np.asarray(cells.codes[i])[both] for i in keys]
             group = np.zeros(len(both), np.int32)
             if kind:
                 group = count(codes, [int(code.max()) + 1 for code in codes]).inverse

@@ -177,11 +177,8 @@ def assess_released(
 ) -> ReleasedAssessment:
     """Return the risk of records after keys were blanked in the rows of masks."""
     before = original.cells_by_weights or original.cells
-    lost = {
-        i: blanked[key]
-        for i, key in enumerate(before.keys)
-        if key in blanked and blanked[key].any()
-    }
+    masks = {key: mask for key, mask in blanked.items() if mask.any()}
+    lost = {i: masks[key] for i, key in enumerate(before.keys) if key in masks}
     cells, cell, first = _patterns(before, lost)
     margins = Margins(before, lambda f, _: f)
     bits = np.zeros(len(cell), np.uint64)
@@ -206,14 +203,13 @@ def assess_released(
         for i in gone:
             codes[i][at] = ANY
     measured = tuple(map(Measured, goals, figures))
+    failed = np.logical_or.reduce([cells.failed, *(x.failed for x in measured)])
     cells = replace(
         cells,
         whole=fits.whole,
         sample_frequency=fits.f,
         population_frequency=fits.F,
-        failed=np.logical_or.reduce(
-            [cells.failed, *(measure.failed for measure in measured)]
-        ),
+        failed=failed,
     )
     assessment = ReleasedAssessment(
         original.data if data is None else data,

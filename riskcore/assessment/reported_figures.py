@@ -530,15 +530,10 @@ def target_parts(
     figures: Plain, units: str, head: Sequence[tuple[str, str]] = ()
 ) -> Iterator[Part]:
     """Yield the figures of `unit_risk.at_targets` as parts of a sheet."""
-    counts = [
-        *head,
-        *(
-            (f"{row['threshold']:.8g}", f"{row[units]:,}")
-            for row in figures[f"unsafe_{units}"]
-        ),
-    ]
+    unsafe = figures[f"unsafe_{units}"]
+    counts = [(f"{row['threshold']:.8g}", f"{row[units]:,}") for row in unsafe]
     title = f"{units.capitalize()} at or above a risk"
-    yield Part(title, rows=counts, sides="<>", least=LEAST)
+    yield Part(title, rows=[*head, *counts], sides="<>", least=LEAST)
     for name in ("for_rate", "for_unsafe"):
         if name in figures:
             yield target_part(figures[name], units)

@@ -357,13 +357,8 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
             keys += [key] * len(labels)
             values += [plain_value(label) for label in labels]
             records.append(totals(codes, self.cells.records, len(labels)))
-            scores.append(
-                totals(
-                    codes[self.found.cell[chosen]],
-                    self._score_of_set[chosen],
-                    len(labels),
-                )
-            )
+            of, score_of_set = self.found.cell[chosen], self._score_of_set[chosen]
+            scores.append(totals(codes[of], score_of_set, len(labels)))
         score = np.concatenate(scores)
         return {
             "key": np.fromiter(keys, object, len(keys)),
@@ -486,20 +481,16 @@ class SpecialUniques(OnASheet, OfData[DataT_co]):
         before = sum(len(labels) for labels in self.cells.categories[:key])
         rows = of["value_contributions"][before:][: len(self.cells.categories[key])]
         rows = sorted(rows, key=lambda row: -row["score"])[:_LISTED]
-        return ", ".join(
-            f"{shortened(row['value'], _LONGEST)} {_percent(row['share'])}"
-            for row in rows
-            if row["score"] > 0
-        )
+        rows = [row for row in rows if row["score"] > 0]
+        values = [shortened(row["value"], _LONGEST) for row in rows]
+        shares = [_percent(row["share"]) for row in rows]
+        return ", ".join(map("{} {}".format, values, shares))
 
     def __repr__(self) -> str:
         sets, records = len(self.found.cell), int(np.count_nonzero(self.number))
         keys = printable(" x ".join(map(str, self.cells.keys)))
-        return (
-            f"<SpecialUniques: {counted(sets, 'minimal unique')} of "
-            f"{counted(records, 'record')}, "
-            f"{keys}>"
-        )
+        uniques, of = counted(sets, "minimal unique"), counted(records, "record")
+        return f"<SpecialUniques: {uniques} of {of}, {keys}>"
 
 
 def _plain(number: Any) -> float | None:

@@ -272,13 +272,9 @@ class UniquesEstimates(WithReport):
             note = f"{note}. Smallest AIC: {self.best}; {self.advice}"
         interval = f"{100 * self.level:.4g} % interval"
         head = ["", "expected", interval, "with the error of the fit", "AIC"]
-        return html.figures(
-            "Sample uniques that are unique in the population",
-            html.escape(note),
-            rows,
-            html.intervals(marks, scale, truth),
-            head,
-        )
+        title = "Sample uniques that are unique in the population"
+        drawn = html.intervals(marks, scale, truth)
+        return html.figures(title, html.escape(note), rows, drawn, head)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON; nan becomes None, infinity becomes "infinite"."""

@@ -274,14 +274,13 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
             refuse_too_many(panel)
             risks = risks_of(self.coded, panel, self.missing, self.method, silent)
             total = math.fsum(self._of_choice(risks).tolist())
+            unique = math.fsum((risks.unique / risks.choices).tolist())
             rows.append(
                 {
                     "known_waves": known_waves,
                     "expected_reidentifications": total,
                     "reidentification_rate": total / self.persons,
-                    "persons_unique": math.fsum(
-                        (risks.unique / risks.choices).tolist()
-                    ),
+                    "persons_unique": unique,
                 }
             )
         return rows
@@ -407,13 +406,8 @@ class WaveAssessment(UnitRisk, OnASheet, OfData[DataT_co]):
                 f"missing={self.missing!r}: a model needs each person in one cell; "
                 "give missing='category', or leave out records with missing keys"
             )
-        return model_risks(
-            self.coded,
-            self.panel,
-            self.design,
-            progress,
-            every=self.wave_choice == "worst",
-        )
+        coded, panel, every = self.coded, self.panel, self.wave_choice == "worst"
+        return model_risks(coded, panel, self.design, progress, every=every)
 
     @property
     def weights_tell_little(self) -> bool:

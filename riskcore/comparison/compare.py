@@ -279,10 +279,7 @@ def _matching(original: CodedColumn, safe: CodedColumn) -> NDArray[np.int64]:
                 f"id {column.name!r}: {n - len(column.labels):,} of {n:,} records of "
                 f"the {what} have the id of another record"
             )
-    if len(original.labels) != len(safe.labels) or not all(
-        label == other
-        for label, other in zip(original.labels, safe.labels, strict=True)
-    ):
+    if not np.array_equal(original.labels, safe.labels):
         raise ValueError(
             f"id {original.name!r}: the ids of the files differ; if the safe file has "
             "new ids, leave id out"

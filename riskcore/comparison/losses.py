@@ -95,14 +95,9 @@ def losses_of_cells(before: Cells, after: Cells) -> Iterator[CategoryLoss]:
     for i, key in enumerate(before.keys):
         old, new = _categories(before, i), _categories(after, i)
         rows = [
-            Category(
-                value,
-                records,
-                new.get(value, _NONE)[0],
-                share,
-                new.get(value, _NONE)[1],
-            )
+            Category(value, records, left, share, share_left)
             for value, (records, share) in old.items()
+            for left, share_left in [new.get(value, _NONE)]
         ]
         yield from losses_of(key, rows)
 

@@ -279,8 +279,10 @@ class _Model:
             if self.success is not None:
                 kept[i], dropped[i] = self._without_certain(sides[i])
             if len(np.unique(kept[i].rows.y)) < 2:
-                reason = f"{when} protection {self._constant(dropped[i])}"
-                return replace(comparison, reason=reason)
+                why = f"{self.response.name} has one value in all records of the model"
+                if dropped[i]:
+                    why = "the predictors separate the two responses completely"
+                return replace(comparison, reason=f"{when} protection {why}")
         comparison = replace(comparison, notes=_of_both(dropped))
         bases = [
             None if predictor.categories is None else _first_common(kept, j)
@@ -324,12 +326,6 @@ class _Model:
             notes=(*comparison.notes, *more),
             reason=reason,
         )
-
-    def _constant(self, notes: Sequence[str]) -> str:
-        """Return why nothing is left to explain."""
-        if notes:
-            return "the predictors separate the two responses completely"
-        return f"{self.response.name} has one value in all records of the model"
 
     def _without_certain(self, side: _Side) -> tuple[_Side, list[str]]:
         """Leave out categories with equal responses, which have no finite estimate."""
@@ -557,11 +553,8 @@ def compare_table(names: Sequence[Hashable], columns: Columns) -> TableCompariso
     shared = [columns.shared(name) for name in names]
     levels = [column.levels for column in shared]
     tables, squares, incomplete = [], [], []
-    for codes, file in zip(
-        ([column.before for column in shared], [column.after for column in shared]),
-        columns.files,
-        strict=True,
-    ):
+    codes_of_both = [x.before for x in shared], [x.after for x in shared]
+    for codes, file in zip(codes_of_both, columns.files, strict=True):
         w = np.ones(file.coded.n) if file.weight is None else file.weight
         present = Table.of(codes, levels, file.weight).present()
         tables.append(present)

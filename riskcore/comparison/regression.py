@@ -115,12 +115,9 @@ class Predictors:
 
     def score(self, residual: Floats) -> Floats:
         """Return the sum of residual x, shape (p,)."""
-        return np.concatenate(
-            [
-                sums_by(term.codes, _times(residual, term), term.size + 1)[1:]
-                for term in self.terms
-            ]
-        )
+        terms = self.terms
+        sums = (sums_by(x.codes, _times(residual, x), x.size + 1) for x in terms)
+        return np.concatenate([column[1:] for column in sums])
 
     def linear(self, parameters: Floats) -> Floats:
         """Return the linear predictor of each row, shape (K,)."""

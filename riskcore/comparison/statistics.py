@@ -64,12 +64,8 @@ class File:
             name: replace(column, codes=column.codes[rows])
             for name, column in self.coded.columns.items()
         }
-        weights = self.weight
-        coded = replace(
-            self.coded,
-            columns=columns,
-            weights=None if weights is None else weights[rows],
-        )
+        weights = None if self.weight is None else self.weight[rows]
+        coded = replace(self.coded, columns=columns, weights=weights)
         return File(coded, {name: x[rows] for name, x in self.numbers.items()})
 
 

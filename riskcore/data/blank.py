@@ -89,15 +89,8 @@ def _of_series(series: Any, mask: Mask, name: Hashable) -> Any:
     blanked = values.get_column("value").alias(str(name))
     if series.dtype == nw.Enum:
         present = set(blanked.unique().to_list())
-        blanked = blanked.cast(
-            nw.Enum(
-                [
-                    category
-                    for category in series.dtype.categories
-                    if category in present
-                ]
-            )
-        )
+        left = [category for category in series.dtype.categories if category in present]
+        blanked = blanked.cast(nw.Enum(left))
     return blanked.to_native()
 
 

@@ -328,11 +328,8 @@ class Cells:
         """
         values = zip(self.keys, self.categories, self.codes, strict=True)
         table = {key: labels[codes] for key, labels, codes in values}
-        results = (
-            self.sample_frequency,
-            self.population_frequency,
-            self.sampling_fraction,
-        )
+        f, F = self.sample_frequency, self.population_frequency
+        results = f, F, self.sampling_fraction
         return {**table, **dict(zip(RESULT_COLUMNS, results, strict=True))}
 
     def row(self, k: int) -> dict[Hashable, Any]:

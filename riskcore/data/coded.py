@@ -156,18 +156,13 @@ class CodedRecords:
         record_weights = np.ones(self.n) if self.weights is None else self.weights
         if whole.all() or not record_weights[whole].any():
             return self
-        weights = record_weights[whole] * (
-            record_weights.sum() / record_weights[whole].sum()
-        )
+        factor = record_weights.sum() / record_weights[whole].sum()
+        weights = record_weights[whole] * factor
         kept = {}
         for column in columns:
-            used, codes = np.unique(column.codes[whole], return_inverse=True)
-            kept[column.name] = replace(
-                column,
-                codes=codes.astype(column.codes.dtype),
-                labels=column.labels[used],
-                missing=0,
-            )
+            used, at = np.unique(column.codes[whole], return_inverse=True)
+            codes, labels = at.astype(column.codes.dtype), column.labels[used]
+            kept[column.name] = CodedColumn(column.name, codes, labels, 0)
         n = int(np.count_nonzero(whole))
         name = "complete" if self.weight is None else self.weight
         return replace(self, n=n, columns=kept, weight=name, weights=weights)
@@ -183,8 +178,14 @@ class CodedRecords:
 
     def equals(self, other: CodedRecords) -> bool:
         """Return whether all records have the same keys."""
-        return self.columns.keys() == other.columns.keys() and all(
-            _same(column, other.columns[name]) for name, column in self.columns.items()
+        if self.columns.keys() != other.columns.keys():
+            return False
+        pairs = [(column, other.columns[name]) for name, column in self.columns.items()]
+        return all(
+            column.missing == its.missing
+            and column.labels.tolist() == its.labels.tolist()
+            and np.array_equal(column.codes, its.codes)
+            for column, its in pairs
         )
 
 
@@ -211,10 +212,7 @@ def refuse_apart(
 ) -> None:
     """Refuse cells of an engine that are equal by their codes."""
     coded = columns.values()
-    distinct = count(
-        [coded_column.codes for coded_column in coded],
-        [coded_column.levels for coded_column in coded],
-    )
+    distinct = count([x.codes for x in coded], [x.levels for x in coded])
     if len(distinct.frequency) < len(distinct.inverse):
         types = ", ".join(f"{key!r}: {series.dtype}" for key, series in values.items())
         raise TypeError(
@@ -261,15 +259,6 @@ def _recoded(
     new = small.codes[column.codes]
     missing = count_records(new == len(small.labels), sizes) if small.missing else 0
     return CodedColumn(column.name, new, small.labels, missing)
-
-
-def _same(column: CodedColumn, other: CodedColumn) -> bool:
-    """Return whether two columns have the same labels and codes."""
-    return (
-        column.missing == other.missing
-        and column.labels.tolist() == other.labels.tolist()
-        and np.array_equal(column.codes, other.codes)
-    )
 
 
 def doubtful_codes(

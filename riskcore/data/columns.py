@@ -176,11 +176,9 @@ def code_column(
     coded_column = records.coded.get(name)
     if coded_column is None:
         coded_column = _coded(given.column(name), name)
+        labels = coded_column.labels
         # Many labels that are objects take much memory.
-        if (
-            coded_column.labels.dtype != object
-            or len(coded_column.labels) <= _MOST_KEPT
-        ):
+        if labels.dtype != object or len(labels) <= _MOST_KEPT:
             records.coded[name] = coded_column
     return coded_column
 
@@ -604,12 +602,8 @@ def _code_objects(values: list[Any], masked: Any) -> tuple[Coded, Any]:
                 values[i] = at
     # By type too: 1, 1.0 and True share a hash, and their order must not matter.
     seen: dict[tuple[type, Any], int] = {}
-    codes = np.fromiter(
-        (seen.setdefault((type(value), value), len(seen)) for value in values),
-        np.int64,
-        len(values),
-    )
-    codes = np.where(masked, -1, codes)
+    order = (seen.setdefault((type(value), value), len(seen)) for value in values)
+    codes = np.where(masked, -1, np.fromiter(order, np.int64, len(values)))
     (labels, codes), missing = _code_dictionary(codes, [value for _, value in seen])
     if zoned:  # keep the day that a zone shows
         labels[:] = [zoned.get(label, label) for label in labels.tolist()]
@@ -720,15 +714,9 @@ def _real_array(values: Array) -> Floats:
         return np.ma.filled(values.astype(np.float64), np.nan)
     if kind != "O":
         raise TypeError(f"values of type {values.dtype}")
-    masked = np.ma.getmaskarray(values)
-    return np.fromiter(
-        (
-            np.nan if hidden or _is_missing(value) else _real(value)
-            for value, hidden in zip(values.tolist(), masked, strict=True)
-        ),
-        np.float64,
-        len(values),
-    )
+    pairs = zip(values.tolist(), np.ma.getmaskarray(values), strict=True)
+    numbers = (np.nan if gone or _is_missing(x) else _real(x) for x, gone in pairs)
+    return np.fromiter(numbers, np.float64, len(values))
 
 
 def _real(value: Any) -> float:

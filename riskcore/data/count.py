@@ -132,14 +132,10 @@ def count_dense(
         partial(_digit, occupied, unit, radix, column.dtype)
         for unit, radix, column in zip(units, cardinalities, codes, strict=True)
     ]
-    return Counts(
-        CellCodes(makers),
-        total[occupied],
-        total[occupied].astype(np.float64)
-        if weight is None
-        else sums[0, occupied].sum(axis=1),
-        inverse,
-    )
+    records = total[occupied]
+    if weight is None:
+        return Counts(CellCodes(makers), records, records.astype(np.float64), inverse)
+    return Counts(CellCodes(makers), records, sums[0, occupied].sum(axis=1), inverse)
 
 
 def _digit(number: NDArray[np.int64], unit: int, radix: int, dtype: Any) -> Codes:
@@ -192,13 +188,9 @@ def _number(
         partial(_unpacked, cells.code, sum(widths) - end, width, column.dtype)
         for column, width, end in zip(codes, widths, accumulate(widths), strict=True)
     ]
-    sums = cells.weight_sum
-    return Counts(
-        CellCodes(makers),
-        cells.frequency,
-        cells.frequency.astype(np.float64) if sums is None else sums,
-        cells.inverse,
-    )
+    sums, records = cells.weight_sum, cells.frequency
+    sums = records.astype(np.float64) if sums is None else sums
+    return Counts(CellCodes(makers), records, sums, cells.inverse)
 
 
 def _unpacked(packed: Codes, shift: int, width: int, dtype: Any) -> Codes:

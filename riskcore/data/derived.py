@@ -98,20 +98,10 @@ def related_columns(
     determines and that are not keys: a key that it determines is known to an intruder
     anyhow, and counted. Columns in ``without``, such as the weight, are not blanked.
     """
-    single = [relation for relation in relations if relation.kind != "household count"]
-    alike = {
-        relation.column: relation.of[0]
-        for relation in single
-        if relation.kind != "function"
-    }
-    first = {
-        name: alike.get(name, name) for relation in single for name in _names(relation)
-    }
-    rules = {
-        (relation.of[0], relation.column)
-        for relation in single
-        if relation.kind == "function"
-    }
+    single = [x for x in relations if x.kind != "household count"]
+    alike = {x.column: x.of[0] for x in single if x.kind != "function"}
+    first = {name: alike.get(name, name) for x in single for name in (*x.of, x.column)}
+    rules = {(x.of[0], x.column) for x in single if x.kind == "function"}
 
     def determines(x: Hashable, y: Hashable) -> bool:
         return first[x] == first[y] or (first[x], first[y]) in rules
@@ -131,10 +121,6 @@ def related_columns(
         for key in names
     }
     return {key: others for key, others in related.items() if others}
-
-
-def _names(relation: Derived) -> tuple[Hashable, ...]:
-    return (*relation.of, relation.column)
 
 
 def derived_of_coded(

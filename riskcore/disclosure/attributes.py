@@ -220,11 +220,9 @@ def _shares(
     levels = tuple(column.levels for column in columns)
     positions = np.flatnonzero(people)
     codes = [np.concatenate(x.codes).astype(np.int64)[pairs.rows] for x in columns]
+    chosen, number = [variable[positions] for variable in codes], people[positions]
     model = LatentClass.fit(
-        [variable[positions] for variable in codes],
-        levels=levels,
-        frequency=people[positions],
-        overdispersion=False,
+        chosen, levels=levels, frequency=number, overdispersion=False
     )
     if not model.converged:
         return np.full(len(share), math.nan)

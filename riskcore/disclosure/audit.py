@@ -190,18 +190,11 @@ def audit(
         sampled = with_designs(sampled, names, missing)
         notes += files.blank_keys(sampled)
         sampled = sampled.complete(names)
-    assessment = assess_coded(
-        files.data[ORIGINAL],
-        sampled,
-        names,
-        Counting(population, "exact", missing, progress=say),
-    )
+    how = Counting(population, "exact", missing, progress=say)
+    assessment = assess_coded(files.data[ORIGINAL], sampled, names, how)
     say("counting claims")
-    cells = {
-        what: cells_of(coded[what], names, missing, 1.0)
-        for what in (RELEASED, HOLDOUT)
-        if what in coded
-    }
+    others = [what for what in (RELEASED, HOLDOUT) if what in coded]
+    cells = {what: cells_of(coded[what], names, missing, 1.0) for what in others}
     claims = identity_claims(
         assessment, cells[RELEASED], own, cells.get(HOLDOUT), everybody
     )
@@ -213,8 +206,6 @@ def audit(
             notes += [] if note is None else [note]
         numbers = {name: files.numbers(name) for name in single["numeric"]}
         more = _of_records(files, targets, numbers, own, missing, say, notes)
-        more["repeated_numbers"] = files.repeated_numbers(numbers)
-        more["data"] = files.data[RELEASED]
         if asked["measures"]:
             say("computing the measures of others")
             more["measures"] = known_measures(
@@ -236,11 +227,8 @@ def _together(
     for source in sources[1:]:
         if source.engine is not None:
             raise source.engine.refuse_single("earlier")
-    files = [
-        assessment.data,
-        *(release.read(release.names)[0] for release in sources[1:]),
-    ]
-    _, before, after = in_shared_types(sources, files)
+    releases = [release.read(release.names)[0] for release in sources[1:]]
+    _, before, after = in_shared_types(sources, [assessment.data, *releases])
     return two_releases(assessment, before, after, keys)
 
 
@@ -291,6 +279,8 @@ def _of_records(
         results["membership"] = membership(keys, values)
     say("looking for copies")
     results["copies"] = copies([*keys, *targets.values()])
+    results["repeated_numbers"] = files.repeated_numbers(numbers)
+    results["data"] = files.data[RELEASED]
     return results
 
 

@@ -162,13 +162,9 @@ class AuditFiles:
         """Return which keys have released categories that the original lacks."""
         lines = []
         for name in self.keys:
-            mine, theirs = (
-                self.coded[what].columns[name] for what in (RELEASED, ORIGINAL)
-            )
-            there = set(values_of(theirs))
-            new = np.array(
-                [category not in there for category in values_of(mine)] + [False]
-            )
+            mine = self.coded[RELEASED].columns[name]
+            there = set(values_of(self.coded[ORIGINAL].columns[name]))
+            new = np.array([*(value not in there for value in values_of(mine)), False])
             if new.any():
                 rows = new[np.minimum(mine.codes, len(mine.labels))]
                 sizes = self.coded[RELEASED].counted
@@ -181,11 +177,8 @@ class AuditFiles:
 
     def refuse_blank(self, missing: str) -> None:
         """Refuse an original on an engine with missing keys that match any value."""
-        lacking = [
-            column.name
-            for column in self.coded[ORIGINAL].columns.values()
-            if column.missing
-        ]
+        columns = self.coded[ORIGINAL].columns.values()
+        lacking = [column.name for column in columns if column.missing]
         engine = engine_of(self.data[ORIGINAL])
         if lacking and engine is not None:
             raise engine.refuse_single(

@@ -35,6 +35,7 @@ _SEEN = 0.52  # area: margins alone, learned from a file, lie a little nearer to
 Interval = Callable[[float], tuple[float, float]]
 # Columns that `Audit.released_records` adds to the released records.
 RECORD_COLUMNS = ("original_frequency", "right_claim_probability", "copy_probability")
+_FILES = ("original", "released", "holdout")
 _OTHERS = {"holdout": "people of the holdout", "model": "people by the model"}
 
 
@@ -164,10 +165,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     def verdict(self) -> str:
         """The answer in a sentence or two."""
         more = self.more_than_others
-        excess = [
-            self.identity.excess,
-            *(guesses.excess for guesses in self.attributes),
-        ]
+        excess = [self.identity.excess, *(x.excess for x in self.attributes)]
         compared = not all(map(math.isnan, excess))
         if more:
             second = (
@@ -281,9 +279,8 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
             most = arguments.number_in(name, limit, "[0, 1]")
             for target, share in shares[name]:
                 passed = None if math.isnan(share) else share <= most
-                rules.append(
-                    Goal(name, self.keys, target, most, share, None, None, passed)
-                )
+                goal = Goal(name, self.keys, target, most, share, None, None, passed)
+                rules.append(goal)
         return Checked(self.records[1], tuple(rules))
 
     @frame
@@ -371,9 +368,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         return {
             "verdict": self.verdict,
             "keys": [str(name) for name in self.keys],
-            "records": dict(
-                zip(("original", "released", "holdout"), self.records, strict=False)
-            ),
+            "records": dict(zip(_FILES, self.records, strict=False)),
             "claims": self.claims,
             "claims_of_somebody": identity.matched,
             "expected_right_claims": self.expected_right_claims,
@@ -403,8 +398,7 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
     def _sheet(self) -> Sheet:
         """Return the figures as facts and tables."""
         facts = [("keys", " x ".join(printable(str(name)) for name in self.keys))]
-        names = ("original", "released", "holdout")
-        for name, n in zip(names, self.records, strict=False):
+        for name, n in zip(_FILES, self.records, strict=False):
             facts.append((name, counted(n, "record")))
         return Sheet("Audit", facts, [*self._parts()], self.verdict, self.notes)
 
@@ -431,13 +425,11 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         identity = self.identity
         low, high = self.expected_right_claims_interval()
         model = identity.model
+        right = f"{number(identity.expected_right)} ({number(low)} to {number(high)})"
         facts = [
             ("claims", f"{self.claims:,}"),
             ("with the keys of somebody", f"{identity.matched:,}"),
-            (
-                "expected to be right",
-                f"{number(identity.expected_right)} ({number(low)} to {number(high)})",
-            ),
+            ("expected to be right", right),
             ("population", "by the weights" if model is None else model.label),
         ]
         if identity.draws.share > 0.0:
@@ -445,12 +437,10 @@ class Audit(OnASheet, WithPublicReport, OfData[DataT_co]):
         if identity.others is not None:
             low, high = identity.excess_interval()
             of = _OTHERS[identity.others.by]
+            more = f"{number(identity.excess)} ({number(low)} to {number(high)})"
             facts += [
                 (f"right about {of}", number(identity.others.right)),
-                (
-                    "more than about them",
-                    f"{number(identity.excess)} ({number(low)} to {number(high)})",
-                ),
+                ("more than about them", more),
             ]
         return Part("Claims that a released record is a certain person", facts)
 

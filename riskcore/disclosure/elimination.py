@@ -161,13 +161,9 @@ def _count_exactly(
     # The nodes: all cells, then the patterns.
     begin = len(size) + np.cumsum([0, *(len(patterns.group) for patterns in sets)])
     fitting = [x.order[_spread(x.first, x.number)] for x in sets]
-    pattern = [
-        np.repeat(np.arange(start, start + len(patterns.group)), patterns.number)
-        for start, patterns in zip(begin, sets, strict=False)
-    ]
-    of_row = np.concatenate(
-        [start + patterns.pattern for start, patterns in zip(begin, sets, strict=False)]
-    )
+    starts = [*zip(begin, sets, strict=False)]
+    pattern = [b + np.repeat(np.arange(len(x.group)), x.number) for b, x in starts]
+    of_row = np.concatenate([start + patterns.pattern for start, patterns in starts])
     rows = np.concatenate([patterns.rows for patterns in sets])
     source = np.concatenate([*pattern, cell[rows]])
     target = np.concatenate([*fitting, of_row])

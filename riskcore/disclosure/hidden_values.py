@@ -127,20 +127,18 @@ def what_shows(
 ) -> tuple[Shown, ...]:
     """Return what columns and the order of the records show of hidden values."""
     hidden = {
-        name: treated_column
-        for name, treated_column in suppressed.items()
-        if treated_column.blanked.any()
-        and np.any((treated_column.codes >= 0) & ~treated_column.blanked)
+        name: x
+        for name, x in suppressed.items()
+        if x.blanked.any() and np.any((x.codes >= 0) & ~x.blanked)
     }
-    of_column = _OF_KEY * len(hidden) + _OF_RECODED * len(recoded or {})
+    recoded = recoded or {}
+    of_column = _OF_KEY * len(hidden) + _OF_RECODED * len(recoded)
     of_column += _OF_ORDER * (order is not None)
     records = Records.of(columns)
     level = LEVEL / max((len(records.columns) + 1) * of_column, 1)
     keys = {name: _Key.of(x, stands_for, level) for name, x in hidden.items()}
     shared = {name for name, key in keys.items() if _is_shared(key, household)}
-    finer = [
-        (name, _Classes.of(x, stands_for, level)) for name, x in (recoded or {}).items()
-    ]
+    finer = [(name, _Classes.of(x, stands_for, level)) for name, x in recoded.items()]
     if not keys and not finer and order is None:
         return ()
     findings = []
@@ -159,18 +157,13 @@ def what_shows(
             treated_column = suppressed[name]
             few = SuppressedColumn(treated_column.codes[at], treated_column.blanked[at])
             key = _Key.of(few, None, level)
-            of = household[at][key.blanked]
-            findings += _shown_of(
-                name, column, _found_by(grouping.take(at), key), None, of
-            )
+            of, masks = household[at][key.blanked], _found_by(grouping.take(at), key)
+            findings += _shown_of(name, column, masks, None, of)
         for name, classes in finer:
             if name != column and (count := _finer(grouping, classes)):
                 findings.append(Shown(name, column, "finer", count, classes.records))
-        if (
-            order is not None
-            and column is not None
-            and (count := _back(grouping, mixed, level))
-        ):
+        shuffled = order is not None and column is not None
+        if shuffled and (count := _back(grouping, mixed, level)):
             findings.append(Shown(None, column, "order", count, len(grouping.group)))
     return tuple(sorted(findings, key=_by_kind_and_count))
 
@@ -273,18 +266,8 @@ class _Key:
         times = np.ones(len(blanked), np.int64)
         if stands_for is not None:
             times = stands_for[blanked]
-        return cls(
-            codes,
-            shown,
-            blanked,
-            times,
-            stands_for,
-            int(counts.argmax()),
-            shares,
-            first,
-            second,
-            level,
-        )
+        seen = codes, shown, blanked, times, stands_for
+        return cls(*seen, int(counts.argmax()), shares, first, second, level)
 
     @cached_property
     def truth(self) -> Integers:
@@ -412,9 +395,8 @@ class _Tried:
 def _found_by(grouping: Grouping, key: _Key) -> dict[Rule, Mask]:
     """Return the suppressed values that each rule finds, shape (B,)."""
     units = _Units.of(grouping, key)
-    equal = _found(_equal(units, grouping, key), key) | _found_by_commonest(
-        units, grouping, key
-    )
+    equal = _found(_equal(units, grouping, key), key)
+    equal |= _found_by_commonest(units, grouping, key)
     between = np.zeros(len(key.blanked), bool)
     for order in grouping.orders:
         between |= _found(_between(units, grouping, key, order), key)
@@ -550,12 +532,9 @@ def _equal(units: _Units, grouping: Grouping, key: _Key) -> _Tried:
         np.array([np.bincount(step[part], x[part], _STEPS) for part in parts])
         for x in (trials, wrong)
     ]
-    return _Tried(
-        by_step[0],
-        by_step[1],
-        np.where(unit >= 0, units.value[unit], -1),
-        np.where(unit >= 0, units.size[unit], 0),
-    )
+    guess = np.where(unit >= 0, units.value[unit], -1)
+    agreeing = np.where(unit >= 0, units.size[unit], 0)
+    return _Tried(by_step[0], by_step[1], guess, agreeing)
 
 
 def _found_by_commonest(
@@ -596,12 +575,9 @@ def _between(units: _Units, grouping: Grouping, key: _Key, order: Order) -> _Tri
     left: Integers = upto[place] - own
     right: Integers = upto[place] + 1
     mask = (place >= 0) & (row[left] == row[right])
-    return _Tried(
-        tried[0],
-        tried[1],
-        np.where(mask, row[left], -1),
-        np.minimum(equal[0, left], equal[1, right]),
-    )
+    guess = np.where(mask, row[left], -1)
+    agreeing = np.minimum(equal[0, left], equal[1, right])
+    return _Tried(tried[0], tried[1], guess, agreeing)
 
 
 @dataclass(frozen=True, eq=False)

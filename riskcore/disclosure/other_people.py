@@ -70,13 +70,8 @@ class OtherPeople:
 
     def scaled(self, factor: float) -> OtherPeople:
         """Return what so many times as many people tell."""
-        return OtherPeople(
-            self.by,
-            self.right * factor,
-            self.matched * factor,
-            self.variance * factor * factor,
-            self.error * factor,
-        )
+        figures = self.right, self.matched, self.variance * factor, self.error
+        return OtherPeople(self.by, *(figure * factor for figure in figures))
 
 
 class PopulationDraws(NamedTuple):
@@ -94,10 +89,9 @@ class PopulationDraws(NamedTuple):
             return cls()
         f = released.matches_in(cells).astype(np.float64)
         mean_weight = released.means_in(cells, cells.weight_sum / cells.records)
-        once = replace(
-            released.with_records(np.ones(len(f), np.int64)),
-            weight_sum=np.nan_to_num(mean_weight, nan=N / cells.n),
-        )
+        weights = np.nan_to_num(mean_weight, nan=N / cells.n)
+        once = released.with_records(np.ones(len(f), np.int64))
+        once = replace(once, weight_sum=weights)
         _, people, others = model.in_another_sample(once)
         odds = np.maximum(cls(1.0).told(people, f, others)[0], _TINY)
         gain = released.records * (1.0 - 1.0 / odds)
@@ -174,12 +168,8 @@ def by_holdout(
     squares = math.fsum((right * right).tolist())
     if np.count_nonzero(hits) < _FEW:  # they do not tell how far chance may reach
         squares = max(squares, own_squares / scale)
-    return OtherPeople(
-        HOLDOUT,
-        scale * math.fsum(right.tolist()),
-        scale * np.count_nonzero(hits),
-        scale * scale * squares,
-    )
+    figures = math.fsum(right.tolist()), np.count_nonzero(hits), scale * squares
+    return OtherPeople(HOLDOUT, *(scale * figure for figure in figures))
 
 
 def by_model(
@@ -362,9 +352,5 @@ def _by_population(people: Integers, share: float) -> OtherPeople:
     """Return what samples of this share of a known population tell."""
     F = people[people > 0].astype(np.float64)
     somebody = 1.0 - (1.0 - min(share, 1.0)) ** F
-    return OtherPeople(
-        MODEL,
-        math.fsum((somebody / F).tolist()),
-        math.fsum(somebody.tolist()),
-        math.fsum((somebody / F / F).tolist()),
-    )
+    terms = somebody / F, somebody, somebody / F / F
+    return OtherPeople(MODEL, *(math.fsum(term.tolist()) for term in terms))

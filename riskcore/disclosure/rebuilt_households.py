@@ -258,11 +258,8 @@ class _Members(NamedTuple):
         order = np.lexsort((fits, household[person]))
         person, cell, fits = person[order], cell[order], fits[order]
         begin = np.flatnonzero(np.diff(household[person], prepend=-1, append=-1))
-        _, alike, need = np.unique(
-            household[person] * len(once) + cell,
-            return_inverse=True,
-            return_counts=True,
-        )
+        pair = household[person] * len(once) + cell
+        _, alike, need = np.unique(pair, return_inverse=True, return_counts=True)
         own = ((rows[person] == people[person]) | (rows[person] < 0)).all(axis=1)
         mask = np.bitwise_or.reduceat(_bits(people[person]), begin[:-1])
         return cls(

@@ -146,14 +146,11 @@ def shared_values(
     both = rows_of + people_of - size[cell]
     chance = law.chance(rows_of) + law.chance(people_of) - law.chance(both)
     chance = np.clip(chance, 0.0, 1.0) * observed
-    return SharedValues(
-        told,
-        float(law.near(values[told]).sum()),
-        float(chance.sum()),
-        _log_chance(int(told.sum()), cell[observed], chance[observed]),
-        _right_of_others(cell[observed], values[observed], width),
-        width,
-    )
+    guessed, by_chance = float(law.near(values[told]).sum()), float(chance.sum())
+    cell, values, chance = cell[observed], values[observed], chance[observed]
+    log_chance = _log_chance(int(told.sum()), cell, chance)
+    right = _right_of_others(cell, values, width)
+    return SharedValues(told, guessed, by_chance, log_chance, right, width)
 
 
 def _ranges(
@@ -178,9 +175,8 @@ class _Law:
         """Return the law of a column, thinned if it has many values."""
         observations = np.sort(values[~np.isnan(values)])
         if len(observations) > _VALUES and len(np.unique(observations)) > _VALUES:
-            observations = observations[
-                np.linspace(0, len(observations) - 1, _VALUES).astype(np.int64)
-            ]
+            at = np.linspace(0, len(observations) - 1, _VALUES).astype(np.int64)
+            observations = observations[at]
         return cls(observations, width)
 
     def near(self, values: Floats) -> Floats:
@@ -201,11 +197,8 @@ class _Law:
             np.searchsorted(self.values, *where) / n
             for where in ((least,), (least, "right"), (least + self.width, "right"))
         )
-        chances = [
-            float(((end - below) ** m - (end - up_to) ** m).sum())
-            for m in numbers.tolist()
-        ]
-        return np.array(chances)[place.reshape(-1)]
+        terms = ((end - below) ** m - (end - up_to) ** m for m in numbers.tolist())
+        return np.array([float(term.sum()) for term in terms])[place.reshape(-1)]
 
 
 def _log_chance(people: int, cell: Integers, chance: Floats) -> float:

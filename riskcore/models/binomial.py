@@ -20,13 +20,8 @@ def interval(m: int, p: float, level: float) -> tuple[float, float]:
     start, distribution = _distribution(m, p)
     below, above = np.cumsum(distribution), np.cumsum(distribution[::-1])
     low = start + int(np.searchsorted(below, tail * below[-1]))
-    high = (
-        start
-        + len(distribution)
-        - 1
-        - int(np.searchsorted(above, tail * above[-1], side="right"))
-    )
-    return low, high
+    last = start + len(distribution) - 1
+    return low, last - int(np.searchsorted(above, tail * above[-1], side="right"))
 
 
 def _distribution(m: int, p: float) -> tuple[int, np.ndarray]:

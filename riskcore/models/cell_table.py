@@ -415,11 +415,8 @@ class CellTable:
         seen = records > 0
         columns, records = [column[seen] for column in columns], records[seen]
         weights = weights[seen]
-        arguments.refuse(
-            "weight_sum",
-            ~((weights >= 0.0) & (weights < math.inf)) | (not weights.any()),
-            "finite, from 0 on and some above",
-        )
+        bad = ~((weights >= 0.0) & (weights < math.inf)) | (not weights.any())
+        arguments.refuse("weight_sum", bad, "finite, from 0 on and some above")
         if levels is None:
             levels = [int(column.max()) + 1 for column in columns]
         counts = count(
@@ -732,12 +729,9 @@ class CellTable:
                 continue
             mine = [columns[key][cells] for key in keys]
             mask = np.logical_and.reduce([column >= 0 for column in mine])
-            both = [
-                np.concatenate([other.codes[key][there], column[mask]]).astype(
-                    np.uint32
-                )
-                for key, column in zip(keys, mine, strict=True)
-            ]
+            alike = zip(keys, mine, strict=True)
+            codes = [(other.codes[key][there], column[mask]) for key, column in alike]
+            both = [np.concatenate(pair).astype(np.uint32) for pair in codes]
             cell = count(both, [other.levels[key] for key in keys]).inverse
             yield cells[mask], there, cell[: len(there)], cell[len(there) :]
 

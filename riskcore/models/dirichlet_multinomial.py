@@ -132,13 +132,8 @@ class DirichletMultinomial(PolyaUrn):
                 )
             error = {"alpha": 1.0 / math.sqrt(information)}
         boundary = "boundary alpha = infinity: the multinomial model"
-        model = cls(
-            K,
-            alpha,
-            method=method,
-            reason=boundary if math.isinf(alpha) else "",
-            standard_errors=error,
-        )
+        reason = boundary if math.isinf(alpha) else ""
+        model = cls(K, alpha, method=method, reason=reason, standard_errors=error)
         return replace(model, log_likelihood=model.log_probability(sizes))
 
     def _log_probability(self, sizes: SizeIndices) -> float:

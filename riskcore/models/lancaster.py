@@ -474,12 +474,8 @@ def _arrange(
             size *= len(shares[key])
     # The largest comes last: the sums before it are renewed least often.
     outer = [key for key in reversed(order) if key not in inner]
-    at = [
-        grid.ravel()
-        for grid in np.meshgrid(
-            *[np.arange(len(shares[key])) for key in inner], indexing="ij"
-        )
-    ]
+    codes = [np.arange(len(shares[key])) for key in inner]
+    at = [grid.ravel() for grid in np.meshgrid(*codes, indexing="ij")]
     begin = np.cumsum([0, *[len(shares[key]) for key in outer]])
     first = filled_width(int(begin[-1]))
     width = first + filled_width(size)

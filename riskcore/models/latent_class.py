@@ -234,12 +234,8 @@ class LatentClass(CellModel):
             arguments.whole_from("starts", starts, 1, 2**10)
         threads = usual_threads() if threads is None else threads
         if len(table) == 1:
-            return cls(
-                sample=table,
-                mixture=Mixture(np.zeros(0), np.zeros((table.starts[-1], 0))),
-                converged=False,
-                reason=ONE_CELL,
-            )
+            none = Mixture(np.zeros(0), np.zeros((table.starts[-1], 0)))
+            return cls(sample=table, mixture=none, converged=False, reason=ONE_CELL)
         bands = None if table.matching is None else Bands.of(table)
         tied = None
         if bands is None:

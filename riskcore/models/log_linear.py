@@ -248,12 +248,8 @@ class LogLinear(CellModel):
                     margin.shape
                 )
                 far = max(far, float(np.abs(fitted_margin - margin).max()))
-                ratio = np.divide(
-                    margin,
-                    fitted_margin,
-                    out=np.zeros_like(margin),
-                    where=fitted_margin > 0.0,
-                )
+                some, none = fitted_margin > 0.0, np.zeros_like(margin)
+                ratio = np.divide(margin, fitted_margin, out=none, where=some)
                 factors[term] = factors[term] * ratio
                 pi *= ratio.ravel()[place]
             if far * n <= self.tolerance:

@@ -121,12 +121,8 @@ class Shares:
             np.append(cells.rows(counts * row[:-1], 1.0) / size, 1.0)
             for row in (self.gain, self.others)
         )
-        return replace(
-            self,
-            gain=gain,
-            others=others,
-            error=np.append(1.0 / cells.rows(1.0 / self.error[:-1], 1.0), 0.0),
-        )
+        error = np.append(1.0 / cells.rows(1.0 / self.error[:-1], 1.0), 0.0)
+        return replace(self, gain=gain, others=others, error=error)
 
     def error_of(self, table: CellTable) -> Floats:
         """Return the relative variance of pi of cells that comes from the shares."""

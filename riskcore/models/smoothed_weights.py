@@ -137,15 +137,9 @@ class Weights(NamedTuple):
         share = f / table.records[left]
         W = table.weight_sum[left] * share
         n = float(f.sum())
-        return cls(
-            tuple(column[left] for column in table.codes),
-            table.levels,
-            f,
-            W,
-            table.weight_spread[left] * share,
-            n,
-            _sum(W) / n,
-        )
+        codes = tuple(column[left] for column in table.codes)
+        spread = table.weight_spread[left] * share
+        return cls(codes, table.levels, f, W, spread, n, _sum(W) / n)
 
     def factor(self, key: int, others: Floats, residual: float) -> tuple[Floats, float]:
         """Return shrunk factors of a key given the others, and how many are free."""

@@ -322,15 +322,12 @@ class Superpopulation(ABC):
     ) -> float:
         """Return half the width of an interval of a figure, by the delta method."""
         slopes = [self._slope(name, figure) for name in self.names]
-        covariance = self._covariance(sizes)
-        spread = math.sqrt(
-            math.fsum(
-                slopes[i] * covariance[i][j] * slopes[j]
-                for i in range(len(slopes))
-                for j in range(len(slopes))
-            )
+        terms = (
+            slope * entry * other
+            for slope, row in zip(slopes, self._covariance(sizes), strict=True)
+            for entry, other in zip(row, slopes, strict=True)
         )
-        return arguments.normal_reach(level) * spread
+        return arguments.normal_reach(level) * math.sqrt(math.fsum(terms))
 
     def _covariance(self, sizes: SizeIndices) -> list[list[float]]:
         """Return the covariance matrix of the fitted parameters."""
@@ -354,11 +351,8 @@ class Superpopulation(ABC):
         return f"<{name}: {parameters}, {how}{reason}>"
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, *self._value_and_error(name))
-            for name in self.names
-            if self.converged
-        ]
+        names = self.names if self.converged else ()
+        rows = [(name, *self._value_and_error(name)) for name in names]
         rows += [("log-likelihood", html.known(self.log_likelihood, ",.7g"), "")]
         rows += [("AIC", html.known(self.aic, ",.7g"), "")]
         how = "given" if self.method == "given" else f"by {self.method}"

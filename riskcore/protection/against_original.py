@@ -122,13 +122,8 @@ class AgainstOriginal:
         coded = replace(coded, weights=None, designs=designs)
         released = tabulate_coded(coded, kept, "argus", 1.0)
         patterns = _patterns(released, names)
-        assessment, matches = assess_patterns(
-            original,
-            patterns,
-            released.inverse,
-            data,
-            self.prepared.aims(self.settings)[at].goals,
-        )
+        cell, goals = released.inverse, self.prepared.aims(self.settings)[at].goals
+        assessment, matches = assess_patterns(original, patterns, cell, data, goals)
         unknown = coded.n - len(matches)
         if assessment is None:
             return None, unknown
@@ -264,18 +259,11 @@ def examine_released(
         unknown = [_HOUSEHOLDS] if against.unknown else []
         unknown += pair.changed
         names = {str(name) for name in against.original.names}
-        unknown += [
-            f"{printable(str(x))!r} (not in the original)"
-            for x in there
-            if str(x) not in names
-        ]
+        new = [printable(str(x)) for x in there if str(x) not in names]
+        unknown += [f"{name!r} (not in the original)" for name in new]
         return leaks, examined.not_examined, tuple(unknown)
-    known_columns = {
-        *settings.roles_of_columns,
-        *settings.suppressible,
-        *settings.treated,
-    }
-    others = tuple(name for name in there if name not in known_columns)
+    named = {*settings.roles_of_columns, *settings.suppressible, *settings.treated}
+    others = tuple(name for name in there if name not in named)
     if source.engine is None:
         weight = [settings.weight] if settings.weight in there else []
         column_leaks += of_columns(profile(source.data, [*others, *weight]), settings)
@@ -309,11 +297,6 @@ def _patterns(cells: Cells, names: Names) -> CellTable:
     blank = np.full(len(table), ANY, np.int64)
     nothing = np.array([], object)
     categories = tuple(labels.get(name, nothing) for name in names)
-    return CellTable(
-        tuple(codes.get(name, blank) for name in names),
-        tuple(map(len, categories)),
-        table.records,
-        table.weight_sum,
-        names,
-        categories,
-    )
+    columns, levels = [codes.get(x, blank) for x in names], map(len, categories)
+    f, F = table.records, table.weight_sum
+    return CellTable(tuple(columns), tuple(levels), f, F, names, categories)

@@ -261,12 +261,9 @@ def checked(
                 f"{original.path}: a file of persons without that of its households; "
                 "give the file of the original households as household_file"
             )
-        against = AgainstOriginal.of(
-            original,
-            request.settings_for(original),
-            None if request.record is None else request.record.secret,
-            say,
-        )
+        secret = None if request.record is None else request.record.secret
+        made = request.settings_for(original)
+        against = AgainstOriginal.of(original, made, secret, say)
         source = against.in_categories(source)
         earlier = earlier and against.in_categories(earlier, raw=True)
     else:
@@ -305,12 +302,11 @@ def checked(
             against.together(source, earlier, names, derived=derived)
             for names in request.goals.keys[: 1 if derived else None]
         )
-    level = request.how["level"]
     return Checked(
         judged.records,
         tuple(rules),
         same,
-        level,
+        request.how["level"],
         judged.said,
         state,
         leaks,
@@ -597,14 +593,9 @@ class _Judged:
         self.counted: dict[Names, Cells] = {}
         self.notes: dict[str, None] = {}
         self.weights_doubted = False
-        needed = [
-            self._there(name)
-            for names in (*request.sets, request.sensitive)
-            for name in names
-        ]
-        self.columns = list(
-            dict.fromkeys(column for column in needed if column is not None)
-        )
+        names = chain(*request.sets, request.sensitive)
+        left = (name for name in names if str(name) not in self.lacking)
+        self.columns = [*dict.fromkeys(left)]
         self.held = self._read()
         if against is not None and request.how["missing"] == "refuse":
             against.refuse_missing()
@@ -666,22 +657,17 @@ class _Judged:
             self.say(f"counting by {' x '.join(map(str, request.areas))}")
             least = float(request.how["min_population"])
             if request.weight is not None and self._there(request.weight) is None:
-                name, areas = "min_population", request.areas
-                goal = Goal(name, areas, None, least, math.nan, None, None, None)
-                yield self._by_figure(goal, None, self._weights_left_out())
+                what = "min_population", None, request.areas
+                yield self._by_figure(*what, least, None, self._weights_left_out())
                 return
             yield goal_of_areas(self._cells_of_areas(), request.areas, least)
 
     def _of_sensitive(self, names: Names) -> Iterator[Goal]:
         """Yield the goals on sensitive variables by a set of keys."""
         how = self.request.how
-        rules = SensitiveRules.of(
-            names,
-            list(self.request.sensitive),
-            how["missing_sensitive"],
-            3,
-            list(how["ordered"]),
-        )
+        sensitive, ordered = list(self.request.sensitive), list(how["ordered"])
+        missing = how["missing_sensitive"]
+        rules = SensitiveRules.of(names, sensitive, missing, 3, ordered)
         coded = self.coded or CodedRecords.of(self.held, [*names, *rules.names])
         diversity = diversity_of(self.held, coded, names, rules, how["missing"], 1.0)
         self.counted[names], self.records = diversity.cells, diversity.cells.n
@@ -778,9 +764,9 @@ class _Judged:
     ) -> Iterator[Goal]:
         """Yield goals by the figures of the record of exactly this file, if any."""
         figures = self._recorded(names)
-        for name, limit in limits.items():
-            goal = Goal(name, names, None, limit, math.nan, None, None, None)
-            yield self._by_figure(goal, figures.get(_FIGURES[name]), why)
+        for rule, limit in limits.items():
+            figure = figures.get(_FIGURES[rule])
+            yield self._by_figure(rule, None, names, limit, figure, why)
 
     def _recorded(self, names: Names) -> Mapping[str, Any]:
         """Return the figures of a set of keys in the record of exactly this file."""
@@ -789,8 +775,11 @@ class _Judged:
             return {}
         return record.figures.get(tuple(map(str, names)), {})
 
-    def _by_figure(self, goal: Goal, figure: Any, why: str) -> Goal:
+    def _by_figure(
+        self, rule: str, of: Any, keys: Names, limit: float, figure: Any, why: str
+    ) -> Goal:
         """Return a goal judged by a recorded figure; not judged without one."""
+        goal = Goal(rule, keys, of, limit, math.nan, None, None, None)
         if isinstance(figure, int | float):
             self.notes["As recorded: the figure is the one in the record."] = None
             return goal_of_figure(goal, figure)
@@ -805,10 +794,9 @@ class _Judged:
             for entry in entries
             if isinstance(entry, dict)
         }
-        for rule, sensitive, limit in self.request.measured:
-            goal = Goal(rule, names, sensitive, limit, math.nan, None, None, None)
-            why = "it is of the people of the original; give the original"
-            yield self._by_figure(goal, figures.get((rule, sensitive)), why)
+        why = "it is of the people of the original; give the original"
+        for rule, of, limit in self.request.measured:
+            yield self._by_figure(rule, of, names, limit, figures.get((rule, of)), why)
 
     def _cells(self, names: Names) -> Cells:
         """Return the cells of the file alone by a set of keys."""
@@ -820,15 +808,13 @@ class _Judged:
             cells = self._assessed(names).cells
         elif how["level"] == "household":
             counting = Counting(WEIGHTS, "exact", missing)
-            cells = assess_households(
-                self.held, self.coded, names, self.weight, counting
-            ).cells
+            of_households = self.held, self.coded, names, self.weight, counting
+            cells = assess_households(*of_households).cells
+        elif names in self.counted:
+            cells = self.counted[names]
         else:
-            if names in self.counted:
-                cells = self.counted[names]
-            else:
-                kept = [name for name in names if self._there(name)]
-                cells = tabulate_coded(self.coded, kept, missing, 1.0)
+            kept = [name for name in names if self._there(name)]
+            cells = tabulate_coded(self.coded, kept, missing, 1.0)
         self.counted[names], self.records = cells, cells.n
         self._note(names, cells)
         return cells

@@ -485,13 +485,10 @@ class Release:
         """Return the settings of the protection; ``goals`` alone, for its safe file."""
         options = self.arguments()
         if goals:
+            treat, there = options.get("treat", {}), set(map(str, source.names))
             options = {name: value for name, value in options.items() if name in _GOALS}
-            there = set(map(str, source.names))
-            options["treat"] = {
-                columns: rules
-                for columns, rules in self.arguments().get("treat", {}).items()
-                if there.issuperset(columns.split("+"))
-            }
+            kept = [names for names in treat if there.issuperset(names.split("+"))]
+            options["treat"] = {names: treat[names] for names in kept}
         return Settings.resolve(source, **options)
 
     def _left_out(self) -> set[str]:

@@ -528,11 +528,8 @@ class Protected(ProtectedRecords[DataT_co]):
             self._shown_set(key_set, "" if k else self.verdict)
             for k, key_set in enumerate(self.sets)
         ]
-        suppressed = html.figures(
-            "Suppressed values",
-            "",
-            [(str(name), f"{count:,}") for name, count in self.suppressed.items()],
-        )
+        rows = [(str(name), f"{count:,}") for name, count in self.suppressed.items()]
+        suppressed = html.figures("Suppressed values", "", rows)
         return "".join([*parts, suppressed])
 
     def _shown_set(self, key_set: KeySet, verdict: str) -> str:

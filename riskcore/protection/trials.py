@@ -16,7 +16,7 @@ from riskcore.common.missing_column import FAILURES, NoSuchNameError
 from riskcore.common.progress import Lines, silent
 from riskcore.common.results import WithReport
 from riskcore.common.settings import settings_of
-from riskcore.common.words import counted, shortened
+from riskcore.common.words import counted, shortened, words_in
 from riskcore.comparison.comparison import Comparison, loss_plain
 from riskcore.comparison.losses import CategoryLoss
 from riskcore.data.files.reading import Reading
@@ -394,7 +394,7 @@ def try_out(
                     examined = result.preview(steps=step, **(layout or {}))
                 comparison = result.compare(interactions=interactions, progress=step)
             except FAILURES as error:
-                trials.append(Trial(name, settings, None, _said(error)))
+                trials.append(Trial(name, settings, None, words_in(error)))
                 continue
         said = tuple(dict.fromkeys(str(warning.message) for warning in caught))
         made = Trial.of(name, settings, result, comparison, result.judge(examined))
@@ -436,11 +436,6 @@ def _beats(other: tuple[Any, ...], own: tuple[Any, ...]) -> bool:
     """Return whether no risk and loss is larger, and one is smaller."""
     pairs = zip(other, own, strict=True)
     return other != own and all(s <= r and v <= u for (s, v), (r, u) in pairs)
-
-
-def _said(error: BaseException) -> str:
-    """Return the message of an error; for a missing name, without Python's quotes."""
-    return str(error.args[0]) if isinstance(error, KeyError) else str(error)
 
 
 def _most(sets: Sequence[Mapping[str, Any]], figure: str) -> Any:

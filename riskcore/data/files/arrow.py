@@ -13,6 +13,7 @@ import sys
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -180,11 +181,8 @@ def decoded(column: Any) -> Any:
 def is_text(kind: Any) -> bool:
     """Tell whether a type of Arrow is text."""
     types = import_pyarrow().types
-    return bool(
-        types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_string_view(kind)
-    )
+    texts = types.is_string, types.is_large_string, types.is_string_view
+    return any(is_kind(kind) for is_kind in texts)
 
 
 def without_codes(
@@ -415,13 +413,9 @@ def _sorted_dictionary(column: Any) -> Any:
             return plain
     codes = compute.index_in(plain, values).cast(column.type.index_type)
     ordered = column.type.ordered
-    return pyarrow.chunked_array(
-        [
-            pyarrow.DictionaryArray.from_arrays(chunk, values, ordered=ordered)
-            for chunk in codes.chunks
-        ],
-        column.type,
-    )
+    make = partial(pyarrow.DictionaryArray.from_arrays, ordered=ordered)
+    chunks = [make(chunk, values) for chunk in codes.chunks]
+    return pyarrow.chunked_array(chunks, column.type)
 
 
 def _for_csv(name: str, values: Any) -> Any:

@@ -106,12 +106,8 @@ def _no_such_letters(table: Any, encoding: str) -> ValueError:
         if not encodes(name, encoding):
             return ValueError(f"the column name {name!r} has no {encoding} form")
         text = column.cast(pyarrow.large_string())
-        bad = [
-            value
-            for value in compute.unique(text.drop_null()).to_pylist()
-            if not encodes(value, encoding)
-        ]
-        if bad:
+        values = compute.unique(text.drop_null()).to_pylist()
+        if bad := [value for value in values if not encodes(value, encoding)]:
             among = compute.is_in(text, pyarrow.array(bad, text.type))
             return ValueError(
                 f"column {name!r}: {compute.sum(among).as_py()} values have no "

@@ -188,20 +188,14 @@ def files_written(path: str | Path, like: Format | None = None) -> tuple[Path, .
 def written_as(path: str | Path, like: Format | None = None) -> type[FileFormat]:
     """Return the format in which `write` writes a file."""
     path = Path(path)
-    match = next(
-        (file_format for file_format in FORMATS if file_format.is_target(path, like)),
-        None,
-    )
+    match = next((x for x in FORMATS if x.is_target(path, like)), None)
     if match is not None:
         return match
     *targets, last = (
         suffix for file_format in FORMATS for suffix in file_format.targets
     )
-    own = [
-        file_format.own_targets
-        for file_format in FORMATS
-        if like and file_format.kind == like.kind
-    ]
+    alike = [x for x in FORMATS if like and x.kind == like.kind]
+    own = [file_format.own_targets for file_format in alike]
     suffixes = f"{', '.join(targets)} and {last}{''.join(own)}"
     raise ValueError(f"{path}: can write {suffixes} only")
 

@@ -67,12 +67,9 @@ class Labels:
         def others(names: Mapping[str, Any]) -> dict[str, Any]:
             return {name: entry for name, entry in names.items() if name not in columns}
 
-        return replace(
-            self,
-            values=others(self.values),
-            missing=others(self.missing),
-            formats=others(self.formats),
-        )
+        values, missing = others(self.values), others(self.missing)
+        formats = others(self.formats)
+        return replace(self, values=values, missing=missing, formats=formats)
 
     def occurring(self, column: str, codes: Iterable[Any]) -> dict[Any, str]:
         """Return the labels of codes that occur, by the code itself.

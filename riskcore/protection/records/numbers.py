@@ -40,8 +40,7 @@ def known_numbers(result: ProtectedRecords, gone: Collection[str]) -> KnownNumbe
     others = {}
     for name in told:
         if name not in taken and str(name) not in gone:
-            both = (np.where(x < 0, np.nan, x) for x in codes_of(result, name))
-            before, after = both
+            before, after = (np.where(x < 0, np.nan, x) for x in codes_of(result, name))
             others[name] = before, after
     return KnownNumbers(
         keys,
@@ -65,12 +64,8 @@ def _others_as_numbers(
     altered = {*settings.treated, *result.masks}
     if not any(column in altered or str(column) in gone for column in known_columns):
         return
-    known_columns |= {
-        *settings.variables,
-        settings.weight,
-        settings.household,
-        settings.person,
-    }
+    roles = settings.weight, settings.household, settings.person
+    known_columns |= {*settings.variables, *roles}
     for name in result.rows.columns:
         if name not in known_columns and str(name) not in gone:
             with suppress(TypeError):  # values without an order

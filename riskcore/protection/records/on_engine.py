@@ -329,14 +329,9 @@ def coded_cells(
     sums = [joined[name] for name in question.sum_columns]
     if question.sums is not None:
         sums = [one.astype(np.int64, copy=False) for one in sums]
-    squares = [joined[name].astype(np.int64) for name in question.square_columns]
-    groups = Groups(
-        engine,
-        records,
-        question.sums,
-        sums,
-        question.squares and replace(question.squares, parts=squares),
-    )
+    pieces = [joined[name].astype(np.int64) for name in question.square_columns]
+    squares = question.squares and replace(question.squares, parts=pieces)
+    groups = Groups(engine, records, question.sums, sums, squares)
     return CodedRecords(groups.n, columns, question.weight, counted=groups), distinct
 
 

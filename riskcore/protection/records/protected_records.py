@@ -160,13 +160,9 @@ class ProtectedRecords(OfData[DataT_co]):
         names = [column for column in self.source.names if column not in known_columns]
         if self.on_engine is not None:
             return [*self._profiles_on_engine(self.on_engine, names)]
-        return profile(
-            self.rows,
-            names,
-            self.household_of,
-            decimal=self.source.reading.decimal,
-            labels=self.source.labels,
-        )
+        decimal, labels = self.source.reading.decimal, self.source.labels
+        household = self.household_of
+        return profile(self.rows, names, household, decimal=decimal, labels=labels)
 
     def _profiles_on_engine(
         self, held: OnEngine, names: Sequence[Hashable]

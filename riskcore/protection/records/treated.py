@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property, partial
@@ -168,34 +168,22 @@ def treat_records(
     file = _File.of(source, rows, settings.treat)
     file.refuse_codes(source, settings)
     told: dict[str, dict[str, Any]] = {}
-    of_persons, of_households = file.by_unit(settings, household)
     after: dict[Any, Floats] = {}
-    if of_households and household is not None:
-        first = np.unique(household, return_index=True)[1]
-        once = treated_columns(
-            file.columns_of(of_households, first),
-            of_households,
-            weights=None if weights is None else weights[first],
-            strata=file.strata_of(of_households, first),
+    for rules, at, members in file.by_unit(settings, household):
+        new = treated_columns(
+            file.columns_of(rules, at),
+            rules,
+            weights=None if weights is None else weights[at],
+            strata=file.strata_of(rules, at),
             secret=secret,
-            tell=told.__setitem__,
-            column=file.as_now,
-            say=say,
-        )
-        after = {name: values[household] for name, values in once.items()}
-    if of_persons:
-        after |= treated_columns(
-            file.columns_of(of_persons),
-            of_persons,
-            weights=weights,
-            strata=file.strata_of(of_persons),
-            secret=secret,
-            household=household,
+            household=household if members is None else None,
             risk=risk,
             tell=told.__setitem__,
             column=lambda name, now: file.as_now(name, {**after, **now}),
             say=say,
         )
+        of_all = slice(None) if members is None else members
+        after.update({name: values[of_all] for name, values in new.items()})
     after = {name: after[name] for name in file.before}
     treated = Treated(
         file, file.before, after, file.categorical, told, coded.weights, settings.weight
@@ -254,11 +242,12 @@ class _File:
 
     def by_unit(
         self, settings: Settings, household: Integers | None
-    ) -> tuple[Rules, Rules]:
-        """Return the rules for persons, as shared weights are, and for households."""
+    ) -> Iterator[tuple[Rules, Any, Integers | None]]:
+        """Yield rules, the rows that they treat, and the row of each record or None."""
         rules = settings.treat
         if household is None:
-            return rules, {}
+            yield rules, slice(None), None
+            return
         first = np.unique(household, return_index=True)[1]
         shared = {
             names: treatments
@@ -273,9 +262,10 @@ class _File:
                 )
             )
         }
-        return {
-            n: treatments for n, treatments in rules.items() if n not in shared
-        }, shared
+        yield shared, first, household
+        # Of persons, as shared weights are.
+        others = {names: rules[names] for names in rules if names not in shared}
+        yield others, slice(None), None
 
     def columns_of(self, rules: Rules, rows: Any = slice(None)) -> dict[str, Floats]:
         """Return the columns of some rules as numbers, or some rows of them."""
@@ -422,7 +412,13 @@ def treated_columns(
     plan = [(names, rule) for names, rules in treat.items() for rule in rules]
     plan.sort(key=lambda step: step[1].last)
     treated = {name: columns[name] for names, _ in plan for name in names}
-    _check_secret(plan, secret)
+    for names, rule in plan:
+        if rule.random and secret is None:
+            raise ValueError(
+                f"treat {joined(names)}={rule}: a random treatment needs a secret"
+            )
+    if secret is not None:
+        check_secret(secret)
     for step, (names, rule) in enumerate(plan):
         values = [treated[name] for name in names]
         label = f"treat {joined(names)}={rule}"
@@ -443,14 +439,3 @@ def treated_columns(
         say(label)
         treated.update(zip(names, rule.treated(values, context), strict=True))
     return treated
-
-
-def _check_secret(plan: Sequence[tuple[Names, Treatment]], secret: str | None) -> None:
-    """Refuse random treatments without a secret."""
-    for names, rule in plan:
-        if rule.random and secret is None:
-            raise ValueError(
-                f"treat {joined(names)}={rule}: a random treatment needs a secret"
-            )
-    if secret is not None:
-        check_secret(secret)

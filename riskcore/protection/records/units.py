@@ -393,12 +393,8 @@ class EngineCells(SingleRecords):
         self, rows: Records, coded: CodedRecords, rules: Mapping[Any, Any]
     ) -> tuple[Records, CodedRecords, dict[Any, Any]]:
         """Return the cells recoded, as codes too, and the new values by code."""
-        columns = {
-            name: self.held.recoded(
-                name, self.held.values[name].to_native(), quiet=False
-            )
-            for name in rules
-        }
+        old = {name: self.held.values[name].to_native() for name in rules}
+        columns = {x: self.held.recoded(x, old[x], quiet=False) for x in rules}
         coded = coded.recoded(columns, by_code=True)
         return _derived(rows, coded, columns), coded, columns
 

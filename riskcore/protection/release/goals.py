@@ -54,11 +54,8 @@ def goals_of_risk(
     for name, limit in limits.items():
         of_households = "household" in name
         if name.endswith("rate"):
-            rate = (
-                assessment.household_reidentification_rate
-                if of_households
-                else assessment.reidentification_rate
-            )
+            of = "household_" if of_households else ""
+            rate = getattr(assessment, f"{of}reidentification_rate")
             yield Goal(name, keys, None, limit, rate, None, None, rate <= limit)
             continue
         # A risk may equal a largest value, but not reach a threshold.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
@@ -121,12 +121,8 @@ def write(
             "formulas_guarded": options["guard_formulas"],
             "secret": secret,
         }
-        record = records.private(
-            figures,
-            result.settings,
-            source={**source.to_dict(), "sha256": records.released_digest(source)},
-            output=output,
-        )
+        of = {**source.to_dict(), "sha256": records.released_digest(source)}
+        record = records.private(figures, result.settings, source=of, output=output)
         create(record_path, private=True).write(_json(record))
         if public_path is not None:
             public_record = _public_record(result, figures, output)
@@ -156,16 +152,21 @@ def _layout(
     if not isinstance(shuffled, bool | np.bool_):
         raise TypeError(f"shuffle={arguments.shown(shuffled)}: need True or False")
     if result.on_engine is not None:
-        order = bool(shuffled) or None
-        return EngineLayout(result.on_engine, path, dropped, order), result.secret
+        at_random = bool(shuffled) or None
+        return EngineLayout(result.on_engine, path, dropped, at_random), result.secret
     secret = _secret_of(result, options["secret"], needed=bool(renumbered or shuffled))
+    order = None
+    if shuffled:  # members are together if their household is written
+        assert secret is not None
+        apart = settings.household in dropped
+        order = random_order(secret, None if apart else result.household_of, result.n)
     layout = Layout.of(
         source,
         result.rows,
         path,
         drop=dropped,
         ids={name: _ids(result, name, secret) for name in renumbered},
-        order=_random_order(result, secret, dropped) if shuffled else None,
+        order=order,
         guard_formulas=options["guard_formulas"],
         recodings=settings.recodings,
         altered=[name for names in settings.altered for name in names],
@@ -349,15 +350,6 @@ def _json(content: Mapping[str, Any]) -> bytes:
     return f"{text}\n".encode()
 
 
-def _random_order(
-    result: ProtectedRecords, secret: str | None, dropped: Collection[Hashable]
-) -> NDArray[np.int64]:
-    """Return the order to write; members are together if their household is written."""
-    assert secret is not None
-    apart = result.settings.household in dropped
-    return random_order(secret, None if apart else result.household_of, result.n)
-
-
 def _ids(result: ProtectedRecords, name: str, secret: str | None) -> NDArray[np.int64]:
     """Return the new ids of a column, 0 where missing."""
     assert secret is not None
@@ -382,12 +374,8 @@ def _read_back(
         return
     settings, order = result.settings, layout.order
     # Columns that were not changed are as in the source.
-    touched = {
-        *settings.suppressible,
-        *settings.recodings,
-        *settings.treated,
-        *layout.renumbered,
-    }
+    touched = {*settings.suppressible, *settings.recodings, *settings.treated}
+    touched |= {*layout.renumbered}
     original = Records.of(result.source.data).columns
     readback.read_back(
         layout.path,

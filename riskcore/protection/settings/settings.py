@@ -126,18 +126,8 @@ class Settings:
         rules = (rule for treatments in self.treat.values() for rule in treatments)
         strata = (name for rule in rules for name in rule.needs)
         cluster = () if self.cluster is None else (self.cluster,)
-        return tuple(
-            dict.fromkeys(
-                [
-                    *self.columns,
-                    *cluster,
-                    *self.named_roles,
-                    *accepted,
-                    *self.treated,
-                    *strata,
-                ]
-            )
-        )
+        others = (*cluster, *self.named_roles, *accepted, *self.treated, *strata)
+        return tuple(dict.fromkeys([*self.columns, *others]))
 
     @property
     def treated(self) -> Names:
@@ -161,16 +151,9 @@ class Settings:
     @property
     def roles_of_columns(self) -> dict[Hashable, Role]:
         """The role of each column that has one."""
-        variables = (
-            self.variables if self.wave is None else (*self.variables, self.wave)
-        )
-        return roles_of(
-            variables,
-            self.weight,
-            self.household,
-            self.named_roles,
-            self.household_keys,
-        )
+        keys = self.variables if self.wave is None else (*self.variables, self.wave)
+        roles = self.named_roles
+        return roles_of(keys, self.weight, self.household, roles, self.household_keys)
 
     @property
     def named_roles(self) -> dict[Any, str]:
@@ -456,14 +439,9 @@ class Settings:
             raise ValueError(f"l and t are goals for records, not for {self.unit}s")
 
     def _check_thresholds(self) -> None:
-        thresholds = {
-            "threshold": self.threshold,
-            "household_threshold": self.household_threshold,
-        }
-        rates = {"rate": self.rate, "household_rate": self.household_rate}
-        others = (self.min_population, self.l, self.t)
-        goals = (*thresholds.values(), *rates.values(), *others)
-        if all(goal is None for goal in goals):
+        of_households = (self.household_threshold, self.household_rate)
+        others = (self.threshold, self.rate, self.min_population, self.l, self.t)
+        if all(goal is None for goal in (*of_households, *others)):
             if not any(self.k):
                 raise ValueError(
                     "nothing to protect against: give a threshold or a rate, of "
@@ -475,13 +453,11 @@ class Settings:
                         f"k: the set of keys {' x '.join(map(str, keys))} has no "
                         "goal: give its k, or a threshold"
                     )
-        for (name, threshold), (target, rate) in zip(
-            thresholds.items(), rates.items(), strict=True
-        ):
-            if threshold is not None and rate is not None:
-                raise ValueError(f"give {name} or {target}, not both")
-        of_households = (self.household_threshold, self.household_rate)
-        if self.household is None and any(v is not None for v in of_households):
+        for name in ("threshold", "household_threshold"):
+            rate = name.replace("threshold", "rate")
+            if None not in (getattr(self, name), getattr(self, rate)):
+                raise ValueError(f"give {name} or {rate}, not both")
+        if self.household is None and of_households != (None, None):
             raise ValueError("a threshold for households needs the household column")
 
     def _check_columns(self) -> None:
@@ -522,8 +498,8 @@ class Settings:
         asked = complete(ProtectSettings, options)
         recodings: Any = asked["recodings"] or {}
         household_keys, cost = asked["household_keys"], asked["cost"]
-        for name, value in (("weight", weight), ("household", household)):
-            RECORDED[name].check(name, value)
+        RECORDED["weight"].check("weight", weight)
+        RECORDED["household"].check("household", household)
         goals = KeyGoals.of(
             key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
         )
@@ -554,7 +530,12 @@ class Settings:
                 raise ValueError("person is what belongs together; leave out household")
             household = asked["person"]
         if cost is None:
-            cost = _costs(names, declared)
+            keys_there = [x for x in names if x in declared]
+            costs = {x: float(declared[x].suppress_weight) for x in keys_there}
+            cost = costs if declared else "fewest"
+        treat: Any = asked["treat"] or {}
+        if isinstance(treat, Mapping):  # a column that does not exist
+            source.check(x for x in treat if isinstance(x, str) and "+" not in x)
         rules = map(rule_file, recodings.values())
         resolved = {
             "keys": goals.keys,
@@ -564,7 +545,7 @@ class Settings:
             "household": household,
             "recodings": recodings_of(recodings, declared),
             "related": _related(asked["related"], source, names, weight, household),
-            "treat": _treatments_of(asked["treat"] or {}, source),
+            "treat": parsed_treatments(treat, source.names),
             "rule_files": tuple(path for path in rules if path is not None),
         }
         plain = {**asked, "household_keys": household_keys, "cost": cost}
@@ -619,13 +600,6 @@ class Settings:
             raise ValueError(f"settings: {error}") from None
 
 
-def _treatments_of(treat: Any, source: Source) -> dict[Any, tuple[Treatment, ...]]:
-    """Return the rules by columns; refuse a column that does not exist."""
-    if isinstance(treat, Mapping):
-        source.check(x for x in treat if isinstance(x, str) and "+" not in x)
-    return parsed_treatments(treat, source.names)
-
-
 def _related(
     related: Any,
     source: Source,
@@ -636,27 +610,15 @@ def _related(
     """Return the columns related to the keys: as given, by metadata, or as found."""
     if related is not None and related != DERIVED:
         return {key: tuple(others) for key, others in related.items()}
-    declared_columns = _declared(names, source.variables)
-    if related is None:
-        return declared_columns
-    derived_columns = _derived(source, names, weight, household)
-    return {
-        key: tuple(
-            dict.fromkeys(
-                [*declared_columns.get(key, ()), *derived_columns.get(key, ())]
-            )
-        )
-        for key in names
-        if key in declared_columns or key in derived_columns
-    }
-
-
-def _declared(names: Iterable[Hashable], declared: Declared) -> dict[Any, Names]:
-    """Return the columns that metadata relate to the keys, in both directions."""
-    pairs = [(v.name, v.related) for v in declared.values() if v.related]
-    both = [*pairs, *((b, a) for a, b in pairs)]
-    related = {key: tuple(b for a, b in both if a == key) for key in names}
-    return {key: others for key, others in related.items() if others}
+    pairs = [(v.name, v.related) for v in source.variables.values() if v.related]
+    both = [*pairs, *((b, a) for a, b in pairs)]  # in both directions
+    of_keys: dict[Any, list[Any]]
+    of_keys = {key: [b for a, b in both if a == key] for key in names}
+    if related == DERIVED:
+        more = _derived(source, names, weight, household)
+        for key, others in of_keys.items():
+            of_keys[key] = [*dict.fromkeys([*others, *more.get(key, ())])]
+    return {key: tuple(others) for key, others in of_keys.items() if others}
 
 
 def _derived(
@@ -669,13 +631,6 @@ def _derived(
     source.check([*names, *roles])
     derivations = derived(source.records, household)
     return related_columns(derivations, names, roles)
-
-
-def _costs(names: Iterable[Hashable], declared: Declared) -> CostsOfKeys:
-    """Return the suppression weights in metadata; without metadata, equal costs."""
-    if not declared:
-        return "fewest"
-    return {x: float(declared[x].suppress_weight) for x in names if x in declared}
 
 
 def _refuse_unless_key(name: Hashable, keys: Names, argument: str) -> None:

@@ -145,11 +145,9 @@ def _cells(
     panel, rows = persons.panel, rows_of(persons.panel)
     columns = [_history(column, rows) for column in coded.columns.values()]
     pattern = np.unique(panel.taken, return_inverse=True)[1].astype(np.uint32)
-    counts = count(
-        [*(column.codes for column in columns), pattern],
-        [*(column.levels for column in columns), int(pattern.max()) + 1],
-        panel.weight,
-    )
+    codes = [*(column.codes for column in columns), pattern]
+    levels = [*(column.levels for column in columns), int(pattern.max()) + 1]
+    counts = count(codes, levels, panel.weight)
     first = np.zeros(len(counts.frequency), np.int64)
     first[counts.inverse[::-1]] = np.arange(len(panel) - 1, -1, -1)
     f, F = (frequency[first] for frequency in frequencies)
@@ -196,12 +194,9 @@ def _history(column: CodedColumn, rows: Numbers) -> CodedColumn:
     ]
     of_persons = np.full(len(empty), len(kept), np.uint32)
     of_persons[~empty] = place
-    return CodedColumn(
-        column.name,
-        of_persons,
-        np.fromiter(labels, object, len(labels)),
-        int(np.count_nonzero(empty)),
-    )
+    categories = np.fromiter(labels, object, len(labels))
+    missing = int(np.count_nonzero(empty))
+    return CodedColumn(column.name, of_persons, categories, missing)
 
 
 # --- suppression -------------------------------------------------------------------

@@ -100,14 +100,8 @@ def plan(
     if len(unsafe):
         say = progress or silent
         rows = costs if costs.ndim == 1 else costs[unsafe]
-        tasks, task = _tasks(
-            margins,
-            cell[unsafe],
-            thresholds[unsafe],
-            rows,
-            preference,
-            None if draw else losses,
-        )
+        of, limit, losses = cell[unsafe], thresholds[unsafe], None if draw else losses
+        tasks, task = _tasks(margins, of, limit, rows, preference, losses)
         say(
             f"suppression for {len(unsafe)} unsafe units, {len(tasks)} of them distinct"
         )

@@ -188,10 +188,9 @@ def _by_name(
     cost: dict[Hashable, Any] = {}
     losses: dict[Hashable, Integers] = {}
     for assessment, own in zip(assessments, costs, strict=True):
-        cost |= dict(zip(assessment.cells.keys, own.T, strict=True))
-        losses |= dict(
-            zip(assessment.cells.keys, losses_of(assessment.cells), strict=True)
-        )
+        keys = assessment.cells.keys
+        cost |= dict(zip(keys, own.T, strict=True))
+        losses |= dict(zip(keys, losses_of(assessment.cells), strict=True))
     price = np.stack([cost[name] for name in names], axis=-1)
     return price, [losses[name] for name in names]
 
@@ -268,16 +267,8 @@ def _suppress_set(
     # household keys are settled before the records' own.
     while True:
         prices = _prices(assessment, unsafe, cost, masks, settings)
-        blank = plan(
-            margins,
-            cells.rows[unsafe],
-            limit[unsafe],
-            prices,
-            settings.suppression,
-            progress,
-            losses=losses,
-            draw=draw,
-        )
+        at, most, how = cells.rows[unsafe], limit[unsafe], settings.suppression
+        blank = plan(margins, at, most, prices, how, progress, losses=losses, draw=draw)
         new = {key: np.zeros(len(cells.rows), bool) for key in cells.keys}
         for i, key in enumerate(cells.keys):
             new[key][unsafe] = blank >> np.uint64(i) & np.uint64(1)
@@ -357,13 +348,11 @@ def with_companions(
     masks = {name: mask.copy() for name, mask in masks.items()}
     for assessment, cost in zip(assessments, costs, strict=True):
         cells = assessment.cells_by_weights or assessment.cells
-        codes = np.stack(
-            [
-                np.where(cells.present(i), column.astype(np.int64), -1)[cells.rows]
-                for i, column in enumerate(cells.codes)
-            ],
-            axis=1,
-        )
+        kept = [
+            np.where(cells.present(i), column.astype(np.int64), -1)[cells.rows]
+            for i, column in enumerate(cells.codes)
+        ]
+        codes = np.stack(kept, axis=1)
         blanked = np.stack([masks[key] for key in cells.keys], axis=1)
         more = companions(codes, blanked, cost)
         for key, mask in zip(cells.keys, more.T, strict=True):

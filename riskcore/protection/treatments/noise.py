@@ -62,7 +62,10 @@ class Noise(ShareTreatment):
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the values with noise."""
         n = len(values[0])
-        deviates = _normal(context, n * len(values)).reshape(len(values), n)
+        # Standard normal ones, the same bits on every machine.
+        deviates = uniform(context.numbers(n * len(values)))
+        fill_normal(deviates.size, deviates)
+        deviates = deviates.reshape(len(values), n)
         work = self._correlated if self.columns[1] > 1 else self._added
         return [
             np.where(old == 0.0, 0.0, rounded_as(new, old))
@@ -108,13 +111,6 @@ class Noise(ShareTreatment):
                 noise = noise + part * deviate
             out.append(mean[j] + (x[:, j] - mean[j] + self.share * noise) / shrink)
         return out
-
-
-def _normal(context: Given, size: int) -> Floats:
-    """Return standard normal deviates, the same bits on every machine."""
-    deviates = uniform(context.numbers(size))
-    fill_normal(size, deviates)
-    return deviates
 
 
 def _moments(x: Floats, weights: Floats | None) -> tuple[list[float], Floats]:

@@ -187,13 +187,14 @@ def post_randomize(
         )
     strata = np.zeros(len(codes), np.int64) if strata is None else strata
     present = np.flatnonzero((codes >= 0) & (codes < levels))
-    counts = _counts(codes[present], strata[present], levels)
+    own = strata[present].astype(np.int64)
+    cells, number = own * levels + codes[present], int(own.max(initial=0)) + 1
+    counts = np.bincount(cells, minlength=number * levels).reshape(number, levels)
     matrices = [
         transition_matrix(row, keep, invariant=invariant) if matrix is None else matrix
         for row in counts
     ]
     new = codes.copy()
-    cells = strata[present].astype(np.int64) * levels + codes[present]
     order = present[stable_order(cells, counts.size)]
     ends = np.cumsum(counts).tolist()
     for cell, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
@@ -267,10 +268,3 @@ def total_variation(before: NDArray[Any], after: NDArray[Any]) -> float:
     if not (before.sum() and after.sum()):
         return 0.0
     return float(abs(before / before.sum() - after / after.sum()).sum() / 2)
-
-
-def _counts(codes: NDArray[Any], strata: NDArray[Any], levels: int) -> Counts:
-    """Return the records by stratum and category."""
-    number = int(strata.max(initial=0)) + 1
-    cells = strata.astype(np.int64) * levels + codes
-    return np.bincount(cells, minlength=number * levels).reshape(number, levels)

@@ -77,6 +77,8 @@ def margins_of(
     margins = {}
     for name, category_totals in totals.items():
         codes, labels = columns[name]
+        by_text = {code_text(label): label for label in labels.tolist()}
+        category_totals = {by_text.get(c, c): x for c, x in category_totals.items()}
         missing = int(np.count_nonzero(codes >= len(labels)))
         if missing:
             raise ValueError(
@@ -90,7 +92,13 @@ def margins_of(
         if not ((numbers > 0) & (numbers < np.inf)).all():
             raise ValueError(f"margin {name!r}: a total is positive and finite")
         margins[name] = Margin(codes, numbers)
-    _refuse_unequal(margins)
+    sums = {name: fsum(margin.totals.tolist()) for name, margin in margins.items()}
+    if sums and max(sums.values()) > min(sums.values()) * (1 + TOLERANCE):
+        listed = ", ".join(f"{name!r} to {total:,.15g}" for name, total in sums.items())
+        raise ValueError(
+            f"margins: the totals add to different populations, {listed}; they must "
+            "agree"
+        )
     return margins
 
 
@@ -101,17 +109,6 @@ def _refuse(fault: str, name: str, labels: set[Any]) -> None:
         raise ValueError(f"margin {name!r}: {fault} {listed}")
 
 
-def _refuse_unequal(margins: Mapping[str, Margin]) -> None:
-    """Refuse margins whose totals add to different populations."""
-    sums = {name: fsum(margin.totals.tolist()) for name, margin in margins.items()}
-    if sums and max(sums.values()) > min(sums.values()) * (1 + TOLERANCE):
-        listed = ", ".join(f"{name!r} to {total:,.15g}" for name, total in sums.items())
-        raise ValueError(
-            f"margins: the totals add to different populations, {listed}; they must "
-            "agree"
-        )
-
-
 def _sums(weights: Floats, margin: Margin) -> Floats:
     """Return the weights of each category, added in the order of the records."""
     return sums_by(margin.codes, weights, len(margin.totals))
@@ -119,11 +116,10 @@ def _sums(weights: Floats, margin: Margin) -> Floats:
 
 def _error(weights: Floats, margins: Mapping[str, Margin]) -> float:
     """Return the largest relative error of a total."""
-    errors = [
+    return max(
         float(abs(_sums(weights, margin) / margin.totals - 1).max())
         for margin in margins.values()
-    ]
-    return max(errors)
+    )
 
 
 def _total(at: int, row: Sequence[str]) -> tuple[str, str, float]:
@@ -189,14 +185,8 @@ class Raking(Treatment):
     def treated(self, values: Sequence[Floats], context: Given) -> list[Floats]:
         """Return the raked weights, or refuse totals that cannot be reached."""
         (weights,) = values
-        columns: dict[str, Any] = {}
-        totals: dict[str, Any] = {}
-        for name, category_totals in self.margins.items():
-            codes, labels = context.column(name)
-            by_text = {code_text(label): label for label in labels.tolist()}
-            columns[name] = codes, labels
-            totals[name] = {by_text.get(c, c): x for c, x in category_totals.items()}
-        margins = margins_of(columns, totals)
+        columns = {name: context.column(name) for name in self.margins}
+        margins = margins_of(columns, self.margins)
         empty = [x for x, of in margins.items() if not _sums(weights, of).all()]
         if empty:
             raise ValueError(

@@ -120,9 +120,6 @@ class Rounding(Treatment):
         size = np.abs(np.where(np.isnan(x) | (x == 0.0), 1.0, x))
         power = np.searchsorted(_SIZES, size, side="right") - 1 - _MOST
         last = power - (cast(int, self.digits) - 1)
-        arguments.refuse(
-            label,
-            (size >= _SIZES[-1]) | (last < -_MOST),
-            "of a size that can be rounded to these digits",
-        )
+        odd = (size >= _SIZES[-1]) | (last < -_MOST)
+        arguments.refuse(label, odd, "of a size that can be rounded to these digits")
         return _POWERS[np.maximum(-last, 0)], _POWERS[np.maximum(last, 0)]

@@ -83,12 +83,9 @@ class Shift(Treatment):
         draws = context.numbers(int(person.max()) + 1) % np.uint64(2 * self.days)
         shift = draws.astype(np.int64) - self.days
         shift += shift >= 0
-        return [
-            np.where(
-                _codes(old, context.label, kept=self.numbers), old, old + shift[person]
-            )
-            for old in values
-        ]
+        codes = [_codes(old, context.label, kept=self.numbers) for old in values]
+        pairs = zip(codes, values, strict=True)
+        return [np.where(stays, old, old + shift[person]) for stays, old in pairs]
 
 
 def _codes(dates: Floats, label: str, *, kept: bool) -> Any:

@@ -36,7 +36,12 @@ def strata(
     # Strata without any value need no treatment, and get none.
     number = int(np.count_nonzero(small & (size > 0)))
     if number:
-        warn(_message(label, number, fewest), SmallStrata)
+        these = "stratum has" if number == 1 else "strata have"
+        warn(
+            f"{label}: {number} {these} fewer than {fewest} records with values; they "
+            "are treated together",
+            SmallStrata,
+        )
     if small.any():
         if size[small].sum() < fewest:
             others = np.where(small, size.sum() + 1, size)
@@ -62,11 +67,3 @@ def _codes(column: NDArray[Any]) -> NDArray[Any]:
     if column.dtype.kind in "iu":
         return code_integers(column)[1]
     return np.unique(column, return_inverse=True)[1]
-
-
-def _message(label: str, number: int, fewest: int) -> str:
-    strata = "stratum has" if number == 1 else "strata have"
-    return (
-        f"{label}: {number} {strata} fewer than {fewest} records with values; they are "
-        "treated together"
-    )

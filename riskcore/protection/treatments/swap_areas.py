@@ -152,9 +152,9 @@ def _pairs(
     for done, i in enumerate(order.tolist()):
         if done % _SAID == 0:
             say(f"looking for partners of households: {done / len(area):.0%}")
-        if pairs and i in free and (j := free.partner(i)) is not None:
+        if pairs and i in free.left and (j := free.partner(i)) is not None:
             partner[i], partner[j] = j, i
-            free.remove(i, j)
+            free.left -= {i, j}
             pairs -= 1
     return partner
 
@@ -171,13 +171,6 @@ class _Free:
         for i in random.tolist():
             areas = self.queues[self.group[i]]
             areas.setdefault(self.area[i], deque()).append(i)
-
-    def __contains__(self, i: int) -> bool:
-        return i in self.left
-
-    def remove(self, *swapped: int) -> None:
-        """Take out households that were swapped."""
-        self.left.difference_update(swapped)
 
     def partner(self, i: int) -> int | None:
         """Return the first free household of the group in another area."""

@@ -135,13 +135,10 @@ class DuckDB(base.Engine):
 
     def rewrite(self, data: Any, changes: Changes, blank: Blank) -> Any:
         """Return data with columns recoded and blanked; the lookups are dropped."""
-        columns = (
-            f"{_rewritten(name, changes[name])} AS {_quoted(name)}"
-            if name in changes
-            else _quoted(name)
-            for name in self.schema
-        )
-        return data.project(", ".join(columns))
+        columns = {name: _quoted(name) for name in self.schema}
+        for name, change in changes.items():
+            columns[name] = f"{_rewritten(name, change)} AS {_quoted(name)}"
+        return data.project(", ".join(columns.values()))
 
 
 def _rewritten(name: Any, change: Change) -> str:

@@ -31,10 +31,6 @@ def register(connection: Any) -> None:
         register(connection)
         connection.sql("SELECT individual_risk(1, 50)").fetchall()
     """
-    connection.create_function(
-        risk_of_arrow.NAME,
-        risk_of_arrow.individual_risk,
-        ["DOUBLE", "DOUBLE"],
-        "DOUBLE",
-        type="arrow",
-    )
+    name, function = risk_of_arrow.NAME, risk_of_arrow.individual_risk
+    numbers = ["DOUBLE", "DOUBLE"]
+    connection.create_function(name, function, numbers, "DOUBLE", type="arrow")

@@ -55,9 +55,6 @@ def _typed() -> Any:
 
         return risk_of_arrow.individual_risk(frequency, weight_sum)
 
-    individual_risk.__annotations__ = {
-        "frequency": array,
-        "weight_sum": array,
-        "return": array,
-    }
+    names = "frequency", "weight_sum", "return"
+    individual_risk.__annotations__ = dict.fromkeys(names, array)
     return individual_risk

@@ -56,12 +56,8 @@ def read_counted(
         column.fault.refuse(path)
     layout = _Layout.of(path, characters)
     names = int(metadata.separator is not None and metadata.names_in_front)
-    intake = Intake(
-        records=layout.lines - layout.empty - names,
-        lines=layout.lines,
-        names=names,
-        empty=layout.empty,
-    )
+    records = layout.lines - layout.empty - names
+    intake = Intake(records, layout.lines, names, layout.empty)
     intake.check(path, read)
     if not layout.ended:
         warn_of_open_end(path, intake.records)

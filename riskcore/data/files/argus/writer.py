@@ -293,11 +293,9 @@ def _declared(fields: list[_Field], metadata: Metadata) -> Iterator[Variable]:
     names = {field.variable.name for field in fields}
     start = 0
     for field in fields:
-        yield field.declared(
-            None if metadata.separator is not None else start,
-            field.variable.related in names,
-            metadata.path.parent,
-        )
+        place = None if metadata.separator is not None else start
+        related = field.variable.related in names
+        yield field.declared(place, related, metadata.path.parent)
         start += field.width
 
 
