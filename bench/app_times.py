@@ -3,8 +3,8 @@
     python -m bench.app_times [RECORDS ...]
 
 By default 10,000, 100,000 and 1,000,000 simulated records with six keys. The requests
-are those of the pages, without a browser; each is the median of three, with other values
-each time, so that no answer comes from a cache. The result is in
+are those of the pages, without a browser; each is the median of three, with other
+values each time, so that no answer comes from a cache. The result is in
 bench/results/app_times.md.
 """
 

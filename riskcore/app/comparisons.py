@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any
 
-from riskcore.app.history import History
-from riskcore.app.jobs import FAILURES, Job, Jobs, words_of
+from riskcore.app.jobs import FAILURES, Job, words_of
+from riskcore.app.session import Session
 from riskcore.common.progress import Lines
 from riskcore.comparison.compare import Comparison
 from riskcore.protection.release_toml import Release
@@ -19,12 +18,6 @@ from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trial, Trials
 from riskcore.report.utility_view import MOST_RECORDS, too_long
 
-if TYPE_CHECKING:
-    from riskcore.data.source import Source
-
-Made = TypeVar("Made")
-# Tables of the rules that change nothing before the file is written.
-OF_WRITING = ("roles", "accept", "output", "check")
 # The figures of a trial that a version keeps: none of them holds a value of the file.
 FIGURES = (
     "safe",
@@ -40,28 +33,6 @@ FIGURES = (
 )
 # More versions would hide each other in a picture.
 MOST_DRAWN = 100
-
-
-class Bench(Protocol):
-    """What a comparison needs of the workbench."""
-
-    history: History
-    jobs: Jobs
-    path: Path
-    source: Source
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-
-    def keep_slow(self, kind: str, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what was made for a key, or make it."""
-
-    def planned(self, tables: Mapping[str, Mapping[str, Any]]) -> str:
-        """Return what the suppression by some rules rests on."""
-
-    def stamped(self, release: Release) -> Mapping[str, Mapping[str, Any]]:
-        """Return the tables of rules with their files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +55,7 @@ class Compared:
     studies: tuple[Study, ...] = ()
 
 
-def choices(bench: Bench) -> dict[str, list[Any]]:
+def choices(bench: Session) -> dict[str, list[Any]]:
     """Return the tables, models and columns of numbers that the user asked for."""
     kept = bench.history.chosen.get("compare")
     kept = kept if isinstance(kept, dict) else {}
@@ -104,7 +75,7 @@ def _is_pair(value: Any) -> bool:
     return pair and all(isinstance(name, str) for name in value)
 
 
-def comparison(bench: Bench, plan: Job, number: int) -> Job:
+def comparison(bench: Session, plan: Job, number: int) -> Job:
     """Return the job that compares a plan; version ``number`` keeps its figures."""
     chosen = choices(bench)
 
@@ -153,7 +124,7 @@ def _study(protected: Protected, compared: Comparison, kind: str, asked: Any) ->
 # --- figures of versions ---
 
 
-def _keep_figures(bench: Bench, number: int, plan: Job, compared: Comparison) -> None:
+def _keep_figures(bench: Session, number: int, plan: Job, compared: Comparison) -> None:
     """Keep the figures of a version if the plan is of its rules."""
     rules = Release.parse(bench.history.versions[number].text, bench.path)
     if bench.planned(bench.stamped(rules)) == plan.key:
@@ -163,7 +134,7 @@ def _keep_figures(bench: Bench, number: int, plan: Job, compared: Comparison) ->
         bench.history.keep_figures(number, figures)
 
 
-def note_figures(bench: Bench) -> None:
+def note_figures(bench: Session) -> None:
     """Keep the figures of the current version if its comparison is known."""
     # A version that changes nothing before the file is written has the plan of another.
     number, job = bench.history.current.number, bench.jobs.of("compare")
@@ -176,7 +147,7 @@ def note_figures(bench: Bench) -> None:
         _keep_figures(bench, number, made.plan, made.found)
 
 
-def trials(bench: Bench, most: int = MOST_DRAWN) -> Trials:
+def trials(bench: Session, most: int = MOST_DRAWN) -> Trials:
     """Return the newest distinct figures of versions as trials, named by number."""
     # Of versions with the same figures the one that is shown, else the newest.
     history = bench.history

@@ -40,13 +40,8 @@ class Desk:
         self._lock = threading.RLock()
 
     @property
-    def bench(self) -> Workbench | None:
-        """The workbench, which reads the file as the version that is shown says."""
-        return self.now[0]
-
-    @property
     def now(self) -> tuple[Workbench | None, int]:
-        """The workbench and its number."""
+        """The workbench, which reads the file as its version says, and its number."""
         with self._lock:
             bench = self._bench
             if bench is None:
@@ -67,7 +62,7 @@ class Desk:
         return self._bench is not None
 
     @property
-    def shown(self) -> Workbench:
+    def bench(self) -> Workbench:
         """The workbench; without one, what was asked is refused."""
         return self.shown_as("")
 

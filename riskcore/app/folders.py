@@ -7,7 +7,7 @@ import os
 import secrets
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,8 +70,8 @@ class Folders:
         folder = self.path(place)
         if not folder.is_dir():
             raise ValueError(said("start", "no_folder", folder=folder.name))
-        entries = sorted(_entries(folder), key=lambda entry: entry.name.lower())
-        shown = [entry for entry in entries if self._is_ours(entry)]
+        paths = sorted(folder.iterdir(), key=lambda path: path.name.lower())
+        shown = [path for path in paths if self._is_ours(path)]
         folders = [self._entry(x) for x in shown if x.is_dir()]
         files = [self._entry(x) for x in shown if not x.is_dir() and can_open(x.name)]
         inside = [folder, *folder.parents]
@@ -81,20 +81,20 @@ class Folders:
         more = max(0, len(folders) - MOST) + max(0, len(files) - left)
         return Listing(above, folders[:MOST], files[:left], more)
 
-    def _is_ours(self, entry: os.DirEntry[str]) -> bool:
-        """Return whether an entry may be shown: not hidden, and in our folders."""
+    def _is_ours(self, path: Path) -> bool:
+        """Return whether a path may be shown: not hidden, and in our folders."""
         # A form gives no other name back: blanks at its ends and odd letters are lost.
-        if entry.name.startswith(".") or printable(entry.name.strip()) != entry.name:
+        if path.name.startswith(".") or printable(path.name.strip()) != path.name:
             return False
         with suppress(OSError, ValueError):
-            return self.path(entry.path).exists()
+            return self.path(str(path)).exists()
         return False
 
-    def _entry(self, entry: os.DirEntry[str]) -> Entry:
+    def _entry(self, path: Path) -> Entry:
         """Return an entry of a folder as a page shows it."""
-        about = entry.stat()
+        about = path.stat()
         changed = datetime.fromtimestamp(about.st_mtime).isoformat(" ", "minutes")
-        return Entry(entry.name, entry.path, about.st_size, changed)
+        return Entry(path.name, str(path), about.st_size, changed)
 
     # --- files that were sent ---
 
@@ -108,14 +108,14 @@ class Folders:
         """Return the files that were sent and are still there, the newest first."""
         if self.uploads is None or not self.uploads.is_dir():
             return []
-        folders = [entry for entry in os.scandir(self.uploads) if entry.is_dir()]
-        folders.sort(key=lambda entry: -entry.stat().st_mtime)
+        folders = [path for path in self.uploads.iterdir() if path.is_dir()]
+        folders.sort(key=lambda path: -path.stat().st_mtime)
         for folder in folders:
-            tidy(Path(folder))  # a killed app leaves what had not yet come whole
+            tidy(folder)  # a killed app leaves what had not yet come whole
         return [
             self._entry(file)
             for folder in folders
-            for file in sorted(_entries(Path(folder)), key=lambda x: x.stat().st_mtime)
+            for file in sorted(folder.iterdir(), key=lambda x: x.stat().st_mtime)
             if can_open(file.name) and not file.is_symlink()
         ]
 
@@ -190,12 +190,6 @@ def check_name(name: str) -> None:
     survey = can_open(name) and not name.endswith(".toml")
     if odd or Path(name).name != name or "\\" in name or not survey:
         raise ValueError(said("start", "bad_name", file=name, longest=_LONGEST))
-
-
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Yield the entries of a folder; an error names it."""
-    with os.scandir(folder) as entries:
-        yield from entries
 
 
 def _remembered() -> list[tuple[str, str]]:

@@ -128,6 +128,12 @@ class Form:
             raise ValueError(joined(": ", [label or name, why])) from None
 
 
+def place_in(text: str, count: int) -> int | None:
+    """Return a position among so many things; None for any other text."""
+    is_whole = text.isascii() and text.isdecimal() and len(text) < 10
+    return int(text) if is_whole and int(text) < count else None
+
+
 def shown(number: float | int, numbers: NumberFormat) -> str:
     """Return a number for a page; whole numbers keep all digits."""
     if isinstance(number, int):
@@ -137,11 +143,7 @@ def shown(number: float | int, numbers: NumberFormat) -> str:
 
 def size_shown(size: int, numbers: NumberFormat) -> str:
     """Return the size of a file as people say it."""
-    unit, amount = "B", float(size)
-    for unit in ("B", "kB", "MB", "GB"):
-        if amount < 1000 or unit == "GB":
-            break
-        amount /= 1000
-    return (
-        f"{numbers.write(f'{amount:.3g}' if amount < 100 else f'{amount:.0f}')} {unit}"
-    )
+    power = min((len(str(size)) - 1) // 3, 3)
+    amount = size / 1000**power
+    text = f"{amount:.3g}" if amount < 100 else f"{amount:.0f}"
+    return f"{numbers.write(text)} {('B', 'kB', 'MB', 'GB')[power]}"

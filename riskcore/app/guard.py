@@ -23,6 +23,7 @@ from collections.abc import (
     Iterator,
     MutableMapping,
 )
+from functools import partial
 from http import HTTPStatus
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, parse_qsl
@@ -139,7 +140,7 @@ class Guard:
         self._largest, self._most_fields = largest, most_fields
         self._largest_file = largest_file
         self._patience = patience
-        self._said = said or _to_stderr
+        self._said = said or partial(print, file=sys.stderr)
         self._key = secrets.token_bytes()
         # When each browser was last seen, by the digest of its cookie: how long a
         # search takes says nothing about the cookie.
@@ -501,7 +502,3 @@ def places(error: BaseException | None) -> Iterator[str]:
             module = frame.f_globals.get("__name__", "?")
             yield f"  {module}:{line} {frame.f_code.co_name}"
         error = error.__cause__ or error.__context__
-
-
-def _to_stderr(text: str) -> None:
-    sys.stderr.write(f"{text}\n")

@@ -25,6 +25,7 @@ __all__ = ["History", "SessionInUseError", "Version", "session_file"]
 _FORMAT = 1
 _FILE = "file of rules"  # beside the pages in what was chosen
 LONGEST_NAME = 80
+_EVENTS = {"version", "show", "name", "figures", "chosen"}
 _read = json.JSONDecoder().decode
 
 
@@ -184,37 +185,32 @@ class History:
 
     def _take(self, event: Any) -> None:
         """Take an event into the state, or refuse it whole."""
-        if not isinstance(event, dict):
-            raise ValueError("an event is a table")
-        if "version" in event:
-            self._take_version(*_parts(event["version"], 5))
-        elif "show" in event:
-            self._shown(self._known(event["show"]))
-        elif "name" in event:
-            number, name = _parts(event["name"], 2)
-            self.names[self._known(number)] = _text(name)
-            if not name:
-                del self.names[number]
-        elif "figures" in event:
-            number, figures = _parts(event["figures"], 2)
-            if not isinstance(figures, dict):
-                raise ValueError("figures are a table")
-            self.figures[self._known(number)] = figures
-        elif "chosen" in event:
-            page, choice = _parts(event["chosen"], 2)
-            self.chosen[_text(page)] = choice
+        match event:
+            case {"version": [number, parent, str(text), str(change), str(at)]}:
+                self._take_version(Version(number, parent, text, change, at))
+            case {"show": number}:
+                self._shown(self._known(number))
+            case {"name": [number, str(name)]}:
+                self.names[self._known(number)] = name
+                if not name:
+                    del self.names[number]
+            case {"figures": [number, dict(figures)]}:
+                self.figures[self._known(number)] = figures
+            case {"chosen": [str(page), choice]}:
+                self.chosen[page] = choice
+            case dict() if not _EVENTS & event.keys():
+                pass  # of a later version of the program
+            case _:
+                raise ValueError("an event that is not understood")
 
-    def _take_version(
-        self, number: Any, parent: Any, text: str, change: str, at: str
-    ) -> None:
+    def _take_version(self, version: Version) -> None:
         """Add a version; those after a damaged line do not follow, and are left out."""
-        if type(number) is not int or number != len(self.versions):
-            raise ValueError(f"version {number!r} does not follow")
-        if (parent is None) != (number == 0):
+        number, parent = version.number, version.parent
+        follows = type(number) is int and number == len(self.versions)
+        if not follows or (parent is None) != (number == 0):
             raise ValueError(f"version {number!r} does not follow")
         if parent is not None:
             self._known(parent)
-        version = Version(number, parent, _text(text), _text(change), _text(at))
         self.versions.append(version)
         self._shown(number)
 
@@ -239,20 +235,6 @@ class History:
 def _digest(text: str) -> str:
     """Return the digest of a file of rules."""
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _parts(value: Any, n: int) -> list[Any]:
-    """Return the parts of an event; refuse any other number of them."""
-    if not isinstance(value, list) or len(value) != n:
-        raise ValueError(f"{n} parts needed")
-    return value
-
-
-def _text(value: Any) -> str:
-    """Return text; refuse anything else."""
-    if not isinstance(value, str):
-        raise ValueError("text needed")
-    return value
 
 
 def session_file(path: Path) -> Path | None:

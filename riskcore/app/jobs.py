@@ -13,26 +13,19 @@ from contextvars import copy_context
 from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
+from riskcore.common.missing_column import FAILURES as OF_DATA
 from riskcore.common.progress import Lines
 from riskcore.common.toml_text import RulesError
 from riskcore.common.words import sentence, words_in
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
-# Errors of settings or data; any other error is a defect.
-FAILURES = (
-    KeyError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    TypeError,
-    ValueError,
-    RuntimeError,
-    MemoryError,
-    ImportError,
-)
-
-
+# Errors of settings, data or the machine; any other error is a defect.
+FAILURES = (*OF_DATA, KeyError, RuntimeError, MemoryError, ImportError)
 SOON = ("prepare", "try")
+
+
+class RefusedError(ValueError):
+    """What was asked cannot be done; the words are for the page."""
 
 
 class CanceledError(BaseException):
@@ -57,6 +50,12 @@ class Job:
         """Whether the job waits or runs."""
         return self.state in ("waiting", "running")
 
+    def outcome(self) -> Any:
+        """Return the result, None if there is none; refuse what rests on a failure."""
+        if self.state == "failed":
+            raise RefusedError(self.error)
+        return self.result
+
     def cancel(self) -> None:
         """Ask the job to end at its next step."""
         self._stop.set()
@@ -67,8 +66,12 @@ class Job:
             raise CanceledError
         self.line = line
 
-    def run(self, work: Callable[[Lines], Any]) -> None:
-        """Do the work and keep its result or error."""
+    def run(
+        self,
+        work: Callable[[Lines], Any],
+        then: Callable[[Job], None] | None = None,
+    ) -> None:
+        """Do the work and keep its result or error; ``then`` follows if it was done."""
         try:
             self.say("")
             self.state = "running"
@@ -87,6 +90,10 @@ class Job:
             self.state = "failed"
         finally:
             self.ended.set()
+        with suppress(AttributeError, OSError, TypeError):  # glibc alone has this
+            ctypes.CDLL(None).malloc_trim(0)  # free memory goes back to the machine
+        if then is not None and self.state == "done":
+            then(self)
 
 
 class Jobs:
@@ -118,15 +125,16 @@ class Jobs:
             job = Job(kind, key)
             pool = self._soon if kind in SOON else self._pool
             # The context has the language of the reader.
-            pool.submit(copy_context().run, _run, job, work, then)
+            pool.submit(copy_context().run, job.run, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
             return job
 
-    def of(self, kind: str) -> Job | None:
-        """Return the newest job of a kind."""
-        return self._jobs.get(kind)
+    def of(self, kind: str, key: Hashable = None) -> Job | None:
+        """Return the newest job of a kind, if it is done for a key that is named."""
+        job = self._jobs.get(kind)
+        return job if job is not None and key in (None, job.key) else None
 
     @property
     def ended(self) -> int:
@@ -170,17 +178,6 @@ class Jobs:
         self.cancel()
         self._pool.shutdown(wait=False)
         self._soon.shutdown(wait=False)
-
-
-def _run(
-    job: Job, work: Callable[[Lines], Any], then: Callable[[Job], None] | None
-) -> None:
-    """Run a job, and call what follows if it was done."""
-    job.run(work)
-    with suppress(AttributeError, OSError, TypeError):  # glibc has this, others do not
-        ctypes.CDLL(None).malloc_trim(0)  # free memory goes back to the machine
-    if then is not None and job.state == "done":
-        then(job)
 
 
 def words_of(error: BaseException) -> str:

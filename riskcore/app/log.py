@@ -28,7 +28,8 @@ class Log:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        whole = _content(number)
+        with os.fdopen(os.dup(number), "rb") as file:
+            whole = file.read()
         self._end = whole.rfind(b"\n") + 1
         self.lines = whole[: self._end].split(b"\n")[:-1]
         self._torn = self._end < len(whole)
@@ -72,12 +73,6 @@ class Log:
         if self._number >= 0:
             os.close(self._number)
             self._number = -1
-
-
-def _content(number: int) -> bytes:
-    """Return the bytes of an open file."""
-    with os.fdopen(os.dup(number), "rb") as file:
-        return file.read()
 
 
 def _make_folder(path: Path) -> None:

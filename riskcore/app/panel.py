@@ -69,8 +69,8 @@ def _made(bench: Workbench, release: Release) -> dict[str, Any]:
     except RefusedError:
         return {}
     key, jobs = bench.planned(rules.tables), bench.jobs
-    plan, compared, exported = map(jobs.of, ("plan", "compare", "export"))
-    if plan is None or plan.key != key or plan.result is None:
+    plan, compared = jobs.of("plan", key), jobs.of("compare")
+    if plan is None or plan.result is None:
         return {"before": bench.kept("states", key)}
 
     def figures() -> dict[str, Any]:
@@ -89,7 +89,8 @@ def _made(bench: Workbench, release: Release) -> dict[str, Any]:
         made["leaks"] = len(seen.under(rules.settings).open)
     if compared and compared.result and compared.result.plan is plan:
         made["compared"] = True
-    if exported and exported.key == bench.history.current.number and exported.result:
+    exported = jobs.of("export", bench.history.current.number)
+    if exported and exported.result:
         made["exported"] = True
     return made
 

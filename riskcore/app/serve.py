@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import h11
 import uvicorn
@@ -174,19 +174,13 @@ def _open(address: str, said: Callable[[str], object]) -> Callable[[], object]:
         )
 
     def show() -> None:
-        if not _shown(page.as_uri()):
-            said("no browser could be opened; open the address yourself")
+        with suppress(OSError, webbrowser.Error):
+            if webbrowser.open(page.as_uri()):
+                return
+        said("no browser could be opened; open the address yourself")
 
     threading.Thread(target=show, daemon=True).start()
     return lambda: shutil.rmtree(folder, ignore_errors=True)
-
-
-def _shown(address: str) -> bool:
-    """Return whether a browser was found for an address."""
-    try:
-        return webbrowser.open(address)
-    except (OSError, webbrowser.Error):
-        return False
 
 
 class _Config(uvicorn.Config):
@@ -199,7 +193,7 @@ class Connection(H11Protocol):
     """A connection that ends at once if it is another user's."""
 
     config: _Config
-    since = 0.0  # when it was made
+    since = 0.0  # when it was made, or owed no request last
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Hang up on other users of the machine; a Unix socket has no addresses.
@@ -222,27 +216,13 @@ class Connection(H11Protocol):
         due = self.cycle is None or self.conn.trailing_data[0]
         return bool(due) and self.conn.their_state is h11.IDLE
 
-
-def _config(guard: Guard) -> _Config:
-    """Return settings with which the server adds and logs nothing of its own."""
-    return _Config(
-        guard,
-        http=Connection,
-        loop="asyncio",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        # Its warnings help nobody, its errors hold messages of the application's.
-        log_level="critical",
-        access_log=False,
-        proxy_headers=False,
-        server_header=False,
-        date_header=False,
-        limit_concurrency=2 * _CONNECTIONS,
-        timeout_keep_alive=65,  # longer than pages wait before they ask again
-        h11_max_incomplete_event_size=1 << 14,
-        workers=1,
-    )
+    def hang_up_if_slow(self) -> None:
+        """End a connection that does not say what it wants."""
+        now = time.monotonic()
+        if not self.is_asking():
+            self.since = now
+        elif now - self.since > _PATIENCE:
+            self.transport.abort()
 
 
 class _Server(uvicorn.Server):
@@ -251,12 +231,30 @@ class _Server(uvicorn.Server):
     config: _Config
 
     def __init__(self, guard: Guard, idle: float, ending: ExitStack) -> None:
-        super().__init__(_config(guard))
+        config = _Config(
+            guard,
+            http=Connection,
+            loop="asyncio",
+            ws="none",
+            lifespan="off",
+            # It adds and logs nothing of its own: its warnings help nobody, its errors
+            # hold messages of the application's.
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            date_header=False,
+            limit_concurrency=2 * _CONNECTIONS,
+            timeout_keep_alive=65,  # longer than pages wait before they ask again
+            h11_max_incomplete_event_size=1 << 14,
+            workers=1,
+        )
+        super().__init__(config)
         self.guard, self.idle, self.ending = guard, idle, ending
         self.opened: Callable[[], object] | None = None
         self.is_idle = False
         self.signals: list[int] = []
-        self._waiting: dict[Any, float] = {}
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -282,7 +280,9 @@ class _Server(uvicorn.Server):
         if self.opened is not None and self.guard.entered():
             self.opened()
             self.opened = None
-        self._hang_up_on_the_slow()
+        for connection in list(self.server_state.connections):
+            if isinstance(connection, Connection):
+                connection.hang_up_if_slow()
         self.is_idle = self.guard.idle() >= self.idle
         return await super().on_tick(counter) or self.is_idle
 
@@ -293,16 +293,3 @@ class _Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.transport.abort()
         self.ending.close()
-
-    def _hang_up_on_the_slow(self) -> None:
-        """End connections that do not say what they want."""
-        now = time.monotonic()
-        waiting = {
-            connection: self._waiting.get(connection, now)
-            for connection in self.server_state.connections
-            if isinstance(connection, Connection) and connection.is_asking()
-        }
-        for connection, since in waiting.items():
-            if now - since > _PATIENCE:
-                connection.transport.abort()
-        self._waiting = waiting

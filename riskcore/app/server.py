@@ -26,7 +26,6 @@ from riskcore.app.folders import LARGEST
 from riskcore.app.forms import (
     FORMATS,
     Form,
-    NumberFormat,
     shown,
     size_shown,
 )
@@ -155,22 +154,26 @@ class Server:
             return RedirectResponse("/start", 303)
 
         def values() -> Mapping[str, Any]:
-            return view(self.desk.shown, _form(request))
+            return view(self.desk.bench, _form(request))
 
         return await self._rendered(request, name, template, values)
 
     async def action(self, page: Page, action: Action, request: Request) -> Response:
         """Do what a form asks for, and lead back to its page."""
         form = _form(request)
-        back = form.text("back") or page.name
-        return await self._done(request, lambda bench: action(bench, form), back)
+
+        def do(bench: Workbench) -> str:
+            with bench.lock:  # no other change of the rules comes between
+                return action(bench, form)
+
+        return await self._done(request, do, form.text("back") or page.name)
 
     async def answer(self, answer: Answer, request: Request) -> Response:
         """Send what an answer returns for the fields of the address."""
         if not self.desk.is_open:
             return RedirectResponse("/start", 303)
         try:
-            return await run_in_threadpool(answer, self.desk.shown, _form(request))
+            return await run_in_threadpool(answer, self.desk.bench, _form(request))
         except FAILURES as error:
             return await self._refused(request, words_of(error))
 
@@ -201,13 +204,12 @@ class Server:
             return Response(status_code=204)
         if frame["jobs"]:  # long work is use
             self.guard.renew()
-        text = await run_in_threadpool(
+        answer = await run_in_threadpool(
             self._render, request, "panel.html", "", lambda: values
         )
-        headers = (
-            {} if values["ended"] == str(frame["ended"]) else {"HX-Trigger": "ended"}
-        )
-        return HTMLResponse(text, headers=headers)
+        if values["ended"] != str(frame["ended"]):
+            answer.headers["HX-Trigger"] = "ended"
+        return answer
 
     async def leave(self, request: Request) -> Response:
         """Count the browser of a page that was closed no longer."""
@@ -245,10 +247,9 @@ class Server:
     async def _refused(self, request: Request, words: str) -> Response:
         """Say why something cannot be done; nothing has changed."""
         values = {"words": words}
-        text = await run_in_threadpool(
-            self._render, request, "refused.html", "refused", lambda: values
+        return await run_in_threadpool(
+            self._render, request, "refused.html", "refused", lambda: values, 422
         )
-        return HTMLResponse(text, 422)
 
     async def _rendered(
         self,
@@ -259,17 +260,13 @@ class Server:
     ) -> Response:
         """Render a template with the values of a view."""
         try:
-            return HTMLResponse(
-                await run_in_threadpool(self._render, request, template, name, view)
-            )
+            return await run_in_threadpool(self._render, request, template, name, view)
         except NotYetError as error:
             values = {"waits": error}
             whole = template == f"{name}.html"
             file = "waiting.html" if whole else "waiting_part.html"
-            return HTMLResponse(
-                await run_in_threadpool(
-                    self._render, request, file, name, lambda: values
-                )
+            return await run_in_threadpool(
+                self._render, request, file, name, lambda: values
             )
         except FAILURES as error:
             return await self._refused(request, words_of(error))
@@ -280,7 +277,8 @@ class Server:
         file: str,
         name: str,
         view: Callable[[], Mapping[str, Any]],
-    ) -> str:
+        status: int = 200,
+    ) -> Response:
         """Render a template with the values of a view and those of all pages."""
         frame = self._frame()
         values = view()
@@ -289,22 +287,21 @@ class Server:
         whole = file in (f"{name}.html", "refused.html", "waiting.html")
         query = request.url.query if request.method == "GET" else ""
         back = f"{name}?{query}" if query else name
-        texts, numbers = load_texts(), _numbers(request)
-        page_text: str = (
+        texts, reader = load_texts(), READER.get()
+        text = (
             _templates()
             .get_template(file)
             .render(
                 csrf=_csrf(request),
                 t=texts,
                 p=texts.get(name, {}),
-                n=partial(shown, numbers=numbers),
-                size=partial(size_shown, numbers=numbers),
-                numbers=numbers,
+                n=partial(shown, numbers=reader.numbers),
+                size=partial(size_shown, numbers=reader.numbers),
+                numbers=reader.numbers,
                 formats=FORMATS,
-                language=READER.get().language,
+                language=reader.language,
                 languages=LANGUAGES,
                 page=name,
-                pages=[*self.pages],
                 steps=[name for name in self.pages if name not in _TOOLS],
                 viewers=self.guard.viewers() if self.guard else 1,
                 said=self._said.pop(_csrf(request), "") if whole else "",
@@ -312,7 +309,7 @@ class Server:
                 **{"back": back, **frame, **values},
             )
         )
-        return page_text
+        return HTMLResponse(text, status)
 
     def _frame(self) -> dict[str, Any]:
         """Return what all pages say of the file that is open, before their own values.
@@ -320,19 +317,13 @@ class Server:
         Work that ends from now on may be missing in the page.
         """
         bench, number = self.desk.now
+        frame = dict[str, Any](is_open=False, work=number, file="", ended=0, jobs=[])
         if bench is None:
-            return {
-                "is_open": False,
-                "work": number,
-                "file": "",
-                "ended": 0,
-                "jobs": [],
-            }
+            return frame
         version = bench.history.current
         newest = f"{number}-{version.number}"  # a file by number, and its rules
-        return {
+        return frame | {
             "is_open": True,
-            "work": number,
             "file": printable(bench.source.path.name) if bench.source.path else "",
             "bench": bench,
             "history": bench.history,
@@ -360,17 +351,12 @@ def _form(request: Request) -> Form:
     """Return the fields of a form that was sent, else of the address."""
     sent = request.scope["state"].get("form")
     asked = parse_qsl(request.url.query, keep_blank_values=True)
-    return Form.of(asked if sent is None else sent, _numbers(request))
+    return Form.of(asked if sent is None else sent, READER.get().numbers)
 
 
 async def _missing(request: Request, _: Exception) -> Response:
     """Answer that there is no such page."""
     return HTMLResponse("There is no such page.", 404)
-
-
-def _numbers(request: Request) -> NumberFormat:
-    """Return how the reader writes numbers."""
-    return READER.get().numbers
 
 
 def _reading(app: App) -> App:

@@ -5,13 +5,16 @@ Every change makes a version of the rules, and none is lost.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from riskcore.app.forms import place_in
 from riskcore.app.history import History, Version
-from riskcore.app.jobs import words_of
+from riskcore.app.jobs import Jobs, words_of
+from riskcore.app.jobs import RefusedError as RefusedError
 from riskcore.app.kept import Kept
 from riskcore.app.texts import said
 from riskcore.common.settings import ANY, ORDERED
@@ -23,12 +26,13 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
+# Tables of the rules that change nothing before the file is written.
+OF_WRITING = ("roles", "accept", "output", "check")
+FILES = "files"  # beside the tables of rules: the files that they name
+
 NO_KEYS = sentence("no column is a key variable yet")
-_COLUMN_ROLES = ("weight", "household", "cluster")
-
-
-class RefusedError(ValueError):
-    """What was asked cannot be done; the words are for the page."""
+# Roles that only one column has.
+COLUMN_ROLES = ("weight", "household", "cluster")
 
 
 class NotYetError(Exception):
@@ -48,6 +52,7 @@ class Session(Kept):
     def __init__(self, release: Release, history: History) -> None:
         super().__init__()
         self.history = history
+        self.jobs = Jobs()
         self.path = release.path or Path("release.toml")
         if not history.versions:
             history.add(release.to_toml(), "")
@@ -108,6 +113,33 @@ class Session(Kept):
         if not self.is_of(release):
             raise RefusedError(said("frame", "other_file"))
 
+    # --- what results rest on ---
+
+    def key_of(self, *without: str, of: Tables | None = None) -> str:
+        """Return rules as a key, without some tables and names such as "safe.k"."""
+        tables = {
+            table: {
+                name: value
+                for name, value in content.items()
+                if f"{table}.{name}" not in without
+            }
+            for table, content in (of or self.stamped(self.release)).items()
+            if isinstance(content, Mapping) and table not in without
+        }
+        # An empty table says nothing.
+        rules = {name: content for name, content in tables.items() if content}
+        return json.dumps(rules, sort_keys=True)
+
+    def stamped(self, release: Release) -> Tables:
+        """Return the tables of rules with what tells whether their files changed."""
+        found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
+        files = {str(x): [of.st_ino, of.st_size, of.st_mtime_ns] for x, of in found}
+        return {**release.tables, FILES: files}
+
+    def planned(self, tables: Tables) -> str:
+        """Return what the suppression by some rules rests on."""
+        return self.key_of(*OF_WRITING, of=tables)
+
     # --- columns and roles ---
 
     def writes(self, switch: str) -> bool:
@@ -121,12 +153,10 @@ class Session(Kept):
 
     def column(self, position: Any) -> str:
         """Return the name of the column at a position, as forms give it."""
-        names = self.names
-        if str(position).isascii() and str(position).isdecimal():
-            at = int(position)
-            if at < len(names):
-                return names[at]
-        raise RefusedError(sentence("there is no such column"))
+        at = place_in(str(position), len(self.names))
+        if at is None:
+            raise RefusedError(sentence("there is no such column"))
+        return self.names[at]
 
     @staticmethod
     def keys_of(release: Release) -> list[str]:
@@ -138,17 +168,14 @@ class Session(Kept):
         """The key variables."""
         return self.keys_of(self.release)
 
-    def role_of(self, name: str) -> str | None:
-        """Return the role that a column was given."""
-        return self._role_in(self.release, name)
-
-    def _role_in(self, release: Release, name: str) -> str | None:
-        """Return the role that rules give a column."""
+    def role_of(self, name: str, release: Release | None = None) -> str | None:
+        """Return the role that a column was given, by other rules if they are named."""
+        release = release or self.release
         tables = release.tables
         columns, strata = tables.get("columns", {}), tables.get("safe", {})
         if name in (*self.keys_of(release), *strata.get("strata", ())):
             return "key"
-        for role in (*_COLUMN_ROLES, "person", "wave"):
+        for role in (*COLUMN_ROLES, "person", "wave"):
             if columns.get(role) == name:
                 return role
         stated_role: str | None = tables.get("roles", {}).get(name)
@@ -165,7 +192,7 @@ class Session(Kept):
             return []
         gone = release.tables.get("output", {}).get("drop", ())
         left = [name for name in self.names if name not in gone]
-        return [name for name in left if self._role_in(release, name) is None]
+        return [name for name in left if self.role_of(name, release) is None]
 
     def set_roles(self, roles: Mapping[str, str | None], words: str) -> str:
         """Give columns roles, or take them away with None."""
@@ -177,13 +204,13 @@ class Session(Kept):
                 sets = [[key for key in entry if key != name] for entry in sets]
                 if role == "key":
                     sets[0] = [key for key in self.names if key in {*sets[0], name}]
-                for other in _COLUMN_ROLES:
+                for other in COLUMN_ROLES:
                     if columns.get(other, old_columns.get(other)) == name:
                         columns[other] = None
-                if role in _COLUMN_ROLES:
+                if role in COLUMN_ROLES:
                     columns[role] = name
             others = {
-                name: None if role in (*_COLUMN_ROLES, "key") else role
+                name: None if role in (*COLUMN_ROLES, "key") else role
                 for name, role in roles.items()
             }
             return self._change_sets(words, sets, columns, others)
@@ -195,7 +222,7 @@ class Session(Kept):
             new = {*names} - {*self.keys}
             sets[at] = [name for name in self.names if name in names]
             old_columns = self.table("columns")
-            columns = {x: None for x in _COLUMN_ROLES if old_columns.get(x) in new}
+            columns = {x: None for x in COLUMN_ROLES if old_columns.get(x) in new}
             return self._change_sets(words, sets, columns, dict.fromkeys(new))
 
     def _change_sets(

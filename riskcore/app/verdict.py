@@ -25,11 +25,10 @@ def verdict_of(bench: Workbench, version: Version | None = None) -> tuple[str, s
         return "open", said("verdict", "lacking", why=NO_KEYS)
     if left := bench.undecided_of(release):
         some = [quoted(name) for name in left[:3]]
-        what = counted(len(left), "column")
         if len(left) > 3:
             some.append(said("verdict", "more", n=len(left) - 3))
-        shown = listed(some)
-        return "open", said("verdict", "undecided", columns=what, names=shown)
+        what = counted(len(left), "column")
+        return "open", said("verdict", "undecided", columns=what, names=listed(some))
     try:
         return _verdict_now(bench, bench.rules_of(release))
     except RefusedError as error:
@@ -38,15 +37,14 @@ def verdict_of(bench: Workbench, version: Version | None = None) -> tuple[str, s
 
 def _verdict_now(bench: Workbench, rules: Rules) -> tuple[str, str]:
     """Return the verdict on rules that are complete."""
-    plan, leaks = bench.jobs.of("plan"), bench.jobs.of("leaks")
-    if plan is None or plan.key != bench.planned(rules.tables):
+    plan = bench.jobs.of("plan", bench.planned(rules.tables))
+    if plan is None:
         return "open", said("verdict", "not_planned")
     if plan.active:
         return "open", said("verdict", "planning")
     if plan.result is None:
         return "open", said("verdict", "ended")
-    if leaks is None or leaks.key != bench.examined(rules):
-        leaks = None
+    leaks = bench.jobs.of("leaks", bench.examined(rules))
     rest = bench.key_of("check", of=rules.tables), leaks and leaks.state
     key = (*rest, READER.get().language)
     return bench.keep("verdict", key, lambda: _verdict(bench, plan, leaks, rules))

@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from riskcore.app.comparisons import OF_WRITING, comparison
+from riskcore.app.comparisons import comparison
 from riskcore.app.history import History
-from riskcore.app.jobs import SOON, Job, Jobs, words_of
-from riskcore.app.session import NO_KEYS, NotYetError, RefusedError, Session, Tables
+from riskcore.app.jobs import SOON, Job, words_of
+from riskcore.app.session import (
+    FILES,
+    NO_KEYS,
+    OF_WRITING,
+    NotYetError,
+    RefusedError,
+    Session,
+    Tables,
+)
 from riskcore.assessment.describe import Description, describe
 from riskcore.common.progress import Lines
 from riskcore.common.words import sentence
@@ -35,7 +43,6 @@ if TYPE_CHECKING:
 
 # Goals decide what is unsafe, but change no risk.
 _GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
-_FILES = "files"  # beside the tables of rules: the files that they name
 FIRST_K = 3
 _MOMENT = 0.25  # seconds for which a page waits for what is being prepared
 
@@ -65,7 +72,6 @@ class Workbench(Session):
 
     def __init__(self, release: Release, history: History) -> None:
         super().__init__(release, history)
-        self.jobs = Jobs()
         # The same rules get the same random bits again, others get others.
         self._secrets: dict[str, str] = {}
 
@@ -73,27 +79,6 @@ class Workbench(Session):
         """End all work and close the session file."""
         self.jobs.close()
         self.history.close()
-
-    def key_of(self, *without: str, of: Tables | None = None) -> str:
-        """Return rules as a key, without some tables and names such as "safe.k"."""
-        tables = {
-            table: {
-                name: value
-                for name, value in content.items()
-                if f"{table}.{name}" not in without
-            }
-            for table, content in (of or self.stamped(self.release)).items()
-            if isinstance(content, Mapping) and table not in without
-        }
-        # An empty table says nothing.
-        rules = {name: content for name, content in tables.items() if content}
-        return json.dumps(rules, sort_keys=True)
-
-    def stamped(self, release: Release) -> Tables:
-        """Return the tables of rules with what tells whether their files changed."""
-        found = [(path, path.stat()) for path in release.rule_files if path.is_file()]
-        files = {str(x): [of.st_ino, of.st_size, of.st_mtime_ns] for x, of in found}
-        return {**release.tables, _FILES: files}
 
     def description(self) -> Description | None:
         """Return the columns of the file; None while they are being looked at."""
@@ -111,9 +96,7 @@ class Workbench(Session):
         if job.state == "canceled":
             self.jobs.forget(kind)
             job = self.jobs.start(kind, None, work)
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        return job.result
+        return job.outcome()
 
     def _read(self, say: Lines) -> bool:
         say("reading the file")
@@ -146,7 +129,7 @@ class Workbench(Session):
         try:
             found = self.keep(
                 "settings",
-                (release.to_toml(), json.dumps(tables[_FILES])),
+                (release.to_toml(), json.dumps(tables[FILES])),
                 lambda: self.resolved(release),
             )
         except (KeyError, TypeError, ValueError, OSError) as error:
@@ -181,14 +164,10 @@ class Workbench(Session):
         if state is not None:
             return state
         kinds = ("try", "prepare") if changes else ("prepare", "try")
-        begun = [self.jobs.of(kind) for kind in kinds]
-        job = next((x for x in begun if x and x.key == key), None)
-        if job is None:
-            job = self.jobs.start(kinds[0], key, partial(self._state, rules))
+        begun = self.jobs.of(kinds[0], key) or self.jobs.of(kinds[1], key)
+        job = begun or self.jobs.start(kinds[0], key, partial(self._state, rules))
         job.ended.wait(_MOMENT)
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        state = job.result
+        state = job.outcome()
         if state is None:
             raise NotYetError(canceled=job.state == "canceled")
         return state
@@ -252,8 +231,7 @@ class Workbench(Session):
         def compare(job: Job) -> None:
             comparison(self, job, number)
 
-        before = self.jobs.of("plan")
-        if before is None or before.key != key:
+        if self.jobs.of("plan", key) is None:
             self.jobs.forget("compare")
             self.jobs.make_way("read", "describe", *SOON, "export", "plan")
         return self.jobs.start("plan", key, work, compare)
@@ -261,10 +239,6 @@ class Workbench(Session):
     def comparison(self) -> Job:
         """Return the job of the comparison; its result is a `Compared`."""
         return comparison(self, self.plan(), self.history.current.number)
-
-    def planned(self, tables: Tables) -> str:
-        """Return what the suppression by some rules rests on."""
-        return self.key_of(*OF_WRITING, of=tables)
 
     def protect(self, rules: Rules, say: Lines) -> Protected:
         """Return the file protected by some rules; this takes long."""
@@ -286,14 +260,11 @@ class Workbench(Session):
 
     def result_of(self, plan: Job, rules: Rules) -> Protected | None:
         """Return what a plan has made, with the roles of some rules."""
-        if plan.state == "failed":
-            raise RefusedError(plan.error)
-        result: Protected | None = plan.result
+        result: Protected | None = plan.outcome()
         if result is None:
             return None
-        made = result
         key = self.key_of("output", "check", of=rules.tables)
-        return self.keep("protected", key, lambda: made.under(rules.settings))
+        return self.keep("protected", key, partial(result.under, rules.settings))
 
     def examined(self, rules: Rules) -> str:
         """Return what the leaks of some rules rest on: reasons hide none of them."""
@@ -307,9 +278,7 @@ class Workbench(Session):
         plan = self._plan(rules)
 
         def work(say: Lines) -> Examination:
-            if plan.state == "failed":
-                raise RefusedError(plan.error)
-            if plan.result is None:
+            if plan.outcome() is None:
                 raise RefusedError(sentence("the suppression was canceled"))
             examination = examination_of(
                 plan.result, rules, say, self.secret_of_layout(plan.result, rules)
@@ -322,11 +291,8 @@ class Workbench(Session):
 
     def seen(self, rules: Rules) -> Examination | None:
         """Return what was found in the file as some rules write it, if it is known."""
-        job = self.jobs.of("leaks")
-        if job is None or job.key != self.examined(rules):
-            return None
-        examination: Examination | None = job.result
-        return examination
+        job = self.jobs.of("leaks", self.examined(rules))
+        return None if job is None else job.result
 
     def secret_of_layout(self, result: Protected, rules: Rules) -> str | None:
         """Return the secret of order and ids; the result may have its own."""
@@ -334,10 +300,7 @@ class Workbench(Session):
 
     def examination(self) -> Examination | None:
         """Return the leaks, open or accepted; None if they are not known yet."""
-        job = self.leaks()
-        if job.state == "failed":
-            raise RefusedError(job.error)
-        leaks: Examination | None = job.result
+        leaks: Examination | None = self.leaks().outcome()
         return leaks and leaks.under(self.settings())
 
 

@@ -87,17 +87,14 @@ def run(options: argparse.Namespace) -> int:
     is_folder = place.is_dir()
     desk = Desk(place if is_folder else place.parent)
     try:
-        with warnings.catch_warnings():
-            # They hold values of the file; its pages say what is doubtful.
-            warnings.simplefilter("ignore")
-            if not is_folder:
-                how = reading(options)
-                desk.open(place, None if how == USUAL else how, new=options.new)
-            return serve(
-                Server(desk).application,
-                port=options.port,
-                socket=options.socket,
-                browser=not options.no_browser,
-            )
+        if not is_folder:
+            how = reading(options)
+            desk.open(place, None if how == USUAL else how, new=options.new)
+        return serve(
+            Server(desk).application,
+            port=options.port,
+            socket=options.socket,
+            browser=not options.no_browser,
+        )
     finally:
         desk.close()

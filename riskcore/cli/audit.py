@@ -9,8 +9,6 @@ from riskcore.cli.options import (
     add_file,
     add_keys,
     add_output,
-    add_quiet,
-    add_reading,
     add_top,
     add_weight,
     provenance,
@@ -18,15 +16,14 @@ from riskcore.cli.options import (
     source_of,
 )
 from riskcore.cli.results import (
+    add_last,
     add_page,
     check_results,
-    print_files,
-    print_json,
+    print_results,
     write_files,
 )
 from riskcore.cli.settings import add_settings, arguments_of
 from riskcore.cli.terminal import Progress
-from riskcore.common.version import __version__
 from riskcore.disclosure.audit_settings import AuditSettings
 
 USAGE = "riskcore audit ORIGINAL RELEASED --keys COLUMN [COLUMN ...] [options]"
@@ -106,9 +103,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="HTML",
         help="report for publication: the answer in rounded figures, and no record",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_reading(parser)
-    add_quiet(parser)
+    add_last(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -153,15 +148,11 @@ def run(options: argparse.Namespace) -> None:
     }
     write_files(options, original, files, public=[public])
     progress.done()
-    if options.json:
-        names = {"original": str(options.file), "released": str(options.released)}
-        if options.earlier is not None:
-            names["earlier"] = str(options.earlier)
-        print_json({**names, **answer.to_dict()})
-        return
-    file_names = f"{options.file}, {options.released}"
+    read = {"original": options.file, "released": options.released}
+    title = f"{options.file}, {options.released}"
     if options.earlier is not None:
-        file_names += f" with {options.earlier}"
-    print(answer.text(f"riskcore {__version__}: {file_names}"))
+        read["earlier"] = options.earlier
+        title += f" with {options.earlier}"
     written = {"table of claims": options.output, "report": options.report}
-    print_files({**written, "report for publication": public})
+    written["report for publication"] = public
+    print_results(options, answer.to_dict(), answer.text, written, read, title)

@@ -21,8 +21,7 @@ from riskcore.cli.options import (
 from riskcore.cli.results import (
     add_page,
     check_files,
-    print_files,
-    print_json,
+    print_results,
     report_text,
     write_files,
 )
@@ -30,7 +29,6 @@ from riskcore.cli.rules import add_print_rules, print_rules, rules_of_check
 from riskcore.cli.settings import add_settings, arguments_of, option_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
-from riskcore.common.version import __version__
 from riskcore.common.words import printable
 
 if TYPE_CHECKING:
@@ -151,27 +149,18 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _add_original(parser: argparse.ArgumentParser) -> None:
     """Add the files that FILE is compared with."""
     group = parser.add_argument_group("files beside FILE")
-    group.add_argument(
-        "--original",
-        type=Path,
-        metavar="ORIGINAL",
-        help="the records of the people to protect, from which FILE was made",
-    )
-    group.add_argument(
-        "--holdout",
-        type=Path,
-        metavar="HOLDOUT",
-        help="with --original: people who were not in ORIGINAL; by default others are "
-        "drawn from a model",
-    )
-    group.add_argument(
-        "--with",
-        dest="earlier",
-        type=Path,
-        metavar="EARLIER",
-        help="with --original: an earlier release of ORIGINAL; what both files tell "
-        "together",
-    )
+    files = {
+        "original": "the records of the people to protect, from which FILE was made",
+        "holdout": "with --original: people who were not in ORIGINAL; by default "
+        "others are drawn from a model",
+        "earlier": "with --original: an earlier release of ORIGINAL; what both files "
+        "tell together",
+    }
+    for name, said in files.items():
+        option, metavar = f"--{name}", name.upper()
+        if name == "earlier":
+            option = "--with"
+        group.add_argument(option, dest=name, type=Path, metavar=metavar, help=said)
 
 
 def _options() -> dict[str, str]:
@@ -195,9 +184,9 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.file is None:
         raise ValueError("give FILE, the file to be released")
-    if options.print_rules:
-        return print_rules(rules_of_check(options, setting_names))
     rules = arguments_of(options, CheckSettings, setting_names) if setting_names else {}
+    if options.print_rules:
+        return print_rules(rules_of_check(options, rules))
     others = _sources(options, release)
     source = source_of(options, progress, others.pop("file").reading)
     check_files(options, source, {"--report-public": options.report_public})
@@ -209,15 +198,16 @@ def run(options: argparse.Namespace) -> int:
     public = options.report_public
     write_files(options, source, files, public=[public])
     progress.done()
-    if options.json:
-        names = {"file": str(options.file)}
-        names |= {name: str(path) for name, path in _beside(options).items()}
-        print_json({**names, **checked.to_dict()})
-    else:
-        beside = "".join(f", {name} {path}" for name, path in _beside(options).items())
-        print(printable(f"riskcore {__version__}: {options.file}{beside}"))
-        print(checked.text())
-        print_files({"report for publication": public, "report": options.report})
+    read = _beside(options)
+    title = "".join([str(options.file), *(f", {x} {path}" for x, path in read.items())])
+    print_results(
+        options,
+        checked.to_dict(),
+        lambda head: f"{printable(head)}\n{checked.text()}",
+        {"report for publication": public, "report": options.report},
+        {"file": options.file, **read},
+        title,
+    )
     return 0 if checked.passed else 1
 
 
@@ -260,17 +250,12 @@ def _release(options: argparse.Namespace) -> Release | None:
 
     for name in ("keys", "weight", "household", "of_record", "print_rules"):
         if getattr(options, name):
-            option = words_of(name.removeprefix("of_"))
-            raise ValueError(f"--rules states what to check: leave out {option}")
+            option = name.removeprefix("of_").replace("_", "-")
+            raise ValueError(f"--rules states what to check: leave out --{option}")
     release = Release.read(options.rules)
     if options.file is None:
         options.file = release.file("output")
     return release
-
-
-def words_of(name: str) -> str:
-    """Return an option as it is typed."""
-    return "--" + name.replace("_", "-")
 
 
 def _sources(options: argparse.Namespace, release: Release | None) -> dict[str, Any]:

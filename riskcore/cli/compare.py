@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from riskcore.cli.options import (
+    add_columns,
     add_file,
     add_keys,
     add_quiet,
@@ -19,14 +21,12 @@ from riskcore.cli.options import (
 from riskcore.cli.results import (
     add_page,
     check_files,
-    print_files,
-    print_json,
+    print_results,
     write_files,
 )
 from riskcore.cli.settings import add_setting, value_of
 from riskcore.cli.terminal import Progress
 from riskcore.common.settings import settings_of
-from riskcore.common.version import __version__
 from riskcore.common.warn import warn
 from riskcore.protection.settings.settings_table import ProtectSettings
 
@@ -87,13 +87,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "recodings, and how ORIGINAL was read",
     )
     add_setting(parser, "recodings", _RECODINGS)
-    parser.add_argument(
-        "--columns",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="numeric columns to compare",
-    )
+    add_columns(parser, "--columns", "numeric columns to compare")
     parser.add_argument(
         "--model",
         dest="models",
@@ -113,13 +107,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a table of yours, such as 'REGION x SEX', whose weighted shares are "
         "compared; repeatable",
     )
-    parser.add_argument(
-        "--strata",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="also count suppressed values by these columns",
-    )
+    add_columns(parser, "--strata", "also count suppressed values by these columns")
     parser.add_argument(
         "--id",
         metavar="COLUMN",
@@ -173,13 +161,11 @@ def run(options: argparse.Namespace) -> None:
     files = {options.report: lambda: comparison_page(comparison, title=title)}
     write_files(options, original, files)
     progress.done()
-    if options.json:
-        names = {"original": str(options.file), "safe": str(options.safe)}
-        print_json({**names, **comparison.to_dict()})
-        return
-    title = f"riskcore {__version__}: {options.file} and {options.safe}"
-    print(utility_text.comparison_text(comparison.to_dict(), title))
-    print_files({"report": options.report})
+    figures = comparison.to_dict()
+    text = partial(utility_text.comparison_text, figures)
+    read = {"original": options.file, "safe": options.safe}
+    title = f"{options.file} and {options.safe}"
+    print_results(options, figures, text, {"report": options.report}, read, title)
 
 
 def _reading_as_recorded(options: argparse.Namespace, before: Any) -> Any:

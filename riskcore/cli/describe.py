@@ -8,13 +8,13 @@ from pathlib import Path
 
 from riskcore.cli.options import (
     EXIT_STATUS,
+    add_columns,
     add_file,
-    add_quiet,
-    add_reading,
     add_roles,
     source_of,
 )
 from riskcore.cli.results import (
+    add_last,
     add_page,
     check_files,
     print_results,
@@ -59,13 +59,8 @@ _ROLES = replace(
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command."""
     add_file(parser)
-    parser.add_argument(
-        "--keys",
-        nargs="+",
-        default=[],
-        metavar="COLUMN",
-        help="key variables: what an intruder may know about a person",
-    )
+    said = "key variables: what an intruder may know about a person"
+    add_columns(parser, "--keys", said)
     add_roles(parser)
     add_setting(parser, "roles", _ROLES)
     parser.add_argument(
@@ -76,9 +71,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "column; riskcore run refuses it until you confirm the roles",
     )
     add_page(parser)
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_reading(parser)
-    add_quiet(parser)
+    add_last(parser)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -10,8 +10,7 @@ from riskcore.cli.options import EXIT_STATUS, add_file, add_keys, add_top, sourc
 from riskcore.cli.results import (
     add_results,
     check_results,
-    print_results,
-    write_results,
+    give_results,
 )
 from riskcore.cli.settings import add_settings, arguments_of, fraction, number
 from riskcore.cli.terminal import Progress
@@ -130,11 +129,7 @@ def run(options: argparse.Namespace) -> None:
         if options.report is not None:
             shown = measures.failing(options.report_top, **asked)
             parts = [_goal(figures["goal"], shown)]
-    write_results(options, source, measures, progress, parts)
-    progress.done()
-    print_results(
-        options, figures, lambda title: "\n".join([measures.text(title), *lines])
-    )
+    give_results(options, source, measures, progress, figures, lines, parts)
 
 
 def _goal(goal: dict[str, Any], rows: list[dict[Any, Any]]) -> Part:

@@ -65,22 +65,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="FORM",
         help="names of forms, see above",
     )
-    parser.add_argument(
-        "--f",
-        nargs="+",
-        type=grid_of,
-        required=True,
-        metavar="F",
-        help="numbers or grids of f, see above",
-    )
-    parser.add_argument(
-        "--p",
-        nargs="+",
-        type=grid_of,
-        required=True,
-        metavar="P",
-        help="numbers or grids of p, see above",
-    )
+    for name in ("f", "p"):
+        parser.add_argument(
+            f"--{name}",
+            nargs="+",
+            type=grid_of,
+            required=True,
+            metavar=name.upper(),
+            help=f"numbers or grids of {name}, see above",
+        )
     parser.add_argument(
         "--paired",
         action="store_true",

@@ -90,6 +90,11 @@ def add_keys(command: Any, *, sets: bool = False, needed: bool = True) -> None:
     )
 
 
+def add_columns(command: Any, option: str, what: str) -> None:
+    """Add names of columns, none by default."""
+    command.add_argument(option, nargs="+", default=[], metavar="COLUMN", help=what)
+
+
 def add_missing(command: Any) -> None:
     """Add what to do with missing keys where each record is in one cell."""
     command.add_argument(

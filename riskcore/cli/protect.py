@@ -431,10 +431,9 @@ class HelpByTopic(argparse.Action):
             formatter.end_section()
             formatter.add_text(self._texts.get(name))
             help_texts[name] = formatter.format_help()
-        others = {name: f"{text}\n" for name, text in self._texts.items()}
-        return help_texts | {
-            name: others[name] for name in others if name not in help_texts
-        }
+        for name, text in self._texts.items():
+            help_texts.setdefault(name, f"{text}\n")
+        return help_texts
 
     def overview(self, parser: argparse.ArgumentParser) -> str:
         """Return the main options, and the options of each topic by name."""
@@ -450,12 +449,9 @@ class HelpByTopic(argparse.Action):
         formatter.end_section()
         lines = [f"topics, each with riskcore {parser.prog.split()[-1]} --help TOPIC:"]
         for name in self.topics(parser):
-            options = [
-                option.option_strings[-1] for option in _groups(parser).get(name, ())
-            ]
-            said = " ".join(options)
+            options = _groups(parser).get(name, ())
             lines += textwrap.wrap(
-                said,
+                " ".join(option.option_strings[-1] for option in options),
                 _WIDTH,
                 initial_indent=f"  {name}".ljust(_INDENT),
                 subsequent_indent=" " * _INDENT,

@@ -60,20 +60,11 @@ def sources_of(
 
 def inputs(options: argparse.Namespace, source: Source | None = None) -> list[Path]:
     """Return every file that a command reads, without private records."""
-    paths = [
-        path
-        for source_file in sources_of(options, source)
-        for path in source_file.paths
-    ]
-    return paths + rule_files(options)
-
-
-def rule_files(options: argparse.Namespace) -> list[Path]:
-    """Return the recode files and hierarchies that --recode names."""
     from riskcore.data.recoding_words import rule_file
 
+    sources = sources_of(options, source)
     rules = (rule_file(rule) for _, rule in getattr(options, "recode", ()))
-    return [path for path in rules if path is not None]
+    return [*(path for x in sources for path in x.paths), *filter(None, rules)]
 
 
 def refuse_inputs(options: argparse.Namespace, source: Source | None) -> None:
@@ -106,6 +97,11 @@ def add_results(parser: argparse.ArgumentParser, what: str, top: str) -> None:
     add_output(parser, f"all columns and {what}")
     add_page(parser)
     add_top(parser, "--report-top", 0, f"list {top} in --report")
+    add_last(parser)
+
+
+def add_last(parser: argparse.ArgumentParser) -> None:
+    """Add --json, the reading options and --quiet."""
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_reading(parser)
     add_quiet(parser)
@@ -170,23 +166,6 @@ def write_files(
             create(path, private=path not in public).write(content.encode())
 
 
-def write_results(
-    options: argparse.Namespace,
-    source: Any,
-    result: Any,
-    progress: Progress,
-    parts: Sequence[Part] = (),
-) -> None:
-    """Write the table and the report, to which ``parts`` are added: both or neither."""
-    if options.output is not None:
-        progress(f"writing {options.output}")
-    made = {
-        options.output: lambda: result.records,
-        options.report: lambda: report_text(options, result, parts),
-    }
-    write_files(options, source, made)
-
-
 def report_text(
     options: argparse.Namespace, result: Any, parts: Sequence[Part] = ()
 ) -> str:
@@ -206,14 +185,41 @@ def print_results(
     options: argparse.Namespace,
     figures: Mapping[str, Any],
     text: Callable[[str], str],
-    files: Mapping[str, Path | None] | None = None,
+    files: Mapping[str, Path | None],
+    read: Mapping[str, Path] | None = None,
+    title: str = "",
 ) -> None:
-    """Print the figures, as JSON or with the paths of the written files."""
+    """Print the figures: as JSON with the files read, or as text with those written."""
     if options.json:
-        print_json({"file": str(options.file), **figures})
+        read = {"file": options.file} if read is None else read
+        print_json({**{name: str(path) for name, path in read.items()}, **figures})
         return
-    print(text(f"riskcore {__version__}: {options.file}"))
-    print_files(files or {"table": options.output, "report": options.report})
+    print(text(f"riskcore {__version__}: {title or options.file}"))
+    print_files(files)
+
+
+def give_results(
+    options: argparse.Namespace,
+    source: Any,
+    result: Any,
+    progress: Progress,
+    figures: Mapping[str, Any],
+    lines: Sequence[str],
+    parts: Sequence[Part],
+) -> None:
+    """Write the table and the report, with further ``parts``, and print the result."""
+    if options.output is not None:
+        progress(f"writing {options.output}")
+    made = {
+        options.output: lambda: result.records,
+        options.report: lambda: report_text(options, result, parts),
+    }
+    write_files(options, source, made)
+    progress.done()
+    files = {"table": options.output, "report": options.report}
+    print_results(
+        options, figures, lambda title: "\n".join([result.text(title), *lines]), files
+    )
 
 
 def print_json(figures: Mapping[str, Any]) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.cli.options import reading, source_of
 from riskcore.cli.settings import arguments_of, option_of
 from riskcore.cli.terminal import Progress
@@ -51,16 +50,12 @@ def files_of(options: argparse.Namespace) -> dict[str, Any]:
     return {**values, "file": options.output}
 
 
-def rules_of_check(
-    options: argparse.Namespace, setting_names: Iterable[str]
-) -> Release:
+def rules_of_check(options: argparse.Namespace, rules: Mapping[str, Any]) -> Release:
     """Return the rules that the options of ``check`` say."""
     for name in ("of_record", "original"):
         if getattr(options, name) is not None:
             option = name.removeprefix("of_")
             raise ValueError(f"--print-rules prints options; leave out --{option}")
-    names = [*setting_names]
-    rules = arguments_of(options, CheckSettings, names) if names else {}
     return rules_of(options, rules, {"file": options.file}, data=False)
 
 

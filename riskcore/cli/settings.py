@@ -71,13 +71,10 @@ def options_of(table: type) -> set[str]:
     return {option_of(*pair) for pair in settings_of(table).items()}
 
 
-def add_settings(
-    command: Any, table: type, *names: str, without: Iterable[type] = ()
-) -> None:
-    """Add the options of a table of settings: all, or ``names``, not of ``without``."""
+def add_settings(command: Any, table: type, *names: str) -> None:
+    """Add the options of a table of settings: all, or some by their names."""
     settings = settings_of(table)
-    left_out = {name for other in without for name in settings_of(other)}
-    for name in names or [name for name in settings if name not in left_out]:
+    for name in names or settings:
         add_setting(command, name, settings[name])
 
 

@@ -16,8 +16,7 @@ from riskcore.cli.options import (
 from riskcore.cli.results import (
     add_results,
     check_results,
-    print_results,
-    write_results,
+    give_results,
 )
 from riskcore.cli.settings import fraction, whole
 from riskcore.cli.terminal import Progress
@@ -97,16 +96,12 @@ def run(options: argparse.Namespace) -> None:
     parts = [_highest(special_uniques.riskiest(options.report_top))] * (
         options.report_top > 0
     )
-    write_results(options, source, special_uniques, progress, parts)
-    progress.done()
     riskiest = special_uniques.riskiest(options.top)
     figures = special_uniques.summary()
     if options.top:
         figures["riskiest"] = [_plain(row) for row in riskiest]
     top = _highest(riskiest).lines() if riskiest else []
-    print_results(
-        options, figures, lambda title: "\n".join([special_uniques.text(title), *top])
-    )
+    give_results(options, source, special_uniques, progress, figures, top, parts)
 
 
 def _highest(riskiest: list[dict[Any, Any]]) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import Any
 
 from riskcore.assessment.assess_settings import CLUSTER, SAMPLING_STRATA
@@ -11,22 +12,20 @@ from riskcore.cli.options import (
     add_file,
     add_keys,
     add_missing,
-    add_quiet,
-    add_reading,
     add_weight,
     provenance,
     source_of,
 )
 from riskcore.cli.results import (
+    add_last,
     add_page,
     check_files,
-    print_files,
-    print_json,
+    print_results,
     write_files,
 )
 from riskcore.cli.settings import add_setting, fraction, whole
 from riskcore.cli.terminal import Progress
-from riskcore.common.version import __version__
+from riskcore.common.settings import gathered
 
 USAGE = (
     "riskcore uniques FILE --keys COLUMN [COLUMN ...] "
@@ -108,9 +107,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "report for internal use: the estimates with their intervals, and the numbers "
         "of cells that the sample has and each model expects",
     )
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_reading(parser)
-    add_quiet(parser)
+    add_last(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -131,12 +128,11 @@ def run(options: argparse.Namespace) -> None:
     }
     write_files(options, None, files)
     progress.done()
-    if options.json:
-        print_json(estimates.to_dict())
-        return
-    name = "size indices" if options.file is None else str(options.file)
-    print(text.uniques_text(estimates.to_dict(), f"riskcore {__version__}: {name}"))
-    print_files({"report": options.report})
+    figures, named = estimates.to_dict(), "" if options.file else "size indices"
+    written = {"report": options.report}
+    print_results(
+        options, figures, partial(text.uniques_text, figures), written, {}, named
+    )
 
 
 def _of_file(options: argparse.Namespace, progress: Progress) -> Any:
@@ -180,11 +176,7 @@ def _of_sizes(options: argparse.Namespace) -> Any:
             raise ValueError(f"{name} needs keys, so give FILE in place of --sizes")
     if options.population is None or options.cells is None:
         raise ValueError("--sizes needs --population and --cells")
-    listed = [size for size, _ in options.sizes]
-    twice = [size for i, size in enumerate(listed) if size in listed[:i]]
-    if twice:
-        raise ValueError(f"--sizes: {twice[0]} appears twice")
-    sizes = SizeIndices(dict(options.sizes))
+    sizes = SizeIndices(gathered("--sizes", options.sizes))
     estimates = fit_all(
         sizes, options.population, options.cells, options.level, lambda _: None
     )

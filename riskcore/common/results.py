@@ -7,7 +7,7 @@ notes/decisions.md.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol
 
 
@@ -21,25 +21,12 @@ class Summary(str):
 
 
 class Reports(Protocol):
-    """The module that makes summaries and reports of results."""
+    """The functions that make summaries and reports of results, and write reports."""
 
-    def summary_of(self, result: Any, /, **options: Any) -> Summary:
-        """Return the summary of a result."""
-
-    def report_of(
-        self, result: Any, path: str | os.PathLike[str], /, **options: Any
-    ) -> None:
-        """Write the report of a result."""
-
-    def public_report_of(
-        self, result: Any, path: str | os.PathLike[str], /, **options: Any
-    ) -> None:
-        """Write the report of a result for publication."""
-
-    def reports_with(
-        self, result: Any, options: Mapping[str, Any], progress: Any, /
-    ) -> Any:
-        """Return the reports that are written with a safe file."""
+    summary_of: Callable[..., Summary]
+    report_of: Callable[..., None]
+    public_report_of: Callable[..., None]
+    reports_with: Callable[..., Any]  # those that are written with a safe file
 
 
 _load: list[Callable[[], Reports]] = []

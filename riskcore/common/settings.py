@@ -7,7 +7,7 @@ module and theirs load nothing heavy.
 """
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -16,6 +16,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypedDict, TypeVar
 
 from riskcore.common import text_numbers
 
+Name = TypeVar("Name", bound=Hashable)
 Table = TypeVar("Table")
 Function = TypeVar("Function", bound=Callable[..., Any])
 # A JSON schema whose title says in words what a value must be.
@@ -336,9 +337,9 @@ def pair(word: str) -> tuple[str, str]:
     return name, value
 
 
-def gathered(option: str, pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def gathered(option: str, pairs: Iterable[tuple[Name, Any]]) -> dict[Name, Any]:
     """Return pairs as a dict, and refuse a name that appears twice."""
-    values: dict[str, Any] = {}
+    values: dict[Name, Any] = {}
     for name, value in pairs:
         if name in values:
             raise ValueError(f"{option}: {name!r} appears twice")

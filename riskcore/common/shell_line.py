@@ -15,17 +15,15 @@ def shell_line(words: Iterable[str]) -> str:
     riskcore 'my file.csv' $'it\'s\x1b[2J\x0a\u202e'
     """
     return " ".join(
-        shlex.quote(word) if word.isprintable() else _ansi_quoted(word)
+        shlex.quote(word)
+        if word.isprintable()
+        else f"$'{''.join(map(_ansi_escaped, word))}'"
         for word in words
     )
 
 
-def _ansi_quoted(word: str) -> str:
-    """Return a word as bash, zsh and POSIX of 2024 read it, in printable characters."""
-    return "$'" + "".join(map(_ansi_escaped, word)) + "'"
-
-
 def _ansi_escaped(character: str) -> str:
+    """Return a character as bash, zsh and POSIX of 2024 read it, printable."""
     if character in "\\'":
         return f"\\{character}"
     if character.isprintable():

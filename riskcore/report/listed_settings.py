@@ -93,11 +93,14 @@ def cost_text(cost: Any) -> str:
             "equal": "equal for all keys, ties by their order",
             "entropy": "entropy",
         }[cost]
-    return ", ".join(
-        f"{name} {_one_cost(amount)}"
-        for key, key_cost in cost.items()
-        for name, amount in _each_cost(key, key_cost)
-    )
+    amounts: list[tuple[str, Any]] = []
+    for key, of_key in cost.items():
+        if isinstance(of_key, Mapping):
+            codes = of_key.items()
+            amounts += [(f"{label(key)}[{label(code)}]", x) for code, x in codes]
+        else:
+            amounts.append((label(key), of_key))
+    return ", ".join(f"{name} {_one_cost(amount)}" for name, amount in amounts)
 
 
 def _one_cost(cost: float | str) -> str:
@@ -105,13 +108,6 @@ def _one_cost(cost: float | str) -> str:
     if isinstance(cost, str):
         return cost
     return NEVER if cost == math.inf else f"{cost:.8g}"
-
-
-def _each_cost(key: Any, cost: Any) -> list[tuple[str, Any]]:
-    """Return the cost of a key, or of its categories, with their names."""
-    if not isinstance(cost, Mapping):
-        return [(label(key), cost)]
-    return [(f"{label(key)}[{label(code)}]", amount) for code, amount in cost.items()]
 
 
 def threshold_facts(settings: Settings) -> Facts:

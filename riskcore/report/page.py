@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -114,7 +114,7 @@ def page(
         figures=figure_rows(by_stage),
         model=model_view(by_stage[0]),
         below=_below(by_stage),
-        key_variables=_key_variables(stages),
+        key_variables=key_variables(stages),
         suppression=_suppression(suppressed, records or file.cells.n)
         if suppressed
         else None,
@@ -137,7 +137,7 @@ def page(
 def assessment_page(
     assessment: Assessment,
     *,
-    title: str,
+    title: str = "Re-identification risk",
     thresholds: Sequence[float] = (),
     household_threshold: float | None = None,
     rate: float | None = None,
@@ -233,7 +233,10 @@ def protection_page(
         if examined["state"] == "not examined"
         else examined["not_examined"],
         remarks=protection_remarks(protected),
-        tiles=[*tiles_of(protected, key_set), *tiles_of_verdict(examined)],
+        tiles=[
+            *tiles_of(protected, key_set),
+            *(Tile(name, [(x, x)], [note]) for name, x, note in tiles(examined)),
+        ],
         treated=treatments_view(protected),
         utility=utility,
         labels=protected.labels,
@@ -314,17 +317,29 @@ def _below(by_stage: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     ]
 
 
-def _key_variables(
+def key_variables(
     stages: Mapping[str, Assessment],
 ) -> list[tuple[Hashable, list[str]]] | None:
-    """Return each key with its counts, None if they are unknown."""
-    variables = key_variables(stages)
-    if variables is None:
+    """Return each key with its counts, None if its values are on an engine."""
+    files = [assessment.cells for assessment in stages.values()]
+    # Collecting the cells of an engine may take long, and was not asked for.
+    if any(isinstance(cells, HeldCells) and not cells.collected for cells in files):
         return None
-    return [
-        (key, [_at_stages(counts) for counts in zip(*by_stage, strict=True)])
-        for key, by_stage in variables.items()
-    ]
+    variables = []
+    for i, key in enumerate(files[0].keys):
+        by_stage = zip(*(_counts_of_key(cells, i) for cells in files), strict=True)
+        variables.append((key, [*map(_at_stages, by_stage)]))
+    return variables
+
+
+def _counts_of_key(cells: Cells, key: int) -> tuple[int, int, int]:
+    """Return the categories of a key, records in the smallest, and missing values."""
+    present = cells.present(key)
+    # Sums of whole numbers below 2**53 are exact in doubles.
+    sizes = np.bincount(cells.codes[key][present], cells.records[present])
+    sizes = sizes[sizes > 0]
+    smallest = int(sizes.min()) if len(sizes) else 0
+    return len(sizes), smallest, cells.missing_values[key]
 
 
 def _at_stages(counts: Sequence[int]) -> str:
@@ -354,42 +369,6 @@ def riskiest_view(
             for cell in cells
         ],
     }
-
-
-class KeyVariable(NamedTuple):
-    """Counts for a key: categories, records in the smallest one, missing values.
-
-    A missing value is not a category; without categories ``smallest`` is 0.
-    """
-
-    categories: int
-    smallest: int
-    missing: int
-
-
-def key_variables(
-    stages: Mapping[str, Assessment],
-) -> dict[Hashable, list[KeyVariable]] | None:
-    """Return each key variable at each stage, None if its values are on an engine."""
-    files = [assessment.cells for assessment in stages.values()]
-    # Collecting the cells of an engine may take long, and was not asked for.
-    if any(isinstance(cells, HeldCells) and not cells.collected for cells in files):
-        return None
-    return {
-        key: [_key_variable(x, i) for x in files] for i, key in enumerate(files[0].keys)
-    }
-
-
-def _key_variable(cells: Cells, key: int) -> KeyVariable:
-    present = cells.present(key)
-    # Sums of whole numbers below 2**53 are exact in doubles.
-    sizes = np.bincount(cells.codes[key][present], cells.records[present])
-    sizes = sizes[sizes > 0]
-    return KeyVariable(
-        categories=len(sizes),
-        smallest=int(sizes.min()) if len(sizes) else 0,
-        missing=cells.missing_values[key],
-    )
 
 
 # --- tiles at the head of the page, and treated columns ---
@@ -449,12 +428,6 @@ def _cost(protected: Protected) -> Tile:
         figures.append((f"{readable(count / of if of else 0.0, 2)} %", exact))
         notes.append(f"of the values of {columns}")
     return Tile(name, figures, notes)
-
-
-def tiles_of_verdict(examined: Mapping[str, Any]) -> Iterator[Tile]:
-    """Yield the tiles of a verdict."""
-    for name, figure, note in tiles(examined):
-        yield Tile(name, [(figure, figure)], [note])
 
 
 def arrow(before: float | None, after: float | None) -> Figure:

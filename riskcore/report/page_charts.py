@@ -381,7 +381,7 @@ def spots(
 
 
 def nice(most: float) -> float:
-    """Return a round number of at least ``most``; 1 for 0."""
+    """Return the least of 1, 2, 5, 10, 20, 50, ... that is not below it; 1 for 0."""
     if most <= 0:
         return 1.0
     power = math.floor(math.log10(most))

@@ -25,6 +25,7 @@ from riskcore.common.html import short
 from riskcore.core.risk.file_risk import Counts, Risks, as_threshold
 from riskcore.core.risk.histogram import decimals
 from riskcore.core.risk.threshold import RiskDistribution
+from riskcore.report.page_charts import nice
 
 # Least number of records, cells and households in a class that is not empty.
 FEWEST = 3
@@ -314,18 +315,7 @@ def public_rate(rate: float | None, assessment: Assessment) -> tuple[str, float 
     """
     if rate is None or not isinstance(assessment, ReleasedAssessment):
         return "", rate
-    return "at most ", step_up(rate)
-
-
-def step_up(x: float) -> float:
-    """Return the least of 1, 2, 5, 10, 20, 50, ... that is not below x.
-
-    >>> step_up(0.0021), step_up(20)
-    (0.005, 20.0)
-    """
-    unit = 10.0 ** math.floor(math.log10(x))
-    steps = (float(f"{step * unit:.1g}") for step in (1, 2, 5, 10))
-    return next(candidate for candidate in steps if candidate >= x)
+    return "at most ", nice(rate)
 
 
 def threshold_shown(threshold: float) -> float:

@@ -143,7 +143,10 @@ def check_release_files(
     safe_files = [] if safe is None else formats.files_written(safe, source.format)
     if safe_files or made:
         kept = [] if before is None or _replaces(record, before) else [before.path]
-        _refuse_inputs([*safe_files, *made], source, settings, [*read, *kept])
+        targets = [*safe_files, *made]
+        refuse_sources(targets, [*source.paths, *settings.rule_files, *read, *kept])
+        if source.path is not None:
+            formats.refuse_within(targets, source.path)
     if safe is not None:
         source.check_writable(safe, overwrite=overwrite)
         if wanted.get("guard_formulas", False):
@@ -181,7 +184,7 @@ def write_release(
     figures = facts_of(result, examined)
     reports = reports_with(result, wanted, say, provenance)
     if not writes:
-        _write_texts(result, reports, figures, overwrite=overwrite)
+        write_texts(result, reports, figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     try:
         record = _write(result, wanted, how, reports, overwrite, before, say, seen)
@@ -192,16 +195,23 @@ def write_release(
             return _without_file(figures, wanted, Reports())
         # There is nothing to publish.
         reports = Reports(_private(reports))
-        _write_texts(result, reports, error.figures, overwrite=overwrite)
+        write_texts(result, reports, error.figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     figures |= record["examined"]
-    figures["output"] = _names_written(wanted, record)
+    public = wanted.get("public_record")
+    # Without secrets: logs get read.
+    figures["output"] = {
+        "file": str(wanted["file"]),
+        "record": str(private_record_of(wanted)),
+        "public_record": None if public is None else str(public),
+        **{name: record["output"][name] for name in _TOLD},
+    }
     return ReleaseFiles(
         figures,
         record,
         file=Path(wanted["file"]),
         private_record=private_record_of(wanted),
-        public_record=wanted.get("public_record"),
+        public_record=public,
         public_report=reports.public,
         reports=tuple(_private(reports)),
     )
@@ -241,15 +251,6 @@ def _replaces(record: Path | None, before: Record) -> bool:
     return record is not None and record.exists() and record.samefile(before.path)
 
 
-def _refuse_inputs(
-    targets: list[Path], source: Source, settings: Settings, read: Iterable[Path]
-) -> None:
-    """Refuse outputs that are inputs, lie in an input folder, or are the same file."""
-    refuse_sources(targets, [*source.paths, *settings.rule_files, *read])
-    if source.path is not None:
-        formats.refuse_within(targets, source.path)
-
-
 def _without_file(
     figures: dict[str, Any], wanted: Wanted, reports: Reports
 ) -> ReleaseFiles:
@@ -262,7 +263,7 @@ def _without_file(
     )
 
 
-def _write_texts(
+def write_texts(
     result: Protected, reports: Reports, examined: Any, *, overwrite: bool
 ) -> None:
     """Write the reports of a file that is not written."""
@@ -277,17 +278,6 @@ def _private(reports: Reports) -> dict[Path, Callable[[Any], str]]:
     """Return the reports for internal use."""
     texts = reports.texts.items()
     return {path: text_of for path, text_of in texts if path != reports.public}
-
-
-def _names_written(wanted: Wanted, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the files written and their settings, without secrets: logs get read."""
-    public = wanted.get("public_record")
-    return {
-        "file": str(wanted["file"]),
-        "record": str(private_record_of(wanted)),
-        "public_record": None if public is None else str(public),
-        **{name: record["output"][name] for name in _TOLD},
-    }
 
 
 def reports_with(

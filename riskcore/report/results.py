@@ -20,6 +20,7 @@ from riskcore.comparison.comparison import Comparison
 from riskcore.data.files import replace
 from riskcore.disclosure.audit_result import Audit
 from riskcore.disclosure.checked import Checked
+from riskcore.protection.release.writing import Reports
 from riskcore.protection.result import Protected
 from riskcore.protection.trials import Trials
 from riskcore.report import text
@@ -28,6 +29,7 @@ from riskcore.report.page import assessment_page, protection_pages, report_paths
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.release_files import reports_with as reports_with
+from riskcore.report.release_files import write_texts
 from riskcore.report.sheet_page import part_charts, public_rules_page, sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_page
@@ -62,15 +64,17 @@ def _(result: UniquesEstimates, /) -> Summary:
 
 
 def report_of(
-    result: Any, path: StrPath, /, *, overwrite: bool, **options: Any
+    result: Any, path: StrPath, /, *, overwrite: bool, title: str | None, **options: Any
 ) -> None:
     """Write the report of a result, where only its owner can read it."""
+    if title is not None:
+        options["title"] = title
     if isinstance(result, Protected):
         _write_pages(result, Path(path), overwrite, **options)
         return
     write_page(
         path,
-        lambda: _page_of(result, Provenance(when=now()), **options),
+        lambda: _page_of(result, provenance=Provenance(when=now()), **options),
         overwrite=overwrite,
     )
 
@@ -79,10 +83,11 @@ def public_report_of(
     result: Any, path: StrPath, /, *, overwrite: bool, title: str | None, **options: Any
 ) -> None:
     """Write the report of a result for publication."""
-    titled = {} if title is None else {"title": title}
+    if title is not None:
+        options["title"] = title
     write_page(
         path,
-        lambda: _public_page_of(result, **titled, **options),
+        lambda: _public_page_of(result, **options),
         overwrite=overwrite,
         private=False,
     )
@@ -101,53 +106,36 @@ _public_page_of.register(Checked, public_rules_page)
 
 
 @singledispatch
-def _page_of(result: Any, provenance: Provenance, /, **options: Any) -> str:
+def _page_of(result: Any, /, *, provenance: Provenance, **options: Any) -> str:
     """Return the one page of the report of a result."""
     raise TypeError(f"{type(result).__name__} has no report")
 
 
+_page_of.register(UniquesEstimates, uniques_page)
+
+
 @_page_of.register
-def _(
-    result: Assessment,
-    provenance: Provenance,
-    /,
-    *,
-    title: str | None,
-    threshold: float | None,
-    **options: Any,
-) -> str:
+def _(result: Assessment, /, *, threshold: float | None, **options: Any) -> str:
     return assessment_page(
-        result,
-        title="Re-identification risk" if title is None else title,
-        thresholds=[] if threshold is None else [threshold],
-        provenance=provenance,
-        **options,
+        result, thresholds=[] if threshold is None else [threshold], **options
     )
 
 
 @_page_of.register
-def _(result: UniquesEstimates, provenance: Provenance, /, *, title: str | None) -> str:
-    title = "Population uniques" if title is None else title
-    return uniques_page(result, title=title, provenance=provenance)
+def _(result: Comparison, /, *, provenance: Provenance, **options: Any) -> str:
+    return comparison_page(result, **options)
 
 
 @_page_of.register
-def _(result: Comparison, _: Provenance, /, *, title: str | None) -> str:
-    title = "Utility of the safe file" if title is None else title
-    return comparison_page(result, title=title)
+def _(result: Trials, /, *, provenance: Provenance, **options: Any) -> str:
+    return trials_page(result, **options)
 
 
 @_page_of.register
-def _(result: Trials, _: Provenance, /, *, title: str | None) -> str:
-    return trials_page(result, title="Protections tried" if title is None else title)
-
-
-@_page_of.register
-def _(result: OnASheet, provenance: Provenance, /, *, title: str | None) -> str:
+def _(result: OnASheet, /, **options: Any) -> str:
     sheet = result._sheet()
-    title = sheet.name if title is None else title
-    charts = part_charts(result)
-    return sheet_page(sheet, title=title, charts=charts, provenance=provenance)
+    options.setdefault("title", sheet.name)
+    return sheet_page(sheet, charts=part_charts(result), **options)
 
 
 def _write_pages(
@@ -155,7 +143,7 @@ def _write_pages(
     path: Path,
     overwrite: bool,
     *,
-    title: str | None,
+    title: str = "Re-identification risk and protection",
     progress: Lines | None,
 ) -> None:
     """Write a page for each set of keys that has one."""
@@ -164,13 +152,5 @@ def _write_pages(
         replace.refuse_existing(target, overwrite)
     inputs = [*result.source.paths, *result.settings.rule_files]
     replace.refuse_sources(targets, inputs)
-    pages = protection_pages(
-        result,
-        path,
-        title="Re-identification risk and protection" if title is None else title,
-        progress=progress or silent,
-    )
-    texts = {target: page_of(None) for target, page_of in pages.items()}
-    with replace.replacing_all(overwrite, inputs) as create:
-        for target, text_of in texts.items():
-            create(target, private=True).write(text_of.encode())
+    pages = protection_pages(result, path, title=title, progress=progress or silent)
+    write_texts(result, Reports(pages), None, overwrite=overwrite)

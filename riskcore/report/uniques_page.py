@@ -14,7 +14,10 @@ _SCALE = "sample uniques that are unique in the population"
 
 
 def uniques_page(
-    uniques: UniquesEstimates, *, title: str, provenance: Provenance | None = None
+    uniques: UniquesEstimates,
+    *,
+    title: str = "Population uniques",
+    provenance: Provenance | None = None,
 ) -> str:
     """Return the report of estimates of population uniques as HTML."""
     provenance = provenance or Provenance()

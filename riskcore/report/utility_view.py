@@ -158,7 +158,9 @@ def section_view(utility: Comparison | str) -> dict[str, Any]:
     }
 
 
-def comparison_page(found: Comparison, *, title: str) -> str:
+def comparison_page(
+    found: Comparison, *, title: str = "Utility of the safe file"
+) -> str:
     """Return the report of a comparison as HTML, for internal use."""
     return render(
         "utility.html",
@@ -175,7 +177,7 @@ def comparison_page(found: Comparison, *, title: str) -> str:
     )
 
 
-def trials_page(tried: Trials, *, title: str) -> str:
+def trials_page(tried: Trials, *, title: str = "Protections tried") -> str:
     """Return the report of protections tried as HTML, for internal use."""
     figures = tried.to_dict()
     marks = {trial.name: str(mark) for mark, trial in enumerate(tried.trials, 1)}

@@ -25,8 +25,8 @@ def bench(tmp_path, opened):
     )
     data.to_csv(tmp_path / "survey.csv", index=False)
     found = opened(tmp_path / "survey.csv")
-    job = found.jobs.start("describe", None, found._describe)
-    assert job.ended.wait(60)
+    found.description()
+    assert found.jobs.of("describe").ended.wait(60)
     return found
 
 
@@ -49,7 +49,7 @@ def test_columns_that_rival_for_one_role_are_left_to_the_reader(bench):
 
 def names(bench, **asked):
     fields = {name: (value,) for name, value in asked.items()}
-    return {row["name"] for row in columns.view(bench, Form(fields))["rows"]}
+    return {row["column"].name for row in columns.view(bench, Form(fields))["rows"]}
 
 
 def test_ticked_columns_get_one_role(bench):

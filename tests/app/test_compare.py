@@ -7,10 +7,11 @@ import pytest
 import riskcore
 from riskcore.app import comparisons
 from riskcore.app.pages import compare
-from riskcore.app.session import RefusedError
+from riskcore.app.session import OF_WRITING, RefusedError
 from riskcore.app.texts import told
 from riskcore.protection.trials import try_out
 from tests.accepted import ANY_LEAK
+from tests.app.client import Client
 from tests.app.workbenches import KEYS, ROLES, form
 
 PATIENCE = 60
@@ -112,10 +113,10 @@ def test_versions_with_the_same_plan_share_figures(chosen):
     assert found["work"] == "done"
     assert chosen.history.figures[2] == chosen.history.figures[1]
     # They are one spot, that of the version that is shown.
-    assert [row["number"] for row in found["picture"]["rows"]] == [2]
+    assert [x.name for x, _ in found["picture"]["rows"]] == ["2"]
     chosen.history.undo()
     found = compare.view(chosen, form())
-    assert [row["number"] for row in found["picture"]["rows"]] == [1]
+    assert [x.name for x, _ in found["picture"]["rows"]] == ["1"]
 
 
 def test_going_back_takes_the_comparison_that_was_made(chosen, monkeypatch):
@@ -321,7 +322,7 @@ def test_failed_work_says_why(chosen):
 
     settled(chosen)
     chosen.change("k", safe={"k": 5})
-    job = chosen.jobs.start("plan", chosen.key_of(*comparisons.OF_WRITING), fail)
+    job = chosen.jobs.start("plan", chosen.key_of(*OF_WRITING), fail)
     assert job.ended.wait(PATIENCE)
     found = seen(chosen)
     assert (found["work"], found["why"]) == ("failed", "the disk is full")
@@ -340,9 +341,10 @@ def test_the_picture_has_all_versions_with_figures(chosen):
     chosen.history.name(2, "five")
     chosen.history.show(2)
     found = compare.picture(chosen)
-    assert [row["number"] for row in found["rows"]] == [3, 2, 1]
-    assert [row["shown"] for row in found["rows"]] == [False, True, False]
-    assert found["rows"][1]["name"] == "five"
+    assert [trial.name for trial, _ in found["rows"]] == ["3", "2", "1"]
+    text = Client(chosen).get("/compare").text
+    (row,) = re.findall(r'<tr class="shown" aria-current="true">(.*)', text)
+    assert "<bdi>five</bdi> <b>" in row
     links = re.findall(r'<a href="/history\?version=(\d)">', found["drawing"])
     assert sorted(links) == ["1", "2", "3"]
     (ring,) = re.findall(r'<circle class="([^"]*shown[^"]*)"', found["drawing"])
@@ -364,8 +366,8 @@ def test_figures_that_are_not_numbers_are_unknown(chosen):
     chosen.history.keep_figures(1, {"safe": 1, "share_lost": float("nan")})
     found = compare.picture(chosen)
     assert found["drawing"] == ""
-    assert all(row["figures"].share_lost is None for row in found["rows"])
-    assert [row["figures"].safe for row in found["rows"]] == [False, True]
+    assert all(x.share_lost is None for x, _ in found["rows"])
+    assert [x.safe for x, _ in found["rows"]] == [False, True]
 
 
 def test_the_picture_has_the_newest_of_many_versions(chosen):
@@ -374,7 +376,7 @@ def test_the_picture_has_the_newest_of_many_versions(chosen):
         chosen.history.keep_figures(i, {"safe": True, "share_lost": i / 1000})
     chosen.history.show(4)
     found = compare.picture(chosen)
-    numbers = [row["number"] for row in found["rows"]]
+    numbers = [int(x.name) for x, _ in found["rows"]]
     assert len(numbers) == comparisons.MOST_DRAWN
     assert numbers[0] == 299
     assert numbers[-1] == 4

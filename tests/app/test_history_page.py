@@ -5,6 +5,7 @@ import pytest
 from riskcore.app.forms import FORMATS
 from riskcore.app.pages import history as page
 from riskcore.app.session import RefusedError
+from tests.app.client import Client
 from tests.app.workbenches import form
 
 
@@ -22,13 +23,13 @@ def grown(bench, n):
 
 
 def numbers(found):
-    return [row["number"] for row in found["rows"]]
+    return [version.number for version, _ in found["rows"]]
 
 
 def test_the_first_version(bench):
     found = page.view(bench, form())
     assert numbers(found) == [0]
-    assert found["rows"][0]["state"] == "shown"
+    assert found["rows"][0][1] == "shown"
     assert (found["newer"], found["older"]) == (None, None)
     assert found["chosen"] == [0, 0]
     assert found["one"] is None
@@ -57,7 +58,7 @@ def test_versions_on_other_branches_are_marked(bench):
     bench.history.add("four", "")
     bench.history.add("five", "")
     bench.history.undo()
-    states = {row["number"]: row["state"] for row in page.view(bench, form())["rows"]}
+    states = {one.number: state for one, state in page.view(bench, form())["rows"]}
     assert states == {
         0: "path", 1: "path", 2: "branch", 3: "branch", 4: "shown", 5: "undone",
     }  # fmt: skip
@@ -69,12 +70,12 @@ def test_states_of_a_page_are_those_of_the_whole_history(bench, monkeypatch):
     grown(bench, 60)
     bench.history.show(40)
     monkeypatch.setattr(page, "ROWS", 100)
-    whole = {row["number"]: row["state"] for row in page.view(bench, form())["rows"]}
+    whole = {one.number: state for one, state in page.view(bench, form())["rows"]}
     assert {*whole.values()} == {"shown", "path", "undone", "branch"}
     monkeypatch.setattr(page, "ROWS", 7)
     for until in range(60):
-        for row in page.view(bench, form(until=str(until)))["rows"]:
-            assert row["state"] == whole[row["number"]]
+        for one, state in page.view(bench, form(until=str(until)))["rows"]:
+            assert state == whole[one.number]
 
 
 @pytest.mark.parametrize("name", ["until", "version", "a", "b"])
@@ -87,11 +88,9 @@ def test_versions_that_there_are_not(bench, name, text):
 
 def test_the_rules_of_a_version(bench):
     grown(bench, 3)
-    bench.history.name(1, "one")
     found = page.view(bench, form(version="1"))["one"]
-    assert found["text"] == "format = 1\n[safe]\nk = 3\n"
-    assert (found["parent"], found["name"], found["state"]) == (0, "one", "")
-    assert page.view(bench, form(version="2"))["one"]["state"] == "shown"
+    assert found.text == "format = 1\n[safe]\nk = 3\n"
+    assert (found.number, found.parent) == (1, 0)
 
 
 def test_two_versions(bench):
@@ -148,11 +147,21 @@ def test_figures_of_two_versions(bench):
     grown(bench, 3)
     bench.history.keep_figures(1, {"safe": True, "share_lost": 0.25, "pmse": "<b>"})
     found = page.view(bench, form(a="1", b="2"))["two"]["figures"]
-    values = {row["name"]: row["values"] for row in found}
+    values = dict(found)
     assert values["safe"] == [True, None]
     assert values["share_lost"] == [0.25, None]
     assert values["pmse"] == [None, None]
-    assert [row["name"] for row in found if row["share"]] == ["share_lost"]
+
+
+def test_the_page_tells_of_a_version_and_its_figures(bench):
+    bench.change("four", safe={"k": 4})
+    bench.history.keep_figures(1, {"safe": True, "share_lost": 0.25})
+    bench.history.name(1, "one")
+    text = Client(bench).get("/history?version=1&a=0&b=1").text
+    assert "<b><bdi>one</bdi></b>. four" in text
+    assert '<td class="number">25 %</td>' in text
+    assert text.count('<tr class="shown" aria-current="true">') == 1
+    assert text.count("disabled>Show") == 1 + 1  # above the rules, and in the table
 
 
 def test_a_version_is_shown_and_named(bench):
@@ -162,7 +171,7 @@ def test_a_version_is_shown_and_named(bench):
     assert page.name(bench, form(version="2", name=" a {b} ")) == (
         "Version 2 is called a {b}."
     )
-    assert page.view(bench, form())["rows"][0]["name"] == "a {b}"
+    assert bench.history.names == {2: "a {b}"}
     assert page.name(bench, form(version="2", name="")) == "Version 2 has no name now."
     assert bench.history.names == {}
     for text in ("3", "", "-1", "x"):

@@ -45,7 +45,7 @@ def expected(bench, survey):
 
 
 def texts(items):
-    return sorted(one["text"] for one in items)
+    return sorted(one["leak"].text for one in items)
 
 
 def accept_all(bench):
@@ -66,7 +66,7 @@ def test_without_keys_the_page_says_what_to_do(opened):
 
 def test_the_leaks_are_those_of_the_package(bench, survey):
     page, found = shown(bench), expected(bench, survey).examination
-    assert [one["text"] for one in page["open_leaks"]] == [
+    assert [one["leak"].text for one in page["open_leaks"]] == [
         one.text for one in found.open
     ]
     assert page["accepted"] == []
@@ -228,7 +228,7 @@ def test_the_cheapest_mend_that_closes_stands_first(bench):
         "INCOME: exchanged with a record of similar rank"
         in bench.history.current.change
     )
-    assert "numbers" not in {one["kind"] for one in shown(bench)["open_leaks"]}
+    assert "numbers" not in {one["leak"].kind for one in shown(bench)["open_leaks"]}
 
 
 def test_treatments_that_stand_there_stay_before_a_mend(bench):
@@ -270,7 +270,7 @@ def test_nobody_is_left_over_after_more_blanks(bench):
     now, then = row["trial"].blanked
     assert then > now
     apply(bench, at, row)
-    assert "elimination" not in {one["kind"] for one in shown(bench)["open_leaks"]}
+    assert "elimination" not in {one["leak"].kind for one in shown(bench)["open_leaks"]}
 
 
 def test_people_who_share_a_sensitive_value_can_be_made_to_differ(bench):
@@ -319,7 +319,7 @@ def test_columns_are_left_out_and_written_again(bench):
     apply(bench, at, row_of(mending(bench, at), "drop"))
     page = shown(bench)
     assert page["dropped"] == [(bench.names.index("INCOME"), "INCOME")]
-    assert not any("INCOME" in one["text"] for one in page["open_leaks"])
+    assert not any("INCOME" in one["leak"].text for one in page["open_leaks"])
     income = (bench.names.index("INCOME"), "INCOME")
     assert income not in page["kept"]
     leaks.keep(bench, form(income[0]))

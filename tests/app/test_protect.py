@@ -57,7 +57,7 @@ def test_the_suppression_is_that_of_the_package(bench, survey, rules):
     bench.change("rules", **rules)
     expected = riskcore.protect(survey, **bench.release.arguments())
     found = shown(bench)["found"]
-    assert {one["key"]: one["count"] for one in found["blanked"]} == expected.suppressed
+    assert {key: n for key, n, _ in found["blanked"]} == expected.suppressed
     assert found["met"] == expected.goals_met
     assert found["unsafe"] == int(max(one.unsafe.sum() for one in expected.sets))
     assert found["without"] == max(one.without_keys for one in expected.sets)
@@ -200,7 +200,7 @@ def test_strata_and_subsets(bench, survey):
     assert bench.role_of("HHSIZE") == "key"
     expected = riskcore.protect(survey, **bench.release.arguments())
     found = shown(bench)["found"]
-    assert {one["key"]: one["count"] for one in found["blanked"]} == expected.suppressed
+    assert {key: n for key, n, _ in found["blanked"]} == expected.suppressed
     bench.set_roles({"HHSIZE": "harmless"}, "no stratum")
     assert "strata" not in bench.table("safe")
     protect.subsets(bench, form(subsets="2"))

@@ -35,7 +35,7 @@ def shown(bench, **fields):
 
 
 def figures(bench, **fields):
-    return {row["label"]: row["values"] for row in shown(bench, **fields)["rows"]}
+    return {row.label: row.values for row in shown(bench, **fields)["rows"]}
 
 
 def part(bench, name, **fields):
@@ -135,7 +135,7 @@ def test_a_recoded_file_has_two_stages(bench):
 def test_numbers_are_written_as_the_reader_writes_them(bench, read_in):
     read_in("de", None, "")
     rows = PAGE.view(bench, form())["risk"]["rows"]
-    german = {told(row["label"]): told(row["values"][0]) for row in rows}
+    german = {told(row.label): told(row.values[0]) for row in rows}
     english = figures(bench)["Re-identification rate"][0]
     assert german["Reidentifikationsrate"] == english.replace(".", ",")
     assert "," in german["Reidentifikationsrate"]
@@ -212,7 +212,7 @@ def test_each_set_has_its_switches_and_figures(several):
     assert found["switches"]["sets"] == [["REGION", "SEX", "AGE"], ["AGE", "MARSTAT"]]
     one, other = (assessed(several, keys) for keys in found["switches"]["sets"])
     rows = found["risk"]["sets"]
-    assert [row["unsafe"] for row in rows] == [
+    assert [row.unsafe for row in rows] == [
         one.below(3).records, other.below(3).records,
     ]  # fmt: skip
     f = [each.cells.sample_frequency[each.cells.inverse] for each in (one, other)]
@@ -242,14 +242,14 @@ def test_contributions_come_with_the_most_first(bench):
     found = part(bench, "keys")
     assert found["whole"] == assessed(bench).below(3).records
     assert found["by_model"]
-    shares = [row["share"] for row in found["rows"]]
+    shares = [share for *_, share in found["rows"]]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0
-    for row in found["rows"]:
-        left = [key for key in KEYS if key != row["key"]]
+    for row, _, share in found["rows"]:
+        left = [key for key in KEYS if key != row.key]
         want = assessed(bench, left).below(3).records
-        assert row["without"].unsafe == want
-        assert row["share"] == 1 - want / found["whole"]
+        assert row.without.unsafe == want
+        assert share == 1 - want / found["whole"]
 
 
 def brute_patterns(data, keys):
@@ -334,7 +334,7 @@ def test_labels_of_recoded_columns_are_left_out(bench, monkeypatch):
     lines = part(bench, "riskiest")["view"]["lines"]
     assert not any("(" in str(line[1][3]) for line in lines)
     rows = part(bench, "keys")["rows"]
-    assert {row["key"]: row["label"] for row in rows}["SEX"] == "Sex"
+    assert {row.key: label for row, label, _ in rows}["SEX"] == "Sex"
 
 
 def test_a_model_that_decides_counts_uniques_of_keys(bench):
@@ -342,7 +342,7 @@ def test_a_model_that_decides_counts_uniques_of_keys(bench):
     found = part(bench, "keys")
     assert found["alone"]
     assert found["whole"] == assessed(bench).cells.totals.uniques
-    assert {row["without"].unsafe for row in found["rows"]} == {None}
+    assert {row.without.unsafe for row, *_ in found["rows"]} == {None}
     assert not shown(bench)["beside"]
 
 
@@ -391,7 +391,7 @@ def test_a_file_of_households(bench):
     )  # fmt: skip
     assert found["n"] == result.cells.n
     assert found["unsafe"] == result.below(3).records
-    assert part(bench, "keys")["rows"][0]["without"].unsafe is not None
+    assert part(bench, "keys")["rows"][0][0].without.unsafe is not None
 
 
 def test_another_set_of_keys(bench):

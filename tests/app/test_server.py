@@ -3,7 +3,9 @@
 import re
 import string
 import threading
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -284,3 +286,23 @@ def test_a_treatment_is_added_while_its_effect_is_computed(bench, slow):
     assert (
         "Figures before and after" in client.get(f"/treat/effect?column={column}").text
     )
+
+
+def test_two_browsers_change_the_rules_one_after_the_other(bench, monkeypatch):
+    bench.set_roles(ROLES, "roles")
+    change = type(bench).change
+
+    def slow_change(self, words, **tables):
+        time.sleep(0.3)
+        return change(self, words, **tables)
+
+    monkeypatch.setattr(type(bench), "change", slow_change)
+    column = bench.names.index("INCOME")
+
+    def add(client, base):
+        fields = {"column": column, "kind": "round", "base": base}
+        assert client.post("/treat/add", fields, page="treat").status == 200
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(add, [Client(bench), Client(bench)], ["100", "1000"]))
+    assert sorted(bench.table("treat")["INCOME"]) == ["round:100", "round:1000"]

@@ -144,8 +144,8 @@ def test_the_effect_on_weights_and_categories(bench):
     add(bench, "CITIZENSHIP", kind="pram", keep="0.5")
     seen = treat.effect(bench, form(bench, "CITIZENSHIP"))
     assert seen["kind"] == "categories"
-    assert sum(one["counts"][0] for one in seen["bars"]) == seen["present"]
-    assert sum(one["counts"][1] for one in seen["bars"]) == seen["present"]
+    assert sum(before for *_, before, _ in seen["bars"]) == seen["present"]
+    assert sum(after for *_, after in seen["bars"]) == seen["present"]
     assert treat.view(bench, form(bench, "CITIZENSHIP"))["alters"]
 
 

@@ -16,7 +16,7 @@ from riskcore.cli import main
 from riskcore.common.html import all_digits, digits, readable
 from riskcore.data.files.labels import Labels
 from riskcore.protection.release.record import coarse
-from riskcore.report.page import KeyVariable, key_variables, page, protection_page
+from riskcore.report.page import key_variables, page, protection_page
 from riskcore.report.page_charts import bar_top
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_protection_page
@@ -207,9 +207,9 @@ def test_small_cells_before_and_after(made, protected):
 def test_key_variables_count_no_missing_category():
     data = {"k": ["a", None, "b", "a", None], "x": [None] * 5}
     result = assess(data, ["k", "x"], missing="category")
-    assert key_variables({"f": result}) == {
-        "k": [KeyVariable(2, 1, 2)], "x": [KeyVariable(0, 0, 5)],
-    }  # fmt: skip
+    assert key_variables({"f": result}) == [
+        ("k", ["2", "1", "2"]), ("x", ["0", "0", "5"]),
+    ]  # fmt: skip
 
 
 def test_key_variables_of_an_engine_are_not_collected():

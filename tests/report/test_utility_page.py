@@ -162,7 +162,7 @@ def test_spots_stand_where_their_figures_are():
 @pytest.mark.parametrize("most", [1e-9, 0.1, 0.2, 0.99, 1.0, 3.0, 99.0, 1e5])
 def test_axes_end_at_round_numbers(most):
     assert most <= nice(most) <= 2.5 * most
-    assert (nice(0.0), nice(10.0)) == (1.0, 10.0)
+    assert (nice(0.0), nice(0.0021), nice(10.0), nice(20)) == (1.0, 0.005, 10.0, 20.0)
 
 
 # The section of a protection's report

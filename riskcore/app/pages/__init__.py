@@ -14,15 +14,5 @@ from riskcore.app.pages import (
 )
 
 # In the order of the work.
-PAGES = (
-    data.PAGE,
-    columns.PAGE,
-    risk.PAGE,
-    recode.PAGE,
-    treat.PAGE,
-    protect.PAGE,
-    leaks.PAGE,
-    compare.PAGE,
-    history.PAGE,
-    export.PAGE,
-)
+_STEPS = data, columns, risk, recode, treat, protect, leaks, compare, history, export
+PAGES = tuple(page.PAGE for page in _STEPS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.page import Page
-from riskcore.app.session import RefusedError
+from riskcore.app.session import COLUMN_ROLES, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 
@@ -24,10 +24,8 @@ ROLES = (
     "harmless",
     "cluster",
 )
-# These roles only one column has.
-ONE_COLUMN = ("weight", "household", "cluster")
 # These can be given to many columns at once.
-FOR_MANY = tuple(role for role in ROLES if role not in ONE_COLUMN)
+FOR_MANY = tuple(role for role in ROLES if role not in COLUMN_ROLES)
 SHOWN = ("undecided", "unproposed", *ROLES)
 
 
@@ -41,25 +39,22 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     return {
         "records": description.records,
         "columns": len(rows),
-        "rows": [row for row in rows if _is_asked_for(row, **asked)],
+        "rows": [
+            row
+            for row in rows
+            if asked["find"].casefold() in row["text"]
+            and asked["type"] in ("", row["column"].profile.type)
+            and (not asked["shown"] or asked["shown"] in row["shown"])
+        ],
         "roles": ROLES,
         "proposed": any(row["role"] is None and row["proposed"] for row in rows),
         "for_many": FOR_MANY,
         "asked": asked,
-        "types": sorted({row["type"] for row in rows}),
+        "types": sorted({row["column"].profile.type for row in rows}),
         "shown": SHOWN,
         "ticked": form.has("tick"),
         "doubts": bench.doubts(),
     }
-
-
-def _is_asked_for(row: Mapping[str, Any], find: str, type: str, shown: str) -> bool:
-    """Return whether a column has a text, a type and a role."""
-    return (
-        find.casefold() in row["text"]
-        and type in ("", row["type"])
-        and (not shown or shown in row["shown"])
-    )
 
 
 def _row(bench: Workbench, at: int, column: DescribedColumn) -> dict[str, Any]:
@@ -70,19 +65,11 @@ def _row(bench: Workbench, at: int, column: DescribedColumn) -> dict[str, Any]:
     shown = [role] if role else ["undecided"] + ["unproposed"] * (proposed is None)
     return {
         "position": at,
-        "name": str(of.name),
+        "column": column,
         "text": f"{of.name} {of.label or ''}".casefold(),
         "shown": shown,
-        "label": of.label,
         "role": role,
         "proposed": proposed,
-        "type": of.type,
-        "distinct": of.distinct,
-        "missing": of.missing,
-        "own": of.single,
-        "smallest": of.smallest,
-        "largest": of.largest,
-        "reason": column.reason,
     }
 
 
@@ -98,15 +85,13 @@ def choose(bench: Workbench, form: Form) -> str:
             shown = form.fields.get(f"was-{position}")
             if shown != (role or "",) and role != bench.role_of(name):
                 roles[name] = role
-    words = " ".join(_words(name, role) for name, role in roles.items())
-    return bench.set_roles(roles, words)
-
-
-def _words(name: str, role: str | None) -> str:
-    """Return a change of a role in words."""
-    if role is None:
-        return said("columns", "taken", column=name)
-    return said("columns", "changed", column=name, role=said("roles", role))
+    words = [
+        said("columns", "taken", column=name)
+        if role is None
+        else said("columns", "changed", column=name, role=said("roles", role))
+        for name, role in roles.items()
+    ]
+    return bench.set_roles(roles, " ".join(words))
 
 
 def accept(bench: Workbench, _: Form) -> str:
@@ -115,12 +100,15 @@ def accept(bench: Workbench, _: Form) -> str:
     if description is None:
         raise RefusedError(said("columns", "reading"))
     undecided = bench.undecided
-    proposed = {
+    proposed: dict[str, str | None] = {
         str(column.name): column.proposed.role
         for column in description.columns
         if column.proposed.role in ROLES
     }
-    rival = _rivals(bench, proposed)
+    left = [role for name, role in proposed.items() if name in undecided]
+    taken = {bench.role_of(name) for name in bench.names}
+    # Roles of one column that several seem to have are left to the reader.
+    rival = [x for x in COLUMN_ROLES if left.count(x) > 1 or (x in left and x in taken)]
     roles: dict[str, str | None] = {
         name: role
         for name, role in proposed.items()
@@ -130,14 +118,6 @@ def accept(bench: Workbench, _: Form) -> str:
     for role in rival:
         words += " " + said("columns", "rivals", role=said("roles", role))
     return bench.set_roles(roles, words)
-
-
-def _rivals(bench: Workbench, proposed: Mapping[str, str | None]) -> list[str]:
-    """Return roles of one column that several columns without a role seem to have."""
-    undecided = bench.undecided
-    left = [role for name, role in proposed.items() if name in undecided]
-    taken = {role for name in bench.names if (role := bench.role_of(name))}
-    return [x for x in ONE_COLUMN if left.count(x) > 1 or (x in left and x in taken)]
 
 
 def give(bench: Workbench, form: Form) -> str:

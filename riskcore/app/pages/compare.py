@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from riskcore.app import comparisons
 from riskcore.app.comparisons import Compared, Study
 from riskcore.app.forms import Form
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.values import numbers_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
 from riskcore.app.workbench import Workbench
 from riskcore.common.words import words_in
 from riskcore.comparison.formula import formulas
-from riskcore.protection.trials import Trial
 from riskcore.report import utility_text
 from riskcore.report.page_charts import spots
 from riskcore.report.utility_view import studies_view, utility_view
@@ -64,22 +63,17 @@ def _compared(result: Compared) -> dict[str, Any]:
     if comparison is None:
         return {"why": result.reason, "work": "failed"}
     view = utility_view(comparison, _PAIRS, _STRATA)
+    places = {"tables": count(), "models": count()}
     return {
         "view": view,
         "missing": comparison.newly_missing,
         "lost": comparison.share_lost,
         "percent": utility_text.percent,
-        "studies": _studies(result.studies),
+        "studies": [_study(x, next(places[x.kind])) for x in result.studies],
     }
 
 
 # --- tables and models of the user ---
-
-
-def _studies(studies: Iterable[Study]) -> list[dict[str, Any]]:
-    """Return what the page shows of the tables and the models."""
-    places = {"tables": count(), "models": count()}
-    return [_study(study, next(places[study.kind])) for study in studies]
 
 
 def _study(study: Study, place: int) -> dict[str, Any]:
@@ -170,30 +164,21 @@ def picture(bench: Workbench) -> dict[str, Any]:
     links = {trial.name: f"/history?version={trial.name}" for trial in tried.trials}
     return {
         "drawing": spots(points, "states-text", links, kinds, told) if points else "",
-        "rows": [_state(bench, trial, front) for trial in reversed(tried.trials)],
+        "rows": [(x, x.name in front) for x in reversed(tried.trials)],
         "more": len(history.figures) > len(tried.trials),
-    }
-
-
-def _state(bench: Workbench, trial: Trial, front: Collection[str]) -> dict[str, Any]:
-    """Return the figures of a version for the table beside the picture."""
-    number = int(trial.name)
-    return {
-        "number": number,
-        "name": bench.history.names.get(number, ""),
-        "shown": number == bench.history.current.number,
-        "front": trial.name in front,
-        "figures": trial,
     }
 
 
 # --- actions ---
 
 
-def _choose(bench: Workbench, kind: str, values: Iterable[Any]) -> None:
-    """Keep other tables, models or columns of numbers."""
+def _add(bench: Workbench, kind: str, asked: Any) -> str:
+    """Add a table, a model or a column of numbers, unless it is there."""
     chosen = comparisons.choices(bench)
-    bench.history.choose("compare", {**chosen, kind: list(values)})
+    if asked not in chosen[kind]:
+        chosen[kind].append(asked)
+        bench.history.choose("compare", chosen)
+    return said("compare", "added")
 
 
 def table(bench: Workbench, form: Form) -> str:
@@ -201,10 +186,7 @@ def table(bench: Workbench, form: Form) -> str:
     asked = [bench.column(form.text(name)) for name in ("first", "second")]
     if asked[0] == asked[1]:
         raise RefusedError(said("compare", "twice"))
-    chosen = comparisons.choices(bench)["tables"]
-    if asked not in chosen:
-        _choose(bench, "tables", [*chosen, asked])
-    return said("compare", "added")
+    return _add(bench, "tables", asked)
 
 
 def model(bench: Workbench, form: Form) -> str:
@@ -213,10 +195,7 @@ def model(bench: Workbench, form: Form) -> str:
     for variable in asked.variables:
         if variable.name not in bench.names:
             raise RefusedError(said("compare", "unknown", column=variable.name))
-    chosen = comparisons.choices(bench)["models"]
-    if asked.text not in chosen:
-        _choose(bench, "models", [*chosen, asked.text])
-    return said("compare", "added")
+    return _add(bench, "models", asked.text)
 
 
 def number(bench: Workbench, form: Form) -> str:
@@ -226,25 +205,18 @@ def number(bench: Workbench, form: Form) -> str:
         raise RefusedError(said("compare", "not_numbers", column=name))
     if numbers_of(bench, bench.coded_column(name)) is None:
         raise RefusedError(said("compare", "no_numbers", column=name))
-    chosen = comparisons.choices(bench)["numbers"]
-    if name not in chosen:
-        _choose(bench, "numbers", [*chosen, name])
-    return said("compare", "added")
+    return _add(bench, "numbers", name)
 
 
 def remove(bench: Workbench, form: Form) -> str:
     """Take a table, a model or a column of numbers away."""
     kind, position = form.text("kind"), form.whole("position")
-    chosen = comparisons.choices(bench).get(kind, [])
-    if position >= len(chosen):
+    chosen = comparisons.choices(bench)
+    if position >= len(chosen.get(kind, [])):
         raise RefusedError(said("compare", "gone"))
-    del chosen[position]
-    _choose(bench, kind, chosen)
+    del chosen[kind][position]
+    bench.history.choose("compare", chosen)
     return said("compare", "removed")
 
 
-PAGE = Page(
-    "compare",
-    view,
-    {"table": table, "model": model, "number": number, "remove": remove},
-)
+PAGE = Page("compare", view, named(table, model, number, remove))

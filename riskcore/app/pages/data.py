@@ -56,14 +56,9 @@ def _first_rows(bench: Workbench) -> list[list[str]]:
     n = min(ROWS, records.n)
     columns = [[*records.column(name)[:n]] for name in bench.source.names]
     return [
-        ["" if _is_missing(value) else str(plain_value(value)) for value in row]
+        ["" if x is None or x != x else str(plain_value(x)) for x in row]
         for row in zip(*columns, strict=True)
     ]
-
-
-def _is_missing(value: Any) -> bool:
-    """Return whether a value is missing."""
-    return value is None or value != value
 
 
 def _table(bench: Workbench, names: list[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from riskcore.app.forms import Form
 from riskcore.app.guard import SANDBOX
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.user_folder import user_folder
@@ -61,12 +61,6 @@ class WrittenFile:
     path: Path
     size: int
     seal: tuple[int, ...]  # what tells whether it is still the same
-
-    @classmethod
-    def of(cls, kind: str, path: Path) -> WrittenFile:
-        """Return a file as it has just been written."""
-        status = path.stat()
-        return cls(kind, path, status.st_size, _seal(status))
 
     @property
     def folder(self) -> str:
@@ -117,19 +111,10 @@ class Exported:
 
     version: int
     files: ReleaseFiles
-    rules: Path
     shell: str  # a line of the shell that makes the same files again
     written: tuple[WrittenFile, ...]
     # Addresses of an earlier export lead to no file of this one, which may be private.
     mark: str = field(default_factory=lambda: secrets.token_hex(4))
-
-    def some(self, *, public: bool) -> list[tuple[int, WrittenFile]]:
-        """Return the files to publish, or those to keep, with their places."""
-        return [
-            (at, file)
-            for at, file in enumerate(self.written)
-            if file.is_public == public
-        ]
 
 
 def _all_written(
@@ -149,7 +134,8 @@ def _all_written(
     ]
     for kind, path in paths:
         if path is not None:
-            yield WrittenFile.of(kind, path)
+            status = path.stat()
+            yield WrittenFile(kind, path, status.st_size, _seal(status))
 
 
 def view(bench: Workbench, _: Form) -> Mapping[str, Any]:
@@ -198,13 +184,12 @@ def write(bench: Workbench, form: Form) -> str:
     """Keep what is to be written as rules, and write it."""
     if lacking := _lacking(bench):
         raise RefusedError(lacking)
-    with bench.lock:
-        changes = _output(bench, form)
-        rules = form.text("rules") or _rules_path(bench).name
-        _refuse_names({**changes, "rules": rules})
-        bench.history.choose(_RULES, rules)
-        bench.change(said("export", "chosen"), output=changes)
-        overwrite, version = form.has("overwrite"), bench.history.current.number
+    changes = _output(bench, form)
+    rules = form.text("rules") or _rules_path(bench).name
+    _refuse_names({**changes, "rules": rules})
+    bench.history.choose(_RULES, rules)
+    bench.change(said("export", "chosen"), output=changes)
+    overwrite, version = form.has("overwrite"), bench.history.current.number
     bench.plan()  # jobs run one after the other
     bench.jobs.forget("export")
     bench.jobs.start(
@@ -284,7 +269,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
         bench.history.note_file(release.to_toml())
     shell = release.shell_line(secret=files.record_with_secret, overwrite=True)
     written = tuple(_all_written(source, files, path))
-    return Exported(version, files, path, shell, written)
+    return Exported(version, files, shell, written)
 
 
 def _refuse_places(
@@ -325,4 +310,4 @@ def file(bench: Workbench, form: Form) -> Response:
     return StreamingResponse(sent.chunks(), 200, headers, "application/octet-stream")
 
 
-PAGE = Page("export", view, {"write": write}, answers={"file": file})
+PAGE = Page("export", view, named(write), answers=named(file))

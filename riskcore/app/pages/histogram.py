@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-# The picture, in its own units.
-WIDTH, HEIGHT = 480, 170
-LEFT, RIGHT, TOP, BOTTOM = 48, 472, 12, 140
 
 _BINS = 60
 _MOST_WHOLE = 130  # whole numbers with a bar each
@@ -23,7 +18,10 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Axis:
-    """A scale of numbers."""
+    """A scale of numbers, and the picture above it in its own units."""
+
+    WIDTH, HEIGHT = 480, 170
+    LEFT, RIGHT, TOP, BOTTOM = 48, 472, 12, 140
 
     edges: Floats  # the ends of the bins
     whole: bool  # whether each bar is one whole number
@@ -56,8 +54,8 @@ class Axis:
 
     def at(self, value: float) -> float:
         """Return where a value stands in the picture."""
-        share = (value - self.low) / (self.high - self.low)
-        return round(LEFT + (RIGHT - LEFT) * min(max(share, 0.0), 1.0), 2)
+        share = min(max((value - self.low) / (self.high - self.low), 0.0), 1.0)
+        return round(self.LEFT + (self.RIGHT - self.LEFT) * share, 2)
 
     def counts(self, values: Floats, weights: Floats) -> Floats:
         """Return the sums of weights in the bins."""
@@ -72,27 +70,31 @@ class Axis:
         marks = [float(step * number) for number in np.arange(first, last + 1)]
         return [(number, self.at(number)) for number in marks]
 
-    def bars(self, counts: Sequence[float], most: float) -> list[dict[str, Any]]:
+    def picture(self, **counts: Floats) -> dict[str, Any]:
+        """Return the axes, and the bars of each kind of counts on one scale."""
+        most = float(max(of_kind.max() for of_kind in counts.values()))
+        bars = {kind: self._bars(of_kind, most) for kind, of_kind in counts.items()}
+        return {"axis": self, "counts": self._count_ticks(most), **bars}
+
+    def _bars(self, counts: Floats, most: float) -> list[dict[str, Any]]:
         """Return the rectangles of the bins; ``most`` is as high as the picture."""
-        rectangles = []
+        rectangles, height = [], self.BOTTOM - self.TOP
         for low, high, count in zip(
             self.edges[:-1], self.edges[1:], counts, strict=True
         ):
             if count > 0:
-                tall = max(round((BOTTOM - TOP) * float(count) / most, 2), 0.5)
+                tall = max(round(height * float(count) / most, 2), 0.5)
                 x, end = self.at(float(low)), self.at(float(high))
-                wide = round(max(end - x - 0.6, 0.6), 2)
-                rectangles.append({"x": x, "y": BOTTOM - tall, "w": wide, "h": tall})
+                y, wide = self.BOTTOM - tall, round(max(end - x - 0.6, 0.6), 2)
+                rectangles.append({"x": x, "y": y, "w": wide, "h": tall})
         return rectangles
 
-
-def count_ticks(most: float) -> list[tuple[float, float]]:
-    """Return round counts and how high they stand if ``most`` is at the top."""
-    step = max(_step(most, 4), 1.0)
-    counts = [float(step * number) for number in np.arange(0, most // step + 1)]
-    return [
-        (count, round(BOTTOM - (BOTTOM - TOP) * count / most, 2)) for count in counts
-    ]
+    def _count_ticks(self, most: float) -> list[tuple[float, float]]:
+        """Return round counts and how high they stand if ``most`` is at the top."""
+        step = max(_step(most, 4), 1.0)
+        counts = [float(step * number) for number in np.arange(0, most // step + 1)]
+        height = self.BOTTOM - self.TOP
+        return [(n, round(self.BOTTOM - height * n / most, 2)) for n in counts]
 
 
 def _step(span: float, most: int) -> float:

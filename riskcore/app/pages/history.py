@@ -7,16 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from riskcore.app import comparisons
-from riskcore.app.forms import Form, NumberFormat
-from riskcore.app.history import History, Version
-from riskcore.app.pages.page import Page
+from riskcore.app.forms import Form, NumberFormat, place_in
+from riskcore.app.history import History
+from riskcore.app.pages.page import Page, named
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 from riskcore.common.words import printable
 
 ROWS = 50  # of a page
-_SHARES = ("share_lost",)
 _FIGURES = (*comparisons.FIGURES[:6], "values_suppressed", *comparisons.FIGURES[6:])
 
 
@@ -36,10 +35,12 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "older": first - 1 if first else None,
         "unread": history.unread,
         "rows": [
-            _row(history, history.versions[number], states.get(number, "branch"))
+            (history.versions[number], states.get(number, "branch"))
             for number in range(until, first - 1, -1)
         ],
-        "one": _one(history, form),
+        "one": history.versions[_number(history, form, "version", 0)]
+        if form.has("version")
+        else None,
         "two": _two(history, form),
         "until": form.text("until"),
         "chosen": [_chosen(history, form, name) for name in ("a", "b")],
@@ -51,11 +52,10 @@ def _number(history: History, form: Form, name: str, usual: int) -> int:
     text = form.text(name)
     if not text:
         return usual
-    if text.isascii() and text.isdecimal() and len(text) < 10:
-        number = int(text)
-        if number < len(history.versions):
-            return number
-    raise RefusedError(said("history", "missing"))
+    number = place_in(text, len(history.versions))
+    if number is None:
+        raise RefusedError(said("history", "missing"))
+    return number
 
 
 def _states(history: History, first: int, last: int) -> dict[int, str]:
@@ -71,29 +71,6 @@ def _states(history: History, first: int, last: int) -> dict[int, str]:
         states[version.number] = "undone"
     states[history.current.number] = "shown"
     return states
-
-
-def _row(history: History, version: Version, state: str) -> dict[str, Any]:
-    """Return what the page shows of a version."""
-    return {
-        "number": version.number,
-        "parent": version.parent,
-        "state": state,
-        "change": version.change,
-        "at": version.at,
-        "name": history.names.get(version.number, ""),
-        "figures": history.figures.get(version.number),
-    }
-
-
-def _one(history: History, form: Form) -> dict[str, Any] | None:
-    """Return the rules of the version that was asked for."""
-    if not form.has("version"):
-        return None
-    number = _number(history, form, "version", 0)
-    version = history.versions[number]
-    state = "shown" if number == history.current.number else ""
-    return {**_row(history, version, state), "text": version.text}
 
 
 def _chosen(history: History, form: Form, name: str) -> int:
@@ -127,20 +104,14 @@ def _two(history: History, form: Form) -> dict[str, Any] | None:
     }
 
 
-def _figures(history: History, a: int, b: int) -> list[dict[str, Any]]:
+def _figures(history: History, a: int, b: int) -> list[tuple[str, list[Any]]]:
     """Return the figures of two versions side by side, if one was carried out."""
     pair = [history.figures.get(side) for side in (a, b)]
     if pair == [None, None]:
         return []
+    sides: list[Mapping[str, Any]] = [side or {} for side in pair]
     return [
-        {
-            "name": name,
-            "share": name in _SHARES,
-            "values": [
-                None if side is None else comparisons.figure_of(side.get(name))
-                for side in pair
-            ],
-        }
+        (name, [comparisons.figure_of(side.get(name)) for side in sides])
         for name in _FIGURES
     ]
 
@@ -198,4 +169,4 @@ def name(bench: Workbench, form: Form) -> str:
     return said("history", "named", n=number, given=version_name)
 
 
-PAGE = Page("history", view, {"show": show, "name": name})
+PAGE = Page("history", view, named(show, name))

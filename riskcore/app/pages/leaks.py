@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from riskcore.app.forms import Form
 from riskcore.app.pages.mends import mends_of, trial_of
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.recode import recodable
 from riskcore.app.pages.treat import treatable
 from riskcore.app.session import RefusedError
@@ -36,8 +36,8 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "lacking": "",
         "job": job,
         "done": examined is not None,
-        "open_leaks": [entry for entry in items if entry["accepted"] is None],
-        "accepted": [entry for entry in items if entry["accepted"] is not None],
+        "open_leaks": [x for x in items if x["leak"].accepted is None],
+        "accepted": [x for x in items if x["leak"].accepted is not None],
         "chosen": None if mended is None else form.whole("leak"),
         "mending": None if mended is None else _mending(bench, mended),
         "not_examined": [*map(str, examined.not_examined)] if examined else [],
@@ -63,13 +63,10 @@ def _item(bench: Workbench, leak: Leak, at: int) -> dict[str, Any]:
     ]
     return {
         "at": at,
-        "kind": leak.kind,
-        "text": leak.text,
-        "remedies": leak.remedies,
-        "accepted": leak.accepted,
+        "leak": leak,
         "columns": columns,
         "all": leak.of_all or len(columns) == 1,
-        "mends": bool(mends_of(bench, leak)) if leak.accepted is None else False,
+        "mends": leak.accepted is None and bool(mends_of(bench, leak)),
         "pages": [*_pages(bench, leak)],
     }
 
@@ -121,13 +118,12 @@ def _leak(bench: Workbench, form: Form) -> Leak | None:
 
 def mend(bench: Workbench, form: Form) -> str:
     """Change the rules as a mend of a leak says."""
-    with bench.lock:
-        leak, at = _leak(bench, form), form.whole("mend")
-        mends = [] if leak is None else mends_of(bench, leak)
-        if not 0 <= at < len(mends) or form.text("was") != mends[at].remedy.options:
-            raise RefusedError(said("leaks", "gone"))
-        words = said("leaks", "did_mend", what=mends[at].words)
-        return bench.change(words, **mends[at].changes)
+    leak, at = _leak(bench, form), form.whole("mend")
+    mends = [] if leak is None else mends_of(bench, leak)
+    if not 0 <= at < len(mends) or form.text("was") != mends[at].remedy.options:
+        raise RefusedError(said("leaks", "gone"))
+    words = said("leaks", "did_mend", what=mends[at].words)
+    return bench.change(words, **mends[at].changes)
 
 
 def _dropped(bench: Workbench, settings: Settings) -> list[str]:
@@ -158,11 +154,6 @@ def _renumbered(bench: Workbench, settings: Settings) -> list[str]:
 # --- what is done ---
 
 
-def _column(bench: Workbench, form: Form) -> str:
-    """Return the column that a form names."""
-    return bench.column(form.text("column"))
-
-
 def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
     """Change how the file is written, and return it in words."""
     return bench.change(said("leaks", word, column=column), output=changes)
@@ -170,21 +161,21 @@ def _output(bench: Workbench, word: str, column: str, **changes: Any) -> str:
 
 def drop(bench: Workbench, form: Form) -> str:
     """Leave a column out."""
-    name = _column(bench, form)
+    name = bench.column(form.text("column"))
     left = [*bench.table("output").get("drop", ()), name]
     return _output(bench, "did_drop", name, drop=[*dict.fromkeys(left)])
 
 
 def keep(bench: Workbench, form: Form) -> str:
     """Write a column that was left out."""
-    name = _column(bench, form)
+    name = bench.column(form.text("column"))
     left = [x for x in bench.table("output").get("drop", ()) if x != name]
     return _output(bench, "did_keep", name, drop=left or None)
 
 
 def old_ids(bench: Workbench, form: Form) -> str:
     """Keep the ids of a column."""
-    name = _column(bench, form)
+    name = bench.column(form.text("column"))
     ids = [column for column in _renumbered(bench, bench.settings()) if column != name]
     return _output(bench, "did_old_ids", name, renumber=ids)
 
@@ -229,16 +220,5 @@ def _listed(names: list[str]) -> str:
     return ", ".join(said("leaks", "order") if x == ORDER else x for x in names)
 
 
-PAGE = Page(
-    "leaks",
-    view,
-    {
-        "mend": mend,
-        "drop": drop,
-        "keep": keep,
-        "old_ids": old_ids,
-        "switch": switch,
-        "accept": accept,
-        "take_back": take_back,
-    },
-)
+_ACTIONS = named(mend, drop, keep, old_ids, switch, accept, take_back)
+PAGE = Page("leaks", view, _ACTIONS)

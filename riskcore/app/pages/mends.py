@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from riskcore.app.jobs import Job
-from riskcore.app.pages.treat_words import in_words, rules_of, value_of
+from riskcore.app.pages.treat_words import in_words, listed_rules, rules_of, value_of
 from riskcore.app.session import Tables
 from riskcore.app.texts import load_texts, said, told
 from riskcore.app.workbench import Workbench, examination_of
@@ -139,7 +139,7 @@ def _words(leak: Leak, remedy: Remedy) -> str:
             key, (*_, column) = next(iter(value.items()))
         if name == "treat":
             for treated, rules in value.items():
-                how = ", ".join(map(told, in_words(treated, _listed(rules))))
+                how = ", ".join(map(told, in_words(treated, listed_rules(rules))))
                 parts.append(f"{printable(treated)}: {how}")
         elif f"does_{name}" in load_texts()["leaks"]:
             text = said("leaks", f"does_{name}", column=column, key=key, role=role)
@@ -175,17 +175,12 @@ def _changes(bench: Workbench, leak: Leak, settings: Mapping[str, Any]) -> Table
             stay = leak.kind != "no effect"
             value = {
                 column: value_of(
-                    [*(rules_of(bench, column) if stay else ()), *_listed(rules)]
+                    [*(rules_of(bench, column) if stay else ()), *listed_rules(rules)]
                 )
                 for column, rules in value.items()
             }
         tables.setdefault(table, {}).update({rest[0]: value} if rest else value)
     return tables
-
-
-def _listed(rules: str | list[str]) -> list[str]:
-    """Return one rule or several as a list."""
-    return [rules] if isinstance(rules, str) else rules
 
 
 # --- what a mend would do ---

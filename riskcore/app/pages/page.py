@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from riskcore.app.forms import Form
 from riskcore.app.workbench import Workbench
@@ -19,6 +19,12 @@ Action: TypeAlias = Callable[[Workbench, Form], str]
 
 # It returns what is sent as it is, such as a file.
 Answer: TypeAlias = "Callable[[Workbench, Form], Response]"
+Does = TypeVar("Does", bound=Callable[..., Any])
+
+
+def named(*functions: Does) -> dict[str, Does]:
+    """Return actions, parts or answers by their names."""
+    return {function.__name__: function for function in functions}
 
 
 @dataclass(frozen=True, slots=True)

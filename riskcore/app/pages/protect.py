@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from riskcore.app.forms import Form, shown
 from riskcore.app.jobs import Job
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.values import code_of, labels_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said
@@ -33,12 +34,10 @@ GOALS: Mapping[str, tuple[float, tuple[float, float, float] | None]] = {
     "household_threshold": (0.1, (-5, 0, 0.05)),
     "household_rate": (0.001, None),
 }
-# Of these, one excludes the other.
-_INSTEAD = {
-    "threshold": "rate",
-    "rate": "threshold",
-    "household_threshold": "household_rate",
-    "household_rate": "household_threshold",
+# Of these, one excludes the other: what a goal takes away.
+_EITHER = ("threshold", "rate"), ("household_threshold", "household_rate")
+_INSTEAD: Mapping[str, Mapping[str, None]] = {
+    name: {other: None} for pair in _EITHER for name, other in (pair, pair[::-1])
 }
 # The ways by name: the table of the rules, and the words, the default first.
 WAYS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -144,11 +143,8 @@ def _strata(bench: Workbench) -> list[dict[str, Any]]:
     """Return the columns that may be strata."""
     chosen_names = bench.table("safe").get("strata", [])
     fit = (None, "harmless", "sensitive")
-    return [
-        {"position": i, "name": name, "on": name in chosen_names}
-        for i, name in enumerate(bench.names)
-        if name in chosen_names or bench.role_of(name) in fit
-    ]
+    names = [x for x in bench.names if x in chosen_names or bench.role_of(x) in fit]
+    return _boxes(bench, names, chosen_names)
 
 
 def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]]:
@@ -156,11 +152,15 @@ def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]
     if settings.household is None or settings.unit == "household":
         return []
     fit = [str(name) for name in settings.variables if name not in settings.strata]
-    chosen_keys = settings.household_keys
-    return [
-        {"position": bench.names.index(name), "name": name, "on": name in chosen_keys}
-        for name in fit
-    ]
+    return _boxes(bench, fit, settings.household_keys)
+
+
+def _boxes(
+    bench: Workbench, names: Iterable[str], ticked: Collection[Hashable]
+) -> list[dict[str, Any]]:
+    """Return columns to tick, with their positions."""
+    at = bench.names.index
+    return [{"position": at(x), "name": x, "on": x in ticked} for x in names]
 
 
 # --- the suppression ---
@@ -169,19 +169,14 @@ def _household_keys(bench: Workbench, settings: Settings) -> list[dict[str, Any]
 def _found(bench: Workbench, plan: Job) -> Mapping[str, Any]:
     """Return what the page shows of a plan that is done."""
     figures = bench.keep("plan figures", plan.key, lambda: figures_of(plan.result))
-    return {**figures, "label_of": code_labels(bench)}
+    return {**figures, "label_of": partial(_label_of, bench)}
 
 
-def code_labels(bench: Workbench) -> Callable[[CategoryLoss], str]:
-    """Return what gives the label of a category; recoded keys have other codes."""
-    recoded = bench.table("recodings")
-
-    def label(loss: CategoryLoss) -> str:
-        if str(loss.key) in recoded:
-            return ""
-        return labels_of(bench, str(loss.key)).get(code_of(loss.category), "")
-
-    return label
+def _label_of(bench: Workbench, loss: CategoryLoss) -> str:
+    """Return the label of a category; recoded keys have other codes."""
+    if str(loss.key) in bench.table("recodings"):
+        return ""
+    return labels_of(bench, str(loss.key)).get(code_of(loss.category), "")
 
 
 def figures_of(result: Protected) -> dict[str, Any]:
@@ -192,10 +187,7 @@ def figures_of(result: Protected) -> dict[str, Any]:
     return {
         "met": result.goals_met,
         "words": result.on_goals,
-        "blanked": [
-            {"key": key, "count": count, "share": share[key]}
-            for key, count in blanked.items()
-        ],
+        "blanked": [(key, count, share[key]) for key, count in blanked.items()],
         "total": sum(blanked.values()),
         "records": result.n,
         "unsafe": max(
@@ -219,7 +211,7 @@ def live(bench: Workbench, form: Form) -> Mapping[str, Any]:
     settings = bench.settings()
     if form.has("position"):
         value = _moved(name, form)
-        goals = _with_goal(settings, name, value)
+        goals = {name: _by_set(settings, name, value), **_INSTEAD.get(name, {})}
     else:
         value, goals = _value(settings, name), {}
     none = {goal_name: _by_set(settings, goal_name, None) for goal_name in GOALS}
@@ -273,14 +265,6 @@ def _by_set(settings: Settings, name: str, value: Any) -> Any:
     return (value,) * len(settings.keys)
 
 
-def _with_goal(settings: Settings, name: str, value: Any) -> dict[str, Any]:
-    """Return goals with one of them changed, without the one that it excludes."""
-    goals = {name: _by_set(settings, name, value)}
-    if name in _INSTEAD:
-        goals[_INSTEAD[name]] = None
-    return goals
-
-
 # --- what is done ---
 
 
@@ -289,7 +273,7 @@ def goal(bench: Workbench, form: Form) -> str:
     name = _named(form)
     typed = form.text("value") != form.text("was")
     if not (form.has("on") or typed):
-        words = said("protect", "off", goal=_name_of(name))
+        words = said("protect", "off", goal=said("protect", f"goal_{name}"))
         return bench.change(words, safe={name: None})
     value = _value(bench.settings(), name)
     if typed or value is None:
@@ -314,17 +298,13 @@ def slide(bench: Workbench, form: Form) -> str:
 
 def _set(bench: Workbench, name: str, value: Any, form: Form) -> str:
     """Set a goal, and return it in words."""
-    words = said("protect", "set", goal=_name_of(name), value=_text(value, form))
+    words = said(
+        "protect", "set", goal=said("protect", f"goal_{name}"), value=_text(value, form)
+    )
     rule = value
     if isinstance(value, tuple):
         rule = [1 if limit is None else limit for limit in value]
-    changes = {name: rule, **({_INSTEAD[name]: None} if name in _INSTEAD else {})}
-    return bench.change(words, safe=changes)
-
-
-def _name_of(name: str) -> str:
-    """Return the name of a goal in words."""
-    return said("protect", f"goal_{name}")
+    return bench.change(words, safe={name: rule, **_INSTEAD.get(name, {})})
 
 
 def ways(bench: Workbench, form: Form) -> str:
@@ -382,9 +362,8 @@ def _ticked(
 def strata(bench: Workbench, form: Form) -> str:
     """Choose the strata."""
     names = _ticked(bench, form, "stratum", bench.table("safe").get("strata", ()))
-    words = said("protect", "strata_set", names=", ".join(names))
-    if not names:
-        words = said("protect", "strata_gone")
+    text = "strata_set" if names else "strata_gone"
+    words = said("protect", text, names=", ".join(names))
     roles = dict.fromkeys(names)
     return bench.change(words, safe={"strata": names or None}, roles=roles)
 
@@ -392,9 +371,8 @@ def strata(bench: Workbench, form: Form) -> str:
 def household_keys(bench: Workbench, form: Form) -> str:
     """Choose the keys that are blanked for all members of a household or for none."""
     names = _ticked(bench, form, "key", bench.settings().household_keys)
-    words = said("protect", "household_keys_set", names=", ".join(names))
-    if not names:
-        words = said("protect", "household_keys_gone")
+    text = "household_keys_set" if names else "household_keys_gone"
+    words = said("protect", text, names=", ".join(names))
     # Metadata may name some: an empty list says that there are none.
     own = names or ([] if bench.source.variables else None)
     return bench.change(words, suppress={"household_keys": own})
@@ -407,17 +385,5 @@ def subsets(bench: Workbench, form: Form) -> str:
     return bench.change(words, safe={"subsets": m})
 
 
-PAGE = Page(
-    "protect",
-    view,
-    {
-        "goal": goal,
-        "slide": slide,
-        "ways": ways,
-        "costs": costs,
-        "strata": strata,
-        "household_keys": household_keys,
-        "subsets": subsets,
-    },
-    {"live": live},
-)
+_ACTIONS = named(goal, slide, ways, costs, strata, household_keys, subsets)
+PAGE = Page("protect", view, _ACTIONS, named(live))

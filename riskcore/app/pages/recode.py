@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from riskcore.app.forms import Form, NumberFormat
-from riskcore.app.pages import histogram
-from riskcore.app.pages.histogram import Axis, count_ticks
-from riskcore.app.pages.page import Page
+from riskcore.app.pages.histogram import Axis
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.recode_words import (
     OF_NUMBERS,
     WAYS,
@@ -23,6 +22,7 @@ from riskcore.app.pages.recode_words import (
     rule_of,
     way_of,
 )
+from riskcore.app.pages.treat_words import key_of
 from riskcore.app.pages.values import (
     code_of,
     counts_of,
@@ -115,14 +115,9 @@ def recodable(bench: Workbench) -> list[str]:
     others = [
         name
         for name, role in roles.items()
-        if role not in (*_OTHERWISE, _NUMERIC, "key") and not _treated(bench, name)
+        if role not in (*_OTHERWISE, _NUMERIC, "key") and not key_of(bench, name)
     ]
     return [*(name for name in bench.names if roles[name] == "key"), *others]
-
-
-def _treated(bench: Workbench, name: str) -> bool:
-    """Return whether a treatment, not a recoding, changes a column."""
-    return any(name in {key, *key.split("+")} for key in bench.table("treat"))
 
 
 def _chosen(bench: Workbench, form: Form) -> str:
@@ -180,15 +175,12 @@ def _picture(
     order = np.argsort(numbers)
     values, sizes = numbers[order], counts[order].astype(float)
     axis = Axis.of(values, sizes)
-    tall = axis.counts(values, sizes)
-    most = float(tall.max())
-    dark = None if unsafe is None else axis.counts(values, unsafe[order].astype(float))
+    dark = np.zeros(len(values)) if unsafe is None else unsafe[order].astype(float)
+    bars = axis.picture(
+        all=axis.counts(values, sizes), unsafe=axis.counts(values, dark)
+    )
     return {
-        "axis": axis,
-        "size": histogram,
-        "bars": axis.bars(tall.tolist(), most),
-        "unsafe": [] if dark is None else axis.bars(dark.tolist(), most),
-        "counts": count_ticks(most),
+        **bars,
         "smallest": float(values[0]),
         "largest": float(values[-1]),
         "records": int(sizes.sum()),
@@ -240,17 +232,19 @@ def _state(bench: Workbench, **changes: Mapping[str, Any]) -> State:
 
 
 def _after(
-    bench: Workbench, column: CodedColumn, recoding: Recoding
+    bench: Workbench, column: CodedColumn, recoding: Recoding | None
 ) -> tuple[dict[str, int], list[str]]:
     """Return the records of the new categories by code, and doubts in words."""
-    counts = counts_of(column)
+    counts, order = counts_of(column), _ordered(bench, column)
+    if recoding is None:
+        return {code_of(column.labels[at]): int(counts[at]) for at in order}, []
     recoding = recoding.resolved(column.labels.tolist(), counts.tolist())
     try:
         recoded = recoding.apply(column.labels)
     except (TypeError, ValueError) as error:
         raise RefusedError(words_in(error)) from None
     records: dict[str, int] = {}
-    for at in _ordered(bench, column):
+    for at in order:
         code = recoded.codes[at]
         if code is not None:
             text = code_of(code)
@@ -261,17 +255,6 @@ def _after(
     if recoded.overlapping:
         doubts.append(said("recode", "overlapping", n=len(recoded.overlapping)))
     return records, doubts
-
-
-def _categories_of(
-    bench: Workbench, column: CodedColumn, state: State
-) -> tuple[dict[str, int], list[str]]:
-    """Return the records of the categories by code in a state, and doubts in words."""
-    recoding = state.settings.recodings.get(column.name)
-    if recoding is not None:
-        return _after(bench, column, recoding)
-    counts, order = counts_of(column), _ordered(bench, column)
-    return {code_of(column.labels[at]): int(counts[at]) for at in order}, []
 
 
 def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
@@ -286,10 +269,9 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
         now = _state(bench)
     except RefusedError:  # the rules before do not suit the file
         now = then
-    before, _ = _categories_of(bench, column, now)
-    after, doubts = _categories_of(bench, column, then)
+    before, _ = _after(bench, column, now.settings.recodings.get(column.name))
+    after, doubts = _after(bench, column, then.settings.recodings.get(column.name))
     shown = [*after.items()][:_MOST]
-    most = max([n for _, n in shown], default=1)
     texts = labels_of(bench, name)
     return {
         "rule": rule,
@@ -298,23 +280,12 @@ def preview(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "before": len(before),
         "after": len(after),
         "sets": [
-            {
-                "keys": list(map(str, keys)),
-                "unsafe": (now.unsafe[i], then.unsafe[i]),
-                "expected": (now.expected[i], then.expected[i]),
-            }
+            (keys, (now.unsafe[i], now.expected[i]), (then.unsafe[i], then.expected[i]))
             for i, keys in enumerate(then.settings.keys)
         ],
         "households": then.settings.unit == "household",
-        "bars": [
-            {
-                "code": code,
-                "label": texts.get(code, ""),
-                "count": n,
-                "wide": round(100 * n / most, 2),
-            }
-            for code, n in shown
-        ],
+        "bars": [(code, texts.get(code, ""), n) for code, n in shown],
+        "most": max([n for _, n in shown], default=1),
         "more": len(after) - len(shown),
         "doubts": doubts,
     }
@@ -352,6 +323,4 @@ def _change(bench: Workbench, name: str, rule: str | None, form: Form) -> str:
     return bench.change(words, recodings={name: rule})
 
 
-PAGE = Page(
-    "recode", view, {"apply": apply, "clear": clear}, parts={"preview": preview}
-)
+PAGE = Page("recode", view, named(apply, clear), named(preview))

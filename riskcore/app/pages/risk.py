@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from riskcore.app.contributions import Contribution, contributions
-from riskcore.app.forms import Form
-from riskcore.app.jobs import FAILURES, Job, words_of
-from riskcore.app.pages.page import Page
+from riskcore.app.forms import Form, place_in
+from riskcore.app.jobs import Job, words_of
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.values import label_of
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
-from riskcore.app.workbench import Workbench
+from riskcore.app.workbench import State, Workbench
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.suda import suda
 from riskcore.common.progress import Lines
@@ -32,7 +31,7 @@ from riskcore.report.summary import (
 )
 
 if TYPE_CHECKING:
-    from riskcore.protection.settings.settings import Settings
+    from riskcore.assessment.reported_figures import Row
     from riskcore.protection.suppression.suppress import Aim
 
 # Most keys in a pattern, and most patterns shown.
@@ -54,7 +53,7 @@ class _Set:
     aim: Aim
     original: Assessment
     recoded: Assessment
-    settings: Settings
+    unsafe: int
 
     @property
     def stages(self) -> dict[str, Assessment]:
@@ -65,28 +64,17 @@ class _Set:
         return dict(zip(names, (self.original, self.recoded), strict=True))
 
 
-def _sets(bench: Workbench) -> list[_Set]:
+def _sets(state: State) -> list[_Set]:
     """Return the sets of keys, assessed."""
-    try:
-        state = bench.tried()
-    except FAILURES as error:
-        raise RefusedError(words_of(error)) from None
-    made = state.prepared
-    stages = zip(state.aims, made.original, made.recoded, strict=True)
-    return [_Set(at, *parts, state.settings) for at, parts in enumerate(stages)]
+    made = state.prepared.original, state.prepared.recoded
+    parts = zip(state.aims, *made, state.unsafe, strict=True)
+    return [_Set(at, *of_set) for at, of_set in enumerate(parts)]
 
 
-def _shown_set(bench: Workbench, form: Form) -> _Set:
+def _shown_set(state: State, form: Form) -> _Set:
     """Return the set of keys that an address asks for, or the first."""
-    sets = _sets(bench)
-    return sets[_position(form, len(sets))]
-
-
-def _position(form: Form, count: int) -> int:
-    """Return the position of the set that is shown."""
-    text = form.text("set", "0")
-    at = int(text) if text.isascii() and text.isdecimal() and len(text) < 9 else 0
-    return at if at < count else 0
+    sets = _sets(state)
+    return sets[place_in(form.text("set"), len(sets)) or 0]
 
 
 # --- the page ---
@@ -109,14 +97,10 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
 def _switches(bench: Workbench) -> dict[str, Any]:
     """Return the columns that are or could be keys, and the sets they are in."""
     description = bench.description()
-    proposed: dict[str, Any] = {}
-    labels: dict[str, Any] = {}
-    if description is not None:
-        of = {str(column.name): column for column in description.columns}
-        proposed = {name: column.proposed.role for name, column in of.items()}
-        labels = {name: column.profile.label for name, column in of.items()}
+    described = () if description is None else description.columns
+    proposed = {str(column.name): column.proposed.role for column in described}
     columns = [
-        {"at": at, "name": name, "label": labels.get(name), "role": role}
+        {"at": at, "name": name, "label": label_of(bench, name), "role": role}
         for at, name in enumerate(bench.names)
         for role in [bench.role_of(name)]
         if role in ("key", None) or proposed.get(name) == "key"
@@ -126,32 +110,21 @@ def _switches(bench: Workbench) -> dict[str, Any]:
 
 def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
     """Return what the page shows of the risk."""
-    sets = _sets(bench)
-    masks = [entry.aim.unsafe(entry.recoded) for entry in sets]
-    unsafe = [x.recoded.cells.count_of(m) for x, m in zip(sets, masks, strict=True)]
-    shown = sets[_position(form, len(sets))]
+    state = bench.tried()
+    sets, shown = _sets(state), _shown_set(state, form)
     cells = shown.recoded.cells
     return {
         "at": shown.at,
-        "households": bench.settings().unit == "household",
-        "unsafe": cells.count_of(np.logical_or.reduce(masks)),
+        "households": state.settings.unit == "household",
+        "unsafe": state.any_unsafe,
         "n": cells.n,
-        "sets": [
-            {
-                "at": key_set.at,
-                "keys": key_set.recoded.cells.keys,
-                "k": key_set.aim.k,
-                "unsafe": count,
-            }
-            for key_set, count in zip(sets, unsafe, strict=True)
-            if len(sets) > 1
-        ],
+        "sets": sets if len(sets) > 1 else [],
         "keys": cells.keys,
         "k": shown.aim.k,
         "threshold": finite(shown.aim.threshold),
         "household_threshold": finite(shown.aim.household_threshold),
         "stages": [*shown.stages],
-        "rows": _figure_rows(shown, unsafe[shown.at]),
+        "rows": _figure_rows(shown),
         "charts": _charts(shown),
         "frequencies": _frequencies(shown),
         "remarks": _remarks(bench),
@@ -160,13 +133,13 @@ def _risk(bench: Workbench, form: Form) -> dict[str, Any]:
     }
 
 
-def _figure_rows(shown: _Set, unsafe: int) -> list[dict[str, Any]]:
+def _figure_rows(shown: _Set) -> list[Row]:
     """Return the figures of the file, as reports have them."""
     aim = shown.aim
     several = aim.of_households or aim.k is not None
     by_stage = []
     for stage in shown.stages.values():
-        count = unsafe
+        count = shown.unsafe
         if stage is not shown.recoded:
             count = stage.cells.count_of(aim.unsafe(stage))
         thresholds = finite(aim.threshold), finite(aim.household_threshold)
@@ -175,15 +148,7 @@ def _figure_rows(shown: _Set, unsafe: int) -> list[dict[str, Any]]:
                 stage, *thresholds, count if several else None, aim.k, beside=False
             )
         )
-    return [
-        {
-            "label": row.label,
-            "of": row.of,
-            "values": row.values,
-            "exact": row.exact,
-        }
-        for row in figure_rows(by_stage)
-    ]
+    return figure_rows(by_stage)
 
 
 def _remarks(bench: Workbench) -> list[str]:
@@ -253,33 +218,24 @@ def _bounds(k: int) -> list[int]:
 
 def keys(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return what each key contributes to the risk."""
-    shown = _shown_set(bench, form)
-    text = bench.key_of(*_NOT_RISK)
+    state, text = bench.tried(), bench.key_of(*_NOT_RISK)
+    shown = _shown_set(state, form)
 
     def make() -> list[Contribution]:
-        return contributions(shown.recoded, shown.aim, shown.settings)
+        return contributions(shown.recoded, shown.aim, state.settings)
 
-    try:
-        key_contributions = bench.keep("contributions", (text, shown.at), make)
-    except FAILURES as error:
-        raise RefusedError(words_of(error)) from None
+    key_contributions = bench.keep("contributions", (text, shown.at), make)
     cells = shown.recoded.cells
     uniques = cells.totals.uniques
     by_model = shown.recoded.model is not None
     alone = by_model and shown.aim.has_threshold
-    whole = uniques if alone else cells.count_of(shown.aim.unsafe(shown.recoded))
+    whole = uniques if alone else shown.unsafe
     left = "uniques" if alone else "unsafe"
-    rows: list[dict[str, Any]] = [
-        {
-            "key": contribution.key,
-            "label": label_of(bench, str(contribution.key)),
-            "without": contribution.without,
-            "alone": contribution.alone,
-            "share": _share(whole, getattr(contribution.without, left)),
-        }
-        for contribution in key_contributions
+    rows = [
+        (x, label_of(bench, str(x.key)), _share(whole, getattr(x.without, left)))
+        for x in key_contributions
     ]
-    rows.sort(key=lambda row: -row["share"])
+    rows.sort(key=lambda row: -row[2])
     return {
         "rows": rows,
         "by_model": by_model,
@@ -298,7 +254,7 @@ def _share(whole: int, left: int | None) -> float:
 
 def patterns(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return which sets of few keys single out how many records."""
-    shown = _shown_set(bench, form)
+    shown = _shown_set(bench.tried(), form)
     cells, assessed = shown.recoded.cells, bench.prepared().assessed[shown.at]
 
     def work(say: Lines) -> Any:
@@ -331,19 +287,17 @@ def pattern_counts(
     keys = assessment.cells.keys
     uniques = suda(assessment.data, keys, _MOST, missing="category", progress=say).found
     words, numbers = np.unique(uniques.keys, return_counts=True)
-    counts = Counter(
-        {
-            tuple(at for at in range(len(keys)) if word >> at & 1): number
-            for word, number in zip(words.tolist(), numbers.tolist(), strict=True)
-        }
-    )
-    order = sorted(counts.items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0]))
-    return len(np.unique(uniques.cell)), order
+    counts = [
+        (tuple(at for at in range(len(keys)) if word >> at & 1), number)
+        for word, number in zip(words.tolist(), numbers.tolist(), strict=True)
+    ]
+    counts.sort(key=lambda pair: (-pair[1], len(pair[0]), pair[0]))
+    return len(np.unique(uniques.cell)), counts
 
 
 def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return what the model beside the weights says."""
-    shown = _shown_set(bench, form)
+    shown = _shown_set(bench.tried(), form)
     stage, aim = shown.recoded, shown.aim
     if stage.beside is None or not stage.beside.needed:
         raise RefusedError(said("risk", "no_model"))
@@ -371,24 +325,22 @@ def model(bench: Workbench, form: Form) -> Mapping[str, Any]:
 def _result(bench: Workbench, job: Job) -> Any:
     """Return the result of a job, or None; one that was canceled is forgotten."""
     job.ended.wait(_SOON)
-    if job.state == "failed":
-        raise RefusedError(job.error)
     if job.state == "canceled":
         bench.jobs.forget(job.kind)
-    return job.result
+    return job.outcome()
 
 
 def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the riskiest combinations with their values: single records may show."""
     from riskcore.report.page import riskiest_view
 
-    shown = _shown_set(bench, form)
-    text = form.text("count")
+    state, text = bench.tried(), form.text("count")
+    shown = _shown_set(state, form)
     count = int(text) if text in map(str, COUNTS) else COUNTS[0]
     combinations = shown.recoded.riskiest(count)
     labels = bench.source.labels
     if labels is not None:  # recoded columns have other codes
-        labels = labels.without_codes_of([*map(str, shown.settings.recodings)])
+        labels = labels.without_codes_of([*map(str, state.settings.recodings)])
     view = riskiest_view(combinations, labels)
     return {"view": view, "count": len(combinations)}
 
@@ -399,10 +351,9 @@ def riskiest(bench: Workbench, form: Form) -> Mapping[str, Any]:
 def switch(bench: Workbench, form: Form) -> str:
     """Switch keys of a set on and off."""
     sets = bench.release.key_sets or [[]]
-    places = [*map(str, range(len(sets)))]
-    if form.text("at") not in places or form.text("sets", places[-1]) != places[-1]:
+    at, last = place_in(form.text("at"), len(sets)), str(len(sets) - 1)
+    if at is None or form.text("sets", last) != last:
         raise RefusedError(said("risk", "no_set"))
-    at = places.index(form.text("at"))
     offered = {bench.column(entry) for entry in form.all("offered")}
     chosen = {bench.column(entry) for entry in form.all("key")}
     now = {*sets[at]}
@@ -427,9 +378,5 @@ def add_set(bench: Workbench, form: Form) -> str:
     return bench.set_keys(at, keys, said("risk", "added_set", n=at + 1))
 
 
-PAGE = Page(
-    "risk",
-    view,
-    {"switch": switch, "add_set": add_set},
-    {"keys": keys, "patterns": patterns, "model": model, "riskiest": riskiest},
-)
+_PARTS = named(keys, patterns, model, riskiest)
+PAGE = Page("risk", view, named(switch, add_set), _PARTS)

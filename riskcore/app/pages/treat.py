@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from riskcore.app.comparisons import OF_WRITING
 from riskcore.app.forms import Form
-from riskcore.app.pages import histogram
-from riskcore.app.pages.histogram import Axis, count_ticks
-from riskcore.app.pages.page import Action, Page
+from riskcore.app.pages.histogram import Axis
+from riskcore.app.pages.page import Page, named
 from riskcore.app.pages.treat_words import (
     BECOMES,
     FIELDS,
@@ -28,7 +26,7 @@ from riskcore.app.pages.treat_words import (
     value_of,
 )
 from riskcore.app.pages.values import code_of, label_of, labels_of, numbers_of
-from riskcore.app.session import NotYetError, RefusedError
+from riskcore.app.session import OF_WRITING, NotYetError, RefusedError
 from riskcore.app.texts import said
 from riskcore.app.workbench import Workbench
 
@@ -66,24 +64,18 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "random": any(entry["random"] for entry in rules),
         "alters": any(entry["alters"] for entry in rules),
         "kinds": kinds_of(role, numeric),
-        "fields": _fields(form),
+        "fields": {
+            kind: {name: form.numbers.write(usual) for name, usual in fields.items()}
+            for kind, fields in FIELDS.items()
+        },
         "becomes": BECOMES,
         "flags": FLAGS,
-        "others": [_listed(bench, entry) for entry in names if entry != name],
         "strata": [
             {"name": entry, "position": at}
             for at, entry in enumerate(bench.names)
             if entry != name
             and bench.role_of(entry) not in (*_LEFT, "weight", "numeric")
         ],
-    }
-
-
-def _fields(form: Form) -> dict[str, dict[str, str]]:
-    """Return the fields of forms with numbers as the reader writes them."""
-    return {
-        kind: {name: form.numbers.write(usual) for name, usual in fields.items()}
-        for kind, fields in FIELDS.items()
     }
 
 
@@ -181,9 +173,8 @@ def edit(bench: Workbench, form: Form) -> str:
 def _change(bench: Workbench, key: str, rules: list[str]) -> str:
     """Change the treatments of a column, if they suit the data."""
     value = value_of(rules)
-    words = said("treat", "changed", column=key, rules="; ".join(in_words(key, rules)))
-    if value is None:
-        words = said("treat", "cleared", column=key)
+    text = "cleared" if value is None else "changed"
+    words = said("treat", text, column=key, rules="; ".join(in_words(key, rules)))
     with suppress(NotYetError):  # what is known at once is refused at once
         _ = bench.tried(treat={key: value})
     return bench.change(words, treat={key: value})
@@ -277,15 +268,8 @@ def _picture(*both: tuple[Floats, NDArray[Any]]) -> dict[str, Any] | None:
     if not len(counted[0][0]):
         return None
     axis = Axis.of(*counted[0])
-    bars = [axis.counts(*stage) for stage in counted]
-    most = float(max(stage.max() for stage in bars))
-    return {
-        "axis": axis,
-        "size": histogram,
-        "before": axis.bars(bars[0].tolist(), most),
-        "after": axis.bars(bars[1].tolist(), most),
-        "counts": count_ticks(most),
-    }
+    before, after = (axis.counts(*stage) for stage in counted)
+    return axis.picture(before=before, after=after)
 
 
 def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]:
@@ -296,32 +280,16 @@ def _categories(bench: Workbench, treated: Treated, name: str) -> dict[str, Any]
         codes = values[~np.isnan(values)].astype(np.int64)
         counts.append(np.bincount(codes, minlength=len(labels)))
     order = np.argsort(-counts[0], kind="stable")[:_MOST]
-    most = max(int(stage.max()) for stage in counts)
     texts = labels_of(bench, name)
     return {
         "kind": "categories",
         "bars": [
-            {
-                "code": labels[at],
-                "label": texts.get(labels[at], ""),
-                "counts": (int(counts[0][at]), int(counts[1][at])),
-                "wide": [round(100 * int(stage[at]) / most, 2) for stage in counts],
-            }
+            (labels[at], texts.get(labels[at], ""), *(int(x[at]) for x in counts))
             for at in order.tolist()
         ],
+        "most": max(int(stage.max()) for stage in counts),
         "more": len(labels) - len(order),
     }
 
 
-def _one_by_one(action: Action) -> Action:
-    """Return an action that no other change of the rules comes between."""
-
-    def locked(bench: Workbench, form: Form) -> str:
-        with bench.lock:
-            return action(bench, form)
-
-    return locked
-
-
-_ACTIONS = {"add": _one_by_one(add), "edit": _one_by_one(edit)}
-PAGE = Page("treat", view, _ACTIONS, parts={"effect": effect})
+PAGE = Page("treat", view, named(add, edit), named(effect))

@@ -135,7 +135,11 @@ def key_of(bench: Workbench, name: str) -> str | None:
 
 def rules_of(bench: Workbench, key: str | None) -> list[str]:
     """Return the rules of a name of the table of treatments."""
-    rules = bench.table("treat").get(key, []) if key is not None else []
+    return [] if key is None else listed_rules(bench.table("treat").get(key, []))
+
+
+def listed_rules(rules: str | Sequence[str]) -> list[str]:
+    """Return one rule or several as a list."""
     return [rules] if isinstance(rules, str) else list(rules)
 
 

@@ -122,13 +122,13 @@
       location.reload();
     } else if (requestConfig.order < shown || more.delete(elt)) {
       detail.shouldSwap = false;  // a newer answer came before it, or comes after it
-    } else if (pressed && (again || requestConfig.verb === "post")) {
-      detail.shouldSwap = false;
+    } else if ((pressed && (again || requestConfig.verb === "post")) || !elt.isConnected) {
+      detail.shouldSwap = false;  // what left the page cannot say how its answer is put in
       const target = new URL(xhr.responseURL), address = target.pathname + target.search;
       by("said").textContent = answer.getElementById("said").textContent;
       by("main").setAttribute("aria-busy", "true");
       if (elt.localName === "form") elt.reset();
-      pressed.then(() => look(address, {push: address}));
+      Promise.resolve(pressed).then(() => look(address, {push: address}));
     } else {
       shown = requestConfig.order;
       root.lang = answer.documentElement.lang;

@@ -64,6 +64,19 @@ def test_a_button_is_off_and_busy_while_its_form_is_sent(treat):
     assert treat.get_attribute("#add-round", "aria-disabled") is None
 
 
+def test_an_answer_to_a_form_that_has_left_the_page_is_shown_once(treat):
+    slow(treat, "treat/add")
+    press = """() => {
+      document.querySelector(".bar nav a[href='/columns']").click();
+      document.getElementById("add-round").click();
+    }"""
+    driver.act(treat, lambda: treat.evaluate(press))
+    treat.wait_for_url("**/treat?*")
+    driver.settle(treat)
+    assert count_rules(treat) == 1
+    assert treat.locator("#page").count() == 1
+
+
 def test_switches_that_are_pressed_quickly_are_all_taken(app, page):
     driver.act(page, lambda: page.click("#accept-all"))
     driver.visit(page, app, "risk")
