@@ -8,7 +8,7 @@ there loses at least its cheapest key.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -22,11 +22,12 @@ from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import plain_value
 from riskcore.data.count import count
 from riskcore.data.files.labels import code_text
-from riskcore.data.ladder import Rungs
+from riskcore.data.ladder import Ladder, Rungs
+from riskcore.data.proposed_ladder import proposed_ladder
 from riskcore.data.source import Source
 from riskcore.protection.best.losses import Measure, losses_of
 from riskcore.protection.best.search import Node
-from riskcore.protection.records.units import Prepared, quiet, unit_of
+from riskcore.protection.records.units import quiet, unit_of
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Masks
 
@@ -37,6 +38,7 @@ class Opened:
 
     settings: Settings
     blanks: dict[Any, int]  # by key
+    expected_reidentifications: float  # with the set of keys that finds most
 
 
 class Nodes:
@@ -45,12 +47,12 @@ class Nodes:
     Parameters
     ----------
     source, settings
-        The file, and what makes it safe; its recodings are those of columns that have
-        no ladder.
-    ladders : mapping of key to Rungs
+        The file, and what makes it safe; keys with a recoding have no ladder.
+    ladders : mapping of key to list of str or path
+        Other keys get a ladder that their values suggest.
     measure : {"granularity", "entropy", "blanks"}
-    blank : float
-        The price of a blank, in blanks of the measure.
+    price : float
+        What a blank costs.
     importance : mapping of key to float
         What each key counts; 1 for others.
     """
@@ -59,26 +61,36 @@ class Nodes:
         self,
         source: Source,
         settings: Settings,
-        ladders: Mapping[Any, Rungs],
+        ladders: Mapping[Any, Any],
         measure: Measure,
-        blank: float,
+        price: float,
         importance: Mapping[Any, float],
-        secret: str | None = None,
     ) -> None:
-        self.source, self.secret = source, secret
+        self.source = source
         self.settings = self._searched(settings)
         self.keys = settings.variables
-        self.rungs = [ladders[key] for key in self.keys]
+        with quiet():
+            self._base = unit_of(source, self.settings, silent, None).prepare()
+        self.rungs = [self._rungs(key, ladders.get(key)) for key in self.keys]
         weights = np.array([float(importance.get(key, 1.0)) for key in self.keys])
         self.importance = weights / weights.sum()
         parts = [losses_of(rungs, measure) for rungs in self.rungs]
         self.losses = [losses for losses, _ in parts]
-        # A blank tells no more than the coarsest rung does.
-        self.blanks = [np.maximum(blank * whole, whole) for _, whole in parts]
+        self.blanks = [price * whole for _, whole in parts]
         self.records = [
             np.bincount(x.column.codes, minlength=len(x.column.labels) + 1)
             for x in self.rungs
         ]
+
+    def _rungs(self, key: Hashable, rules: Any) -> Rungs:
+        """Return a key on its ladder; one that is recoded already stays as it is."""
+        column = self._base.coded.columns[key]
+        if key not in self.settings.recodings:
+            ladder = proposed_ladder(column) if rules is None else Ladder.of(rules)
+            return Rungs.of(column, ladder)
+        if rules is not None:
+            raise ValueError(f"{key!r} has a recoding and a ladder: give one of them")
+        return Rungs.of(column, Ladder(()))
 
     @staticmethod
     def _searched(settings: Settings) -> Settings:
@@ -99,22 +111,13 @@ class Nodes:
             )
         ]
 
-    @cached_property
-    def _original(self) -> Prepared:
-        """The file as it is, by which recoded files are compared."""
-        plain = replace(self.settings, recodings={}, treat={})
-        with quiet():
-            return unit_of(self.source, plain, silent, self.secret).prepare()
-
     def bound(self, node: Node) -> float:
         """Return what a node loses at least."""
         n = len(self.rungs[0].column.codes)
         rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
         blanks = [
             self._cheapest(assessment, k, node)
-            for assessment, k in zip(
-                self._original.original, self.settings.k, strict=True
-            )
+            for assessment, k in zip(self._base.recoded, self.settings.k, strict=True)
             if k is not None
         ]
         return rungs + max(blanks, default=0.0) / n
@@ -163,9 +166,9 @@ class Nodes:
         None if a record stays unsafe whatever is blanked.
         """
         settings = self.settings_of(node)
-        unit = unit_of(self.source, settings, say, self.secret)
+        unit = unit_of(self.source, settings, say, None)
         with quiet():
-            before = unit.prepare(self._original.original)
+            before = unit.prepare(self._base.original)
             aims = before.aims(unit.planned)
             masks = unit.plan(before, aims)
             after = unit.blank(before, masks)
@@ -174,7 +177,13 @@ class Nodes:
         if any(aim.unsafe(assessment).any() for aim, assessment in pairs):
             return None
         loss, blanks = self._loss(node, after.masks)
-        return loss, sum(blanks.values()), Opened(settings, blanks)
+        expected = max(assessment.expected_reidentifications for assessment in assessed)
+        return loss, sum(blanks.values()), Opened(settings, blanks, expected)
+
+    def rules(self, node: Node) -> dict[Any, str]:
+        """Return the recodings of a node in words, of keys that are recoded."""
+        pairs = zip(self.keys, self.rungs, node, strict=True)
+        return {key: rungs.ladder.rules[i - 1] for key, rungs, i in pairs if i}
 
     def _loss(self, node: Node, masks: Masks) -> tuple[float, dict[Any, int]]:
         """Return what a release loses, and its blanks by key."""

@@ -38,10 +38,11 @@ class Found(Generic[Opened]):
 
     nodes: int  # of the lattice
     best: Loss | None = None
-    opened: Opened | None = None  # what was found of the best node
     bound: float = 0.0  # no node loses less
     met: int = 0  # nodes of which a bound was found
-    losses: list[Loss] = field(default_factory=list)  # of the nodes that were opened
+    # What was found of the nodes that were opened and meet the goals.
+    opened: dict[Loss, Opened] = field(default_factory=dict)
+    failed: int = 0  # nodes that were opened and do not
 
     @property
     def gap(self) -> float:
@@ -103,12 +104,12 @@ def search(
 def _open(found: Found[Any], node: Node, opened: tuple[float, int, Any] | None) -> None:
     """Note what was found of a node."""
     if opened is None:
+        found.failed += 1
         return
     loss, blanks, result = opened
     entry = Loss(loss, blanks, node)
-    found.losses.append(entry)
-    if found.best is None or entry < found.best:
-        found.best, found.opened = entry, result
+    found.opened[entry] = result
+    found.best = entry if found.best is None else min(found.best, entry)
 
 
 def _above(node: Node, rungs: Sequence[Floats]) -> Iterator[Node]:

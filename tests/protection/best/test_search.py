@@ -5,8 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from riskcore.data.columns import code_keys
-from riskcore.data.ladder import Ladder, Rungs
+import riskcore
 from riskcore.data.source import Source
 from riskcore.protection.best.losses import MEASURES
 from riskcore.protection.best.nodes import Nodes
@@ -39,11 +38,7 @@ def nodes_of(data, measure="granularity", blank=1.0, importance=None, **settings
     """Return the nodes of a small file."""
     source = Source.of(data, None)
     resolved = Settings.resolve(source, KEYS, None, None, **settings)
-    ladders = {
-        column.name: Rungs.of(column, Ladder.of(LADDERS[column.name]))
-        for column in code_keys(source.records, KEYS)
-    }
-    return Nodes(source, resolved, ladders, measure, blank, importance or {})
+    return Nodes(source, resolved, LADDERS, measure, blank, importance or {})
 
 
 def every(nodes):
@@ -89,9 +84,11 @@ def test_a_search_that_is_ended_tells_how_far_it_may_be_from_the_best():
     nodes = nodes_of(survey(1), k=5)
     least = min(loss for loss, _ in every(nodes).values())
     for most in range(12):
-        found = search(
-            nodes.steps, nodes.bound, nodes.open_node, lambda found: found.met < most
-        )
+
+        def go_on(found, most=most):
+            return found.met < most
+
+        found = search(nodes.steps, nodes.bound, nodes.open_node, go_on)
         assert found.bound <= least + 1e-12
         if found.best is not None:
             assert found.best.loss * (1.0 - found.gap) <= least + 1e-12
@@ -102,3 +99,49 @@ def test_goals_that_cannot_be_met():
     found = search(nodes.steps, nodes.bound, nodes.open_node)
     assert found.best is None
     assert found.gap == np.inf
+
+
+def test_the_best_release():
+    data = survey(1)
+    found = riskcore.best(data, KEYS, k=3, ladders=LADDERS, price=2.0)
+    assert found.gap == 0.0
+    assert "least loss" in found.certificate
+    nodes = nodes_of(data, blank=2.0, k=3)
+    losses = every(nodes)
+    assert found.loss == min(loss for loss, _ in losses.values())
+    result = found.protect()
+    assert result.goals_met
+    assert {x: n for x, n in result.suppressed.items() if n} == found.blanks
+    assert found.front[0].loss == found.loss
+    assert found.front[0].rules == found.rules
+    expected = [one.expected_reidentifications for one in found.front]
+    assert expected == sorted(expected, reverse=True)
+
+
+def test_keys_that_are_recoded_stay_so():
+    recodings = {"age": "from:8"}
+    found = riskcore.best(
+        survey(1), KEYS, k=3, recodings=recodings, ladders={"sex": ["map:*=all"]}
+    )
+    assert "age" not in found.rules
+    assert found.nodes % 2 == 0
+    assert found.protect().settings.recodings.keys() >= {"age"}
+    with pytest.raises(ValueError, match="'age' has a recoding and a ladder"):
+        riskcore.best(survey(1), KEYS, k=3, recodings=recodings, ladders=LADDERS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ladders": {"pay": ["round:5"]}}, "'pay' is no key variable"),
+        ({"ladders": {"age": []}}, "a ladder needs rules"),
+        ({"ladders": {"age": ["round:4", "from:8"]}}, "separates values"),
+        ({"importance": {"age": 0}}, "importance of 'age'"),
+        ({"price": 0.5}, "price"),
+        ({"loss": "least"}, "loss"),
+        ({"k": 61}, "no recodings meet the goals"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        riskcore.best(survey(1), KEYS, **{"k": 3, **arguments})
