@@ -11,15 +11,16 @@ from typing import Any, Unpack
 from riskcore.common import arguments
 from riskcore.common.progress import Lines, silent
 from riskcore.common.settings import complete
+from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import Number, counted, sentence
 from riskcore.data.files.reading import Reading, with_household
 from riskcore.data.ladder import Ladder
 from riskcore.data.source import Source
-from riskcore.protection.best.best_settings import LADDERS, BestSettings
 from riskcore.protection.best.nodes import Nodes, Opened
 from riskcore.protection.best.search import Found, search
 from riskcore.protection.protect import protect
 from riskcore.protection.result import Protected
+from riskcore.protection.settings.best_settings import LADDERS, BestSettings
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.settings.settings_table import ProtectSettings
 
@@ -35,7 +36,7 @@ class OpenedNode:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Best:
+class Best(OnASheet):
     """The recodings and blanks that meet the goals at the least loss, for internal use.
 
     Attributes
@@ -97,8 +98,77 @@ class Best:
         )
 
     def protect(self, *, progress: Lines | None = None) -> Protected:
-        """Make the best release: the file, its risks and its verdict."""
+        """Make the best release: the file, its risks and its verdict.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with a line of text at each step.
+
+        Returns
+        -------
+        Protected
+        """
         return protect(self.source, self.settings, progress=progress)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain data for JSON.
+
+        Returns
+        -------
+        dict
+        """
+        return {
+            "recodings": {str(key): rule for key, rule in self.rules.items()},
+            "loss": self.loss,
+            "bound": self.bound,
+            "gap": self.gap,
+            "certificate": str(self.certificate),
+            "blanks": {str(key): number for key, number in self.blanks.items()},
+            "combinations": self.nodes,
+            "looked_at": self.met,
+            "opened": self.opened,
+            "seconds": self.seconds,
+            "front": [
+                {
+                    "recodings": {str(key): rule for key, rule in node.rules.items()},
+                    "loss": node.loss,
+                    "blanks": node.blanks,
+                    "expected_reidentifications": node.expected_reidentifications,
+                }
+                for node in self.front
+            ],
+        }
+
+    def _sheet(self) -> Sheet:
+        keys = self.settings.variables
+        facts = [
+            ("certificate", str(self.certificate)),
+            ("combinations", f"{self.nodes:,}, {self.met:,} looked at"),
+            ("opened", f"{self.opened:,}"),
+            ("seconds", f"{self.seconds:.1f}"),
+        ]
+        rows = [("key", "recoding", "blanks")]
+        rows += [
+            (str(key), self.rules.get(key, "as it is"), f"{self.blanks.get(key, 0):,}")
+            for key in keys
+        ]
+        front = [("recodings", "loss", "blanks", "expected re-identifications")]
+        front += [
+            (
+                ", ".join(f"{key}={rule}" for key, rule in node.rules.items())
+                or "none",
+                f"{node.loss:.4f}",
+                f"{node.blanks:,}",
+                f"{node.expected_reidentifications:,.1f}",
+            )
+            for node in self.front
+        ]
+        parts = [Part("", rows=rows, sides="<<>"), Part("", rows=front, sides="<>>>")]
+        return Sheet("The best release", facts, parts)
+
+    def __repr__(self) -> str:
+        return f"<Best: {self.certificate}>"
 
 
 def best(

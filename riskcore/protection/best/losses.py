@@ -15,16 +15,12 @@ blanks
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, get_args
-
 import numpy as np
 
 from riskcore.common.arrays import Floats
 from riskcore.data.entropy import entropy
 from riskcore.data.ladder import Rungs
-
-Measure: TypeAlias = Literal["granularity", "entropy", "blanks"]
-MEASURES: tuple[Measure, ...] = get_args(Measure)
+from riskcore.protection.settings.best_settings import Measure
 
 
 def losses_of(rungs: Rungs, measure: Measure) -> tuple[list[Floats], Floats]:

@@ -25,9 +25,10 @@ from riskcore.data.files.labels import code_text
 from riskcore.data.ladder import Ladder, Rungs
 from riskcore.data.proposed_ladder import proposed_ladder
 from riskcore.data.source import Source
-from riskcore.protection.best.losses import Measure, losses_of
+from riskcore.protection.best.losses import losses_of
 from riskcore.protection.best.search import Node
 from riskcore.protection.records.units import quiet, unit_of
+from riskcore.protection.settings.best_settings import Measure
 from riskcore.protection.settings.settings import Settings
 from riskcore.protection.suppression.suppress import Masks
 

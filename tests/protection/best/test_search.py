@@ -7,9 +7,9 @@ import pytest
 
 import riskcore
 from riskcore.data.source import Source
-from riskcore.protection.best.losses import MEASURES
 from riskcore.protection.best.nodes import Nodes
 from riskcore.protection.best.search import search
+from riskcore.protection.settings.best_settings import MEASURES
 from riskcore.protection.settings.settings import Settings
 
 KEYS = ["age", "town", "sex"]

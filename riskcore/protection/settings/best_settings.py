@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args
 
 from riskcore.common.settings import (
     TEXT,
@@ -16,7 +16,9 @@ from riskcore.common.settings import (
     table,
 )
 from riskcore.data.recoding_words import is_rule
-from riskcore.protection.best.losses import MEASURES, Measure
+
+Measure: TypeAlias = Literal["granularity", "entropy", "blanks"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
 class Ladders(ByColumn):
