@@ -63,6 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--rules", type=Path, required=True, metavar="RULES", help="the file of rules"
     )
     add_settings(parser, BestSettings)
+    parser.set_defaults(loss=None, price=None)  # those of the rules
     parser.add_argument(
         "--output",
         type=Path,
@@ -96,5 +97,5 @@ def run(options: argparse.Namespace) -> int:
         print_json({"file": str(options.file), **found.to_dict()})
     else:
         print(found.text(f"riskcore {__version__}: {options.file}, the best release"))
-        print_files({"rules": options.output})
+        print_files({"file of rules": options.output})
     return 0

@@ -1,7 +1,5 @@
 """The settings of the search of the best release: ladders, what is lost, how long."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args
