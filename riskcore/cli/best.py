@@ -18,7 +18,7 @@ DESCRIPTION = """\
 Find the recodings and blanks that meet the goals of a file of rules at the least loss.
 
 Each key has a ladder of recodings from fine to coarse: those of the rules, or what its
-values suggest. Of all combinations the one is found whose recodings lose least,
+values suggest. Of all combinations the one is result whose recodings lose least,
 together with the blanks that it needs, and it is proved that none loses less. If the
 time is over first, it is said how far the best so far may be from the least.
 """
@@ -88,14 +88,14 @@ def run(options: argparse.Namespace) -> int:
     asked = arguments_of(options, BestSettings, columns=source.names)
     how = {name: value for name, value in asked.items() if value is not None}
     progress = Progress(quiet=options.quiet)
-    found = release.best(source, progress=progress, **how)
+    result = release.best(source, progress=progress, **how)
     progress.done()
     if options.output is not None:
-        rules = release.with_best(found)
+        rules = release.with_best(result)
         rules.write(options.output, overwrite=options.overwrite)
     if options.json:
-        print_json({"file": str(options.file), **found.to_dict()})
+        print_json({"file": str(options.file), **result.to_dict()})
     else:
-        print(found.text(f"riskcore {__version__}: {options.file}, the best release"))
+        print(result.text(f"riskcore {__version__}: {options.file}, the best release"))
         print_files({"file of rules": options.output})
     return 0

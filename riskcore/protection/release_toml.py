@@ -639,20 +639,36 @@ class Release:
                 source, self.settings(source), ladders, options, say, started
             )
 
-    def with_best(self, found: Best) -> Release:
-        """Return the rules of the release that `best` found.
+    def with_best(self, best: Best) -> Release:
+        r"""Return the rules of the release that `best` found.
 
         Parameters
         ----------
-        found : Best
+        best : Best
 
         Returns
         -------
         Release
             With its recodings and costs of blanks, without the ladders.
+
+        Examples
+        --------
+        >>> rules = Release.parse("format = 1\ncolumns.keys = ['AGE']\nsafe.k = 2\n")
+        >>> best = rules.best({"AGE": [15, 15, 31, 31]})
+        >>> print(rules.with_best(best).to_toml(), end="")
+        format = 1
+        <BLANKLINE>
+        [columns]
+        keys = ["AGE"]
+        <BLANKLINE>
+        [safe]
+        k = 2
+        <BLANKLINE>
+        [suppress]
+        cost = { AGE = 1.0 }
         """
-        recodings, cost = dict(self.tables.get("recodings", {})), found.settings.cost
-        for key, rule in found.rules.items():
+        recodings, cost = dict(self.tables.get("recodings", {})), best.settings.cost
+        for key, rule in best.rules.items():
             kind, _, words = rule.partition(":")
             if kind == "hierarchy":
                 words = Path(os.path.relpath(words, self._folder)).as_posix()

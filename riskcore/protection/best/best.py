@@ -59,6 +59,16 @@ class Best(OnASheet):
         re-identifications, the least loss first.
     ladders : dict of key to Ladder
     seconds : float
+
+    Examples
+    --------
+    >>> import riskcore
+    >>> data = {"age": [15, 16, 31, 32], "sex": list("ffmm")}
+    >>> best = riskcore.best(data, ["age", "sex"], k=2, ladders={"age": ["from:20"]})
+    >>> best, best.gap
+    (<Best: least loss 0.1667: none of 4 combinations is below it>, 0.0)
+    >>> best.protect().suppressed, best.to_dict()["blanks"]
+    ({'age': 0, 'sex': 0}, {})
     """
 
     source: Source
@@ -271,43 +281,43 @@ def best_by(
     nodes = Nodes(source, settings, ladders, how["loss"], how["price"], importance)
     until = None if how["time"] is None else started + how["time"]
 
-    def go_on(found: Found[Opened]) -> bool:
-        best = "" if found.best is None else f", best loss {found.best.loss:.4f}"
+    def go_on(state: Found[Opened]) -> bool:
+        best = "" if state.best is None else f", best loss {state.best.loss:.4f}"
         say(
-            f"{found.met:,} of {found.nodes:,} combinations looked at, "
-            f"{len(found.opened):,} opened{best}, none below {found.bound:.4f}"
+            f"{state.met:,} of {state.nodes:,} combinations looked at, "
+            f"{len(state.opened):,} opened{best}, none below {state.bound:.4f}"
         )
         return until is None or clock.monotonic() < until
 
-    found = search(nodes.steps, nodes.bound, nodes.open_node, go_on)
-    if found.best is None:
+    state = search(nodes.steps, nodes.bound, nodes.open_node, go_on)
+    if state.best is None:
         raise ValueError(
             "no recodings meet the goals"
-            if found.met == found.nodes
+            if state.met == state.nodes
             else "time was over before any recodings met the goals: give more"
         )
-    opened = found.opened[found.best]
+    opened = state.opened[state.best]
     return Best(
         source,
         replace(opened.settings, population=settings.population),
-        nodes.rules(found.best.node),
-        found.best.loss,
+        nodes.rules(state.best.node),
+        state.best.loss,
         opened.blanks,
-        found.bound,
-        found.nodes,
-        found.met,
-        len(found.opened) + found.failed,
-        tuple(_front(found, nodes)),
+        state.bound,
+        state.nodes,
+        state.met,
+        len(state.opened) + state.failed,
+        tuple(_front(state, nodes)),
         {one.column.name: one.ladder for one in nodes.rungs},
         clock.monotonic() - started,
     )
 
 
-def _front(found: Found[Opened], nodes: Nodes) -> Iterator[OpenedNode]:
+def _front(state: Found[Opened], nodes: Nodes) -> Iterator[OpenedNode]:
     """Yield the opened nodes that no other beats, the least loss first."""
     least = math.inf
-    for entry in sorted(found.opened):
-        expected = found.opened[entry].expected_reidentifications
+    for entry in sorted(state.opened):
+        expected = state.opened[entry].expected_reidentifications
         if expected < least:
             least = expected
             yield OpenedNode(

@@ -2,7 +2,7 @@
 
 A node is a rung of each ladder. What the rungs lose is the sum of what each loses, and
 grows with every step up: nodes can be met in the order of it, without listing them all.
-Of a node that is met a better bound is found, and the node is opened, its loss found
+Of a node that is met a better bound is state, and the node is opened, its loss state
 exactly, when no other bound is below it. What is left unopened is then above the best
 loss: that is the certificate. (Best-first search with admissible bounds: Hart, Nilsson
 and Raphael 1968; rungs in this order: Kohlmayer, Prasser and others 2012, Flash.)
@@ -39,8 +39,8 @@ class Found(Generic[Opened]):
     nodes: int  # of the lattice
     best: Loss | None = None
     bound: float = 0.0  # no node loses less
-    met: int = 0  # nodes of which a bound was found
-    # What was found of the nodes that were opened and meet the goals.
+    met: int = 0  # nodes of which a bound was state
+    # What was state of the nodes that were opened and meet the goals.
     opened: dict[Loss, Opened] = field(default_factory=dict)
     failed: int = 0  # nodes that were opened and do not
 
@@ -58,7 +58,7 @@ def search(
     rungs: Sequence[Floats],
     bound: Callable[[Node], float],
     open_node: Callable[[Node], tuple[float, int, Any] | None],
-    go_on: Callable[[Found[Any]], bool] = lambda found: True,
+    go_on: Callable[[Found[Any]], bool] = lambda state: True,
 ) -> Found[Any]:
     """Return the node that loses least.
 
@@ -74,42 +74,42 @@ def search(
     go_on : callable
         Is told after each node; the search ends if it returns False.
     """
-    found: Found[Any] = Found(math.prod(map(len, rungs)))
+    state: Found[Any] = Found(math.prod(map(len, rungs)))
     waiting: list[tuple[float, bool, Node]] = []
     start = (0,) * len(rungs)
     heapq.heappush(waiting, (_sum(rungs, start), False, start))
     while waiting:
         least, is_bounded, node = waiting[0]
-        found.bound = max(found.bound, least)
-        if found.best is not None and least > found.best.loss + _ROUNDING:
-            found.bound = found.best.loss
-            return found
-        if not go_on(found):
-            return found
+        state.bound = max(state.bound, least)
+        if state.best is not None and least > state.best.loss + _ROUNDING:
+            state.bound = state.best.loss
+            return state
+        if not go_on(state):
+            return state
         heapq.heappop(waiting)
         if is_bounded:
-            _open(found, node, open_node(node))
+            _open(state, node, open_node(node))
             continue
         for above in _above(node, rungs):
             heapq.heappush(waiting, (_sum(rungs, above), False, above))
-        found.met += 1
+        state.met += 1
         better = max(least, bound(node))
-        if found.best is None or better <= found.best.loss + _ROUNDING:
+        if state.best is None or better <= state.best.loss + _ROUNDING:
             heapq.heappush(waiting, (better, True, node))
-    if found.best is not None:
-        found.bound = found.best.loss
-    return found
+    if state.best is not None:
+        state.bound = state.best.loss
+    return state
 
 
-def _open(found: Found[Any], node: Node, opened: tuple[float, int, Any] | None) -> None:
-    """Note what was found of a node."""
+def _open(state: Found[Any], node: Node, opened: tuple[float, int, Any] | None) -> None:
+    """Note what was state of a node."""
     if opened is None:
-        found.failed += 1
+        state.failed += 1
         return
     loss, blanks, result = opened
     entry = Loss(loss, blanks, node)
-    found.opened[entry] = result
-    found.best = entry if found.best is None else min(found.best, entry)
+    state.opened[entry] = result
+    state.best = entry if state.best is None else min(state.best, entry)
 
 
 def _above(node: Node, rungs: Sequence[Floats]) -> Iterator[Node]:
