@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 # Milliseconds after which a page that does not answer is at fault.
 PATIENCE = 60_000
+REFUSED = re.compile("(status of|Status Error Code) 422")
 # Nothing is under way: no form, part or job, and no page that waits for one.
 SETTLED = """async () => {
   if (!document.getElementById("panel")) return true;
@@ -125,7 +126,8 @@ class Watch:
         self._refusals -= 1
 
     def _console(self, message):
-        refused = self._refusals and "status of 422" in message.text
+        # The browser says this, and htmx of a part that has left the page meanwhile.
+        refused = self._refusals and REFUSED.search(message.text)
         # What a page gives up when another is opened.
         given_up = message.text.startswith(("htmx:afterRequest", "htmx:sendAbort"))
         if message.type in ("error", "warning") and not (refused or given_up):

@@ -154,7 +154,7 @@ class Server:
             return RedirectResponse("/start", 303)
 
         def values() -> Mapping[str, Any]:
-            return view(self.desk.bench, _form(request))
+            return view(self.desk.shown_as(""), _form(request))
 
         return await self._rendered(request, name, template, values)
 
@@ -173,7 +173,8 @@ class Server:
         if not self.desk.is_open:
             return RedirectResponse("/start", 303)
         try:
-            return await run_in_threadpool(answer, self.desk.bench, _form(request))
+            bench = self.desk.shown_as("")
+            return await run_in_threadpool(answer, bench, _form(request))
         except FAILURES as error:
             return await self._refused(request, words_of(error))
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Goals decide what is unsafe, but change no risk.
 _GOALS = ("threshold", "rate", "household_threshold", "household_rate", "k")
 FIRST_K = 3
-_MOMENT = 0.25  # seconds for which a page waits for what is being prepared
+_MOMENT = 0.15  # seconds for which a page waits for what is being prepared
 
 
 class Rules(NamedTuple):
