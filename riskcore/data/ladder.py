@@ -62,16 +62,16 @@ class Ladder:
             levels = range(1, len(hierarchy.levels) + 1)
             values = tuple(value for value in hierarchy.values if value is not None)
             return cls(tuple(f"hierarchy:{path}:{level}" for level in levels), values)
-        found = tuple(rules)
-        if not found:
+        words = tuple(rules)
+        if not words:
             raise ValueError(
                 "a ladder needs rules, such as round:5, from fine to coarse"
             )
-        for rule in found:
+        for rule in words:
             if not (isinstance(rule, str) and is_rule(rule)):
                 shown = arguments.shown(rule)
                 raise TypeError(f"{shown}: not a rule in words, such as round:5")
-        return cls(found)
+        return cls(words)
 
     def recodings(self, name: Any) -> list[Recoding]:
         """Return the recoding of each rung; errors name the column."""

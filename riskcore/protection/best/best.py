@@ -308,7 +308,7 @@ def best_by(
         state.met,
         len(state.opened) + state.failed,
         tuple(_front(state, nodes)),
-        {one.column.name: one.ladder for one in nodes.rungs},
+        {rungs.column.name: rungs.ladder for rungs in nodes.rungs},
         clock.monotonic() - started,
     )
 
