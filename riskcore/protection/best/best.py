@@ -163,7 +163,7 @@ class Best(OnASheet):
             (str(key), self.rules.get(key, "as it is"), f"{self.blanks.get(key, 0):,}")
             for key in keys
         ]
-        front = [("recodings", "loss", "blanks", "expected re-identifications")]
+        front = [("recodings", "loss", "blanks", "re-identifications")]
         front += [
             (
                 ", ".join(f"{key}={rule}" for key, rule in node.rules.items())
