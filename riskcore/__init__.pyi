@@ -45,6 +45,8 @@ from riskcore.disclosure.audit import audit as audit
 from riskcore.disclosure.audit_result import Audit as Audit
 from riskcore.disclosure.checked import Checked as Checked
 from riskcore.protection.check import check as check
+from riskcore.protection.best.best import Best as Best
+from riskcore.protection.best.best import best as best
 from riskcore.protection.protect import protect as protect
 from riskcore.protection.release_toml import Release as Release
 from riskcore.protection.result import Protected as Protected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from riskcore.common import arguments
 from riskcore.common.missing_column import NoSuchNameError
 from riskcore.common.needs import need
 from riskcore.common.progress import Lines, silent
-from riskcore.common.settings import Place, Setting, settings_of
+from riskcore.common.settings import Place, Setting, complete, settings_of
 from riskcore.common.shell_line import shell_line
 from riskcore.common.toml_text import (
     RulesError,
@@ -33,10 +34,12 @@ from riskcore.data.files.replace import replacing_all
 from riskcore.data.recoding_words import rule_file
 from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
+from riskcore.protection.best.best import Best, best_by
 from riskcore.protection.check import Request, checked, released_source
 from riskcore.protection.protect import protect, protected_by
 from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
+from riskcore.protection.settings.best_settings import LADDERS, BestSettings
 from riskcore.protection.settings.kinds import treatment_file
 from riskcore.protection.settings.rules_table import (
     CONFIRMED,
@@ -584,6 +587,99 @@ class Release:
         layout = self.layout
         return try_out(source, keys[0], asked, layout=layout, progress=progress)
 
+    def best(
+        self,
+        data: Any = None,
+        *,
+        progress: Lines | None = None,
+        **how: Unpack[BestSettings],
+    ) -> Best:
+        r"""Find the best release by these rules, as `riskcore.best` does.
+
+        Parameters
+        ----------
+        data : frame, mapping or path, optional
+            In place of the file of the rules.
+        progress : callable, optional
+            Called with a line of text at each step.
+        **how
+            In place of what the table ``[best]`` says: ``loss``, ``price``,
+            ``importance``, ``time``.
+
+        Returns
+        -------
+        Best
+
+        Raises
+        ------
+        KeyError, TypeError, ValueError, OSError
+            As `riskcore.best`.
+
+        Examples
+        --------
+        >>> rules = Release.parse(
+        ...     "format = 1\ncolumns.keys = ['AGE']\nsafe.k = 2\n"
+        ...     "ladder.AGE = ['from:18', 'map:*=all']"
+        ... )
+        >>> found = rules.best({"AGE": [15, 16, 31, 32]})
+        >>> found.rules
+        {'AGE': 'from:18'}
+        >>> rules.with_best(found).tables["recodings"]
+        {'AGE': 'from:18'}
+        """
+        started = time.monotonic()
+        source = self.source(data)
+        if source.engine is not None:
+            raise TypeError(f"{source.engine.name} holds the data: collect them first")
+        ladders = LADDERS.argument(self.tables.get("ladder", {}), self._folder)
+        asked: Any = {**self._arguments("best"), **how}
+        options, say = complete(BestSettings, asked), progress or silent
+        with self._placed():
+            return best_by(
+                source, self.settings(source), ladders, options, say, started
+            )
+
+    def with_best(self, best: Best) -> Release:
+        r"""Return the rules of the release that `best` found.
+
+        Parameters
+        ----------
+        best : Best
+
+        Returns
+        -------
+        Release
+            With its recodings and costs of blanks, without the ladders.
+
+        Examples
+        --------
+        >>> rules = Release.parse("format = 1\ncolumns.keys = ['AGE']\nsafe.k = 2\n")
+        >>> best = rules.best({"AGE": [15, 15, 31, 31]})
+        >>> print(rules.with_best(best).to_toml(), end="")
+        format = 1
+        <BLANKLINE>
+        [columns]
+        keys = ["AGE"]
+        <BLANKLINE>
+        [safe]
+        k = 2
+        <BLANKLINE>
+        [suppress]
+        cost = { AGE = 1.0 }
+        """
+        recodings, cost = dict(self.tables.get("recodings", {})), best.settings.cost
+        for key, rule in best.rules.items():
+            kind, _, words = rule.partition(":")
+            if kind == "hierarchy":
+                words = Path(os.path.relpath(words, self._folder)).as_posix()
+            recodings[str(key)] = f"{kind}:{words}"
+        costs = entries()["suppress", "cost"].rule(cost)
+        suppress = {**self.tables.get("suppress", {}), "cost": costs}
+        tables = {x: of for x, of in self.tables.items() if x not in ("ladder", "best")}
+        tables |= {"recodings": recodings, "suppress": suppress}
+        tables = {name: content for name, content in tables.items() if content != {}}
+        return Release.parse(toml_of(tables), self.path)
+
     def file(self, table: str) -> Path:
         """Return the path of the survey file or of the safe file.
 
@@ -698,7 +794,7 @@ class Release:
         if "keys" not in options:
             raise self._error(("columns", "keys"), "missing; name the key variables")
         for place, setting in entries().items():
-            if len(place) == 1 and place[0] in self.tables:
+            if len(place) == 1 and place[0] in self.tables and setting is not LADDERS:
                 options[place[0]] = self._argument(
                     setting, self.tables[place[0]], place
                 )

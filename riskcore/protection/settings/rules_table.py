@@ -28,6 +28,7 @@ from riskcore.common.settings import (
 )
 from riskcore.common.words import listed
 from riskcore.data.files.read_settings import ReadSettings
+from riskcore.protection.settings.best_settings import LADDERS, BestSettings
 from riskcore.protection.settings.kinds import fault_in
 from riskcore.protection.settings.settings_table import (
     OUTPUT,
@@ -75,6 +76,8 @@ TABLES: Mapping[str, Mapping[str, Setting] | Setting] = {
     "accept": _PROTECT["accept"],
     "output": {"file": OUTPUT, **_without(WriteSettings, LEFT_OUT)},
     "check": {name: _CHECK[name] for name in CHECKED},
+    "ladder": LADDERS,
+    "best": settings_of(BestSettings),
 }
 # The table of candidates, each with changes of these tables.
 TRY = "try"

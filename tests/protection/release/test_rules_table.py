@@ -12,6 +12,7 @@ from bench.release_rules import PAGE, SCHEMA, schema_text, tables_text
 from riskcore.assessment.assess_settings import CheckSettings
 from riskcore.common.settings import ReportSettings, settings_of
 from riskcore.data.files.read_settings import ReadSettings
+from riskcore.protection.settings.best_settings import BestSettings
 from riskcore.protection.settings.rules_table import LEFT_OUT, entries, fault_of, schema
 from riskcore.protection.settings.settings_table import ProtectSettings, WriteSettings
 
@@ -31,18 +32,20 @@ RULES = {
     "accept": {"*": "the data stay here"},
     "output": {"file": "safe.csv", "shuffle": True, "renumber": []},
     "check": {"max_rate": 0.01, "area": ["SEX"]},
+    "ladder": {"AGE": ["round:5", "map:*=all"], "JOB": "jobs.csv"},
+    "best": {"loss": "entropy", "price": 2, "importance": {"AGE": 3}, "time": 60},
 }  # fmt: skip
 VALID = jsonschema.Draft7Validator(schema())
 
 
 def test_every_setting_has_one_place():
     names = {place[-1] for place in entries()}
-    tables = (ProtectSettings, ReadSettings, ReportSettings, CheckSettings)
+    tables = ProtectSettings, ReadSettings, ReportSettings, CheckSettings, BestSettings
     for table in tables:
         assert settings_of(table).keys() <= names
     assert settings_of(WriteSettings).keys() - set(LEFT_OUT) <= names
     assert not names & set(LEFT_OUT)
-    others = {"file", "keys", "weight", "household", "household_id"}
+    others = {"file", "keys", "weight", "household", "household_id", "ladder"}
     known = {n for t in (*tables, WriteSettings) for n in settings_of(t)}
     assert names <= known | others
     # A file to read and one to write; goals among the people of the original, and

@@ -1,0 +1,216 @@
+"""The nodes of a lattice of recodings: what each loses, at least and exactly.
+
+Opening a node recodes the file and plans its blanks as `riskcore.protect` does. The
+bound takes cells of the file as it is, joined by the rungs: every record that k refuses
+there loses at least its cheapest key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from riskcore.assessment.assess_settings import WEIGHTS
+from riskcore.assessment.assessment import Assessment
+from riskcore.common.arrays import Floats
+from riskcore.common.progress import Lines, silent
+from riskcore.data.columns import plain_value
+from riskcore.data.count import count
+from riskcore.data.files.labels import code_text
+from riskcore.data.ladder import Ladder, Rungs
+from riskcore.data.proposed_ladder import proposed_ladder
+from riskcore.data.source import Source
+from riskcore.protection.best.losses import losses_of
+from riskcore.protection.best.search import Node
+from riskcore.protection.records.units import quiet, unit_of
+from riskcore.protection.settings.best_settings import Measure
+from riskcore.protection.settings.settings import Settings
+from riskcore.protection.suppression.suppress import Masks
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What was found of a node."""
+
+    settings: Settings
+    blanks: dict[Any, int]  # by key
+    expected_reidentifications: float  # with the set of keys that finds most
+
+
+class Nodes:
+    """The recodings of a file by the rungs of its keys.
+
+    Parameters
+    ----------
+    source, settings
+        The file, and what makes it safe; keys with a recoding have no ladder.
+    ladders : mapping of key to list of str or path
+        Other keys get a ladder that their values suggest.
+    measure : {"granularity", "entropy", "blanks"}
+    price : float
+        What a blank costs.
+    importance : mapping of key to float
+        What each key counts; 1 for others.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        settings: Settings,
+        ladders: Mapping[Any, Any],
+        measure: Measure,
+        price: float,
+        importance: Mapping[Any, float],
+    ) -> None:
+        self.source = source
+        self.settings = self._searched(settings)
+        self.keys = settings.variables
+        with quiet():
+            self._base = unit_of(source, self.settings, silent, None).prepare()
+        self.rungs = [self._rungs(key, ladders.get(key)) for key in self.keys]
+        weights = np.array([float(importance.get(key, 1.0)) for key in self.keys])
+        self.importance = weights / weights.sum()
+        parts = [losses_of(rungs, measure) for rungs in self.rungs]
+        self.losses = [losses for losses, _ in parts]
+        self.blanks = [price * whole for _, whole in parts]
+        self.records = [
+            np.bincount(x.column.codes, minlength=len(x.column.labels) + 1)
+            for x in self.rungs
+        ]
+
+    def _rungs(self, key: Hashable, rules: Any) -> Rungs:
+        """Return a key on its ladder; one that is recoded already stays as it is."""
+        column = self._base.coded.columns[key]
+        if key not in self.settings.recodings:
+            ladder = proposed_ladder(column) if rules is None else Ladder.of(rules)
+            return Rungs.of(column, ladder)
+        if rules is not None:
+            raise ValueError(f"{key!r} has a recoding and a ladder: give one of them")
+        return Rungs.of(column, Ladder(()))
+
+    @staticmethod
+    def _searched(settings: Settings) -> Settings:
+        """Return the settings of the search: without a risk no model is fitted."""
+        names = ("threshold", "rate", "household_threshold", "household_rate")
+        if any(getattr(settings, name) is not None for name in names):
+            return settings
+        return replace(settings, population=WEIGHTS)
+
+    @cached_property
+    def steps(self) -> list[Floats]:
+        """What each rung of each key loses without blanks."""
+        n = len(self.rungs[0].column.codes)
+        return [
+            np.array([float(lost @ records) for lost in losses]) * share / n
+            for losses, records, share in zip(
+                self.losses, self.records, self.importance, strict=True
+            )
+        ]
+
+    def bound(self, node: Node) -> float:
+        """Return what a node loses at least."""
+        n = len(self.rungs[0].column.codes)
+        rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
+        blanks = [
+            self._cheapest(assessment, k, node)
+            for assessment, k in zip(self._base.recoded, self.settings.k, strict=True)
+            if k is not None
+        ]
+        return rungs + max(blanks, default=0.0) / n
+
+    def _cheapest(self, assessment: Assessment, k: int, node: Node) -> float:
+        """Return what the cheapest blanks of the records lose that k refuses."""
+        cells = assessment.cells
+        whole = np.logical_and.reduce(
+            [cells.present(i) for i in range(len(cells.keys))]
+        )
+        price = np.full(int(np.count_nonzero(whole)), np.inf)
+        codes = []
+        for name, column in zip(cells.keys, cells.codes, strict=True):
+            at = self.keys.index(name)
+            own = column[whole].astype(np.int64)
+            codes.append(self.rungs[at].groups[node[at]][own].astype(np.uint32))
+            if math.isfinite(self.settings.cost_of(name)):
+                lost = self.blanks[at] - self.losses[at][node[at]]
+                price = np.minimum(price, (self.importance[at] * lost)[own])
+        records = cells.records[whole]
+        levels = [int(column.max(initial=0)) + 1 for column in codes]
+        joined = count(codes, levels)
+        frequency = np.bincount(joined.inverse, records)[joined.inverse]
+        unsafe = (frequency < k) & np.isfinite(price)
+        return float(price[unsafe] @ records[unsafe])
+
+    def settings_of(self, node: Node) -> Settings:
+        """Return the settings of a node: its recodings, and what each blank costs."""
+        recodings, costs = dict(self.settings.recodings), dict[Any, Any]()
+        for at, (key, rungs, i) in enumerate(
+            zip(self.keys, self.rungs, node, strict=True)
+        ):
+            if i:
+                recodings[key] = rungs.ladder.recodings(key)[i - 1]
+            if math.isfinite(self.settings.cost_of(key)):
+                lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
+                costs[key] = _by_category(rungs, i, lost)
+        kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
+        return replace(self.settings, recodings=recodings, cost=costs | kept)
+
+    def open_node(
+        self, node: Node, say: Lines = silent
+    ) -> tuple[float, int, Opened] | None:
+        """Return what a node loses, its number of blanks, and what was found.
+
+        None if a record stays unsafe whatever is blanked.
+        """
+        settings = self.settings_of(node)
+        unit = unit_of(self.source, settings, say, None)
+        with quiet():
+            before = unit.prepare(self._base.original)
+            aims = before.aims(unit.planned)
+            masks = unit.plan(before, aims)
+            after = unit.blank(before, masks)
+            assessed = unit.assess(before, aims, masks, after)
+        pairs = zip(aims, assessed, strict=True)
+        if any(aim.unsafe(assessment).any() for aim, assessment in pairs):
+            return None
+        loss, blanks = self._loss(node, after.masks)
+        expected = max(assessment.expected_reidentifications for assessment in assessed)
+        return loss, sum(blanks.values()), Opened(settings, blanks, expected)
+
+    def rules(self, node: Node) -> dict[Any, str]:
+        """Return the recodings of a node in words, of keys that are recoded."""
+        pairs = zip(self.keys, self.rungs, node, strict=True)
+        return {key: rungs.ladder.rules[i - 1] for key, rungs, i in pairs if i}
+
+    def _loss(self, node: Node, masks: Masks) -> tuple[float, dict[Any, int]]:
+        """Return what a release loses, and its blanks by key."""
+        parts, blanks = [], {}
+        for at, (key, rungs, i) in enumerate(
+            zip(self.keys, self.rungs, node, strict=True)
+        ):
+            codes, mask = rungs.column.codes, masks.get(key)
+            parts.append(self.steps[at][i])
+            if mask is not None and mask.any():
+                lost = (self.blanks[at] - self.losses[at][i])[codes[mask]]
+                parts.append(float(lost.sum()) * self.importance[at] / len(codes))
+                blanks[key] = int(np.count_nonzero(mask))
+        return math.fsum(parts), blanks
+
+
+def _by_category(rungs: Rungs, rung: int, lost: Floats) -> float | dict[str, float]:
+    """Return what a blank of each category costs, one number if all are alike."""
+    costs = {
+        code_text(plain_value(code)): float(cost)
+        for code, cost in zip(rungs.codes[rung], lost, strict=False)
+    }
+    different = {*costs.values()}
+    return different.pop() if len(different) == 1 else costs
+
+
+def _given(settings: Settings) -> Mapping[Any, Any]:
+    """Return the costs that settings state by column."""
+    return {} if isinstance(settings.cost, str) else settings.cost

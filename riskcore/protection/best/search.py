@@ -1,0 +1,125 @@
+"""Search a lattice, best first, with a bound below the loss of every node.
+
+A node is a rung of each ladder. What the rungs lose is the sum of what each loses, and
+grows with every step up: nodes can be met in the order of it, without listing them all.
+Of a node that is met a better bound is state, and the node is opened, its loss state
+exactly, when no other bound is below it. What is left unopened is then above the best
+loss: that is the certificate. (Best-first search with admissible bounds: Hart, Nilsson
+and Raphael 1968; rungs in this order: Kohlmayer, Prasser and others 2012, Flash.)
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from riskcore.common.arrays import Floats
+
+Node = tuple[int, ...]
+Opened = TypeVar("Opened")
+# Sums of losses are rounded: what is above the best by less is opened, too.
+_ROUNDING = 1e-12
+
+
+class Loss(NamedTuple):
+    """What a node loses; of equal losses that with fewer blanks, then lower rungs."""
+
+    loss: float
+    blanks: int
+    node: Node
+
+
+@dataclass(slots=True)
+class Found(Generic[Opened]):
+    """The best node so far, and what is known of all others."""
+
+    nodes: int  # of the lattice
+    best: Loss | None = None
+    bound: float = 0.0  # no node loses less
+    met: int = 0  # nodes of which a bound was state
+    # What was state of the nodes that were opened and meet the goals.
+    opened: dict[Loss, Opened] = field(default_factory=dict)
+    failed: int = 0  # nodes that were opened and do not
+
+    @property
+    def gap(self) -> float:
+        """By how much the best loss may be above the least, as a share of it."""
+        if self.best is None:
+            return math.inf
+        if self.best.loss <= self.bound:
+            return 0.0
+        return 1.0 - self.bound / self.best.loss
+
+
+def search(
+    rungs: Sequence[Floats],
+    bound: Callable[[Node], float],
+    open_node: Callable[[Node], tuple[float, int, Any] | None],
+    go_on: Callable[[Found[Any]], bool] = lambda state: True,
+) -> Found[Any]:
+    """Return the node that loses least.
+
+    Parameters
+    ----------
+    rungs : sequence of float64 ndarray
+        For each ladder what each rung loses, rising.
+    bound : callable
+        Returns for a node what it loses at least.
+    open_node : callable
+        Returns for a node what it loses, its number of blanks, and anything else; None
+        if it cannot meet the goals.
+    go_on : callable
+        Is told after each node; the search ends if it returns False.
+    """
+    state: Found[Any] = Found(math.prod(map(len, rungs)))
+    waiting: list[tuple[float, bool, Node]] = []
+    start = (0,) * len(rungs)
+    heapq.heappush(waiting, (_sum(rungs, start), False, start))
+    while waiting:
+        least, is_bounded, node = waiting[0]
+        state.bound = max(state.bound, least)
+        if state.best is not None and least > state.best.loss + _ROUNDING:
+            state.bound = state.best.loss
+            return state
+        if not go_on(state):
+            return state
+        heapq.heappop(waiting)
+        if is_bounded:
+            _open(state, node, open_node(node))
+            continue
+        for above in _above(node, rungs):
+            heapq.heappush(waiting, (_sum(rungs, above), False, above))
+        state.met += 1
+        better = max(least, bound(node))
+        if state.best is None or better <= state.best.loss + _ROUNDING:
+            heapq.heappush(waiting, (better, True, node))
+    if state.best is not None:
+        state.bound = state.best.loss
+    return state
+
+
+def _open(state: Found[Any], node: Node, opened: tuple[float, int, Any] | None) -> None:
+    """Note what was state of a node."""
+    if opened is None:
+        state.failed += 1
+        return
+    loss, blanks, result = opened
+    entry = Loss(loss, blanks, node)
+    state.opened[entry] = result
+    state.best = entry if state.best is None else min(state.best, entry)
+
+
+def _above(node: Node, rungs: Sequence[Floats]) -> Iterator[Node]:
+    """Yield nodes one step up, so that each node is above one other only."""
+    last = max((i for i, rung in enumerate(node) if rung), default=0)
+    for i in range(last, len(node)):
+        if node[i] + 1 < len(rungs[i]):
+            yield (*node[:i], node[i] + 1, *node[i + 1 :])
+
+
+def _sum(rungs: Sequence[Floats], node: Node) -> float:
+    """Return what the rungs of a node lose."""
+    return math.fsum(float(of[i]) for of, i in zip(rungs, node, strict=True))

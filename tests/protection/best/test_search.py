@@ -1,0 +1,147 @@
+"""The search of recodings, against opening every node."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import riskcore
+from riskcore.data.source import Source
+from riskcore.protection.best.nodes import Nodes
+from riskcore.protection.best.search import search
+from riskcore.protection.settings.best_settings import MEASURES
+from riskcore.protection.settings.settings import Settings
+
+KEYS = ["age", "town", "sex"]
+LADDERS = {
+    "age": ["from:3,6,8,12", "from:8", "map:*=all"],
+    "town": ["truncate:1", "map:*=all"],
+    "sex": ["map:*=all"],
+}
+
+
+def survey(seed, n=60, missing=0.0):
+    """Return a small file with missing values."""
+    rng = np.random.default_rng(seed)
+    columns = {
+        "age": rng.binomial(16, 0.4, n).astype(object),
+        "town": np.array(["aa", "ab", "ba", "bb", "ca"])[rng.integers(0, 5, n)],
+        "sex": np.array(["f", "m"])[rng.integers(0, 2, n)],
+        "pay": rng.integers(0, 3, n),
+        "w": rng.uniform(1, 20, n).round(2),
+    }
+    columns["age"][rng.random(n) < missing] = None
+    return columns
+
+
+def nodes_of(data, measure="granularity", blank=1.0, importance=None, **settings):
+    """Return the nodes of a small file."""
+    source = Source.of(data, None)
+    resolved = Settings.resolve(source, KEYS, None, None, **settings)
+    return Nodes(source, resolved, LADDERS, measure, blank, importance or {})
+
+
+def every(nodes):
+    """Return what each node loses, and its blanks."""
+    losses = {}
+    for node in product(*(range(len(rungs)) for rungs in nodes.rungs)):
+        opened = nodes.open_node(node)
+        if opened is not None:
+            losses[node] = opened[:2]
+    return losses
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"k": 2},
+        {"k": 5, "blank": 3.0},
+        {"k": 3, "importance": {"age": 5.0, "sex": 0.5}},
+        {"k": 4, "missing": 0.1},
+        {"k": 2, "l": 2, "roles": {"pay": "sensitive"}},
+        {"threshold": 0.4, "population": "weights", "sampling_fraction": 0.5},
+    ],
+    ids=["k", "price", "importance", "missing", "l", "threshold"],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_least_of_all_nodes_is_found(measure, settings, seed):
+    settings = dict(settings)
+    data = survey(seed, missing=settings.pop("missing", 0.0))
+    nodes = nodes_of(data, measure, **settings)
+    losses = every(nodes)
+    found = search(nodes.steps, nodes.bound, nodes.open_node)
+    assert found.nodes == 4 * 3 * 2
+    least = min(loss for loss, _ in losses.values())
+    assert found.best.loss == pytest.approx(least, abs=1e-12)
+    assert found.gap == 0.0
+    assert found.best[:2] == losses[found.best.node]
+    for node, (loss, _) in losses.items():
+        assert nodes.bound(node) <= loss + 1e-12
+
+
+def test_a_search_that_is_ended_tells_how_far_it_may_be_from_the_best():
+    nodes = nodes_of(survey(1), k=5)
+    least = min(loss for loss, _ in every(nodes).values())
+    for most in range(12):
+
+        def go_on(found, most=most):
+            return found.met < most
+
+        found = search(nodes.steps, nodes.bound, nodes.open_node, go_on)
+        assert found.bound <= least + 1e-12
+        if found.best is not None:
+            assert found.best.loss * (1.0 - found.gap) <= least + 1e-12
+
+
+def test_goals_that_cannot_be_met():
+    nodes = nodes_of(survey(1), k=61)
+    found = search(nodes.steps, nodes.bound, nodes.open_node)
+    assert found.best is None
+    assert found.gap == np.inf
+
+
+def test_the_best_release():
+    data = survey(1)
+    found = riskcore.best(data, KEYS, k=3, ladders=LADDERS, price=2.0)
+    assert found.gap == 0.0
+    assert "least loss" in found.certificate
+    nodes = nodes_of(data, blank=2.0, k=3)
+    losses = every(nodes)
+    assert found.loss == min(loss for loss, _ in losses.values())
+    result = found.protect()
+    assert result.goals_met
+    assert {x: n for x, n in result.suppressed.items() if n} == found.blanks
+    assert found.front[0].loss == found.loss
+    assert found.front[0].rules == found.rules
+    expected = [one.expected_reidentifications for one in found.front]
+    assert expected == sorted(expected, reverse=True)
+
+
+def test_keys_that_are_recoded_stay_so():
+    recodings = {"age": "from:8"}
+    found = riskcore.best(
+        survey(1), KEYS, k=3, recodings=recodings, ladders={"sex": ["map:*=all"]}
+    )
+    assert "age" not in found.rules
+    assert found.nodes % 2 == 0
+    assert found.protect().settings.recodings.keys() >= {"age"}
+    with pytest.raises(ValueError, match="'age' has a recoding and a ladder"):
+        riskcore.best(survey(1), KEYS, k=3, recodings=recodings, ladders=LADDERS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"ladders": {"pay": ["round:5"]}}, "'pay' is no key variable"),
+        ({"ladders": {"age": []}}, "a ladder needs rules"),
+        ({"ladders": {"age": ["round:4", "from:8"]}}, "separates values"),
+        ({"importance": {"age": 0}}, "importance of 'age'"),
+        ({"price": 0.5}, "price"),
+        ({"loss": "least"}, "loss"),
+        ({"k": 61}, "no recodings meet the goals"),
+    ],
+)
+def test_what_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        riskcore.best(survey(1), KEYS, **{"k": 3, **arguments})
