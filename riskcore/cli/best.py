@@ -77,14 +77,16 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from riskcore.data.files.replace import refuse_existing
+    from riskcore.data.files.replace import refuse_existing, refuse_sources
     from riskcore.protection.release_toml import Release
 
     release = Release.read(options.rules)
     options.file = options.file or release.file("data")
-    if options.output is not None:
-        refuse_existing(options.output, options.overwrite)
     source = release.source(options.file)
+    if options.output is not None:
+        read = [*source.paths, options.rules, *release.rule_files]
+        refuse_sources([options.output], read)
+        refuse_existing(options.output, options.overwrite)
     asked = arguments_of(options, BestSettings, columns=source.names)
     how = {name: value for name, value in asked.items() if value is not None}
     progress = Progress(quiet=options.quiet)

@@ -730,6 +730,9 @@ class Release:
         for treatments in self.tables.get("treat", {}).values():
             rules = [treatments] if isinstance(treatments, str) else treatments
             files += map(Path, filter(None, map(treatment_file, rules)))
+        for ladder in self.tables.get("ladder", {}).values():
+            rules = [f"hierarchy:{ladder}:1"] if isinstance(ladder, str) else ladder
+            files += map(rule_file, rules)
         return [self._folder / file for file in files if file is not None]
 
     def source(self, data: Any = None) -> Source:

@@ -68,7 +68,10 @@ def test_it_is_printed_and_options_count_more_than_rules(folder, capsys):
     assert "the best release" in dear
     assert "least loss" in dear
     assert main([*line, "--quiet", "--price", "1"]) == 0
-    assert capsys.readouterr().out != dear
+    cheap = capsys.readouterr().out
+    assert cheap != dear
+    assert main([*line, "--quiet", "--price", "1", "--importance", "AGE=9"]) == 0
+    assert capsys.readouterr().out != cheap
 
 
 def test_the_search_ends_in_time(folder, capsys):

@@ -26,7 +26,8 @@ NO_PATHS = {
 NO_FILES = {
     "C", "COLUMN", "COST", "L", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
     "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
-    "COLUMN=RULE", "KEY=AMOUNT", "FORMULA", "KEY", "TOPIC", "'COLUMN x COLUMN'",
+    "COLUMN=RULE", "KEY=AMOUNT", "KEY=NUMBER", "FORMULA", "KEY", "TOPIC",
+    "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Options that name files to read.
 READ = {
@@ -78,6 +79,10 @@ def folder(tmp_path, monkeypatch):
         "format = 1\ndata.file = 'survey.csv'\ncolumns.keys = ['SEX', 'AGE']\n"
         "safe.k = 2\ntry.by_rules.recodings.AGE = 'age.grc'\n"
     )
+    (tmp_path / "ladder.toml").write_text(
+        "format = 1\ndata.file = 'survey.csv'\ncolumns.keys = ['SEX', 'AGE']\n"
+        "safe.k = 2\nladder.AGE = 'ages.csv'\n"
+    )
     return tmp_path
 
 
@@ -102,6 +107,9 @@ CASES = [
     ("try --rules tried.toml", "tried.toml", "--report"),
     ("try --rules tried.toml", "age.grc", "--report"),
     ("try --rules tried.toml", "survey.csv", "--report"),
+    ("best --rules ladder.toml", "survey.csv", "--output"),
+    ("best --rules ladder.toml", "ladder.toml", "--output"),
+    ("best --rules ladder.toml", "ages.csv", "--output"),
     (f"{COMPARE} {BY_TREE}", "ages.csv", "--report"),
     (f"{COMPARE} {BY_RULES}", "age.grc", "--report"),
     (f"diversity {ILL}", "survey.csv", "--output --report"),

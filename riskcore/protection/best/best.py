@@ -205,8 +205,8 @@ def best(
         those of keys that have no ladder, and costs say what is never blanked.
     ladders : mapping of key to list of str or path, optional
         The recodings of each key from fine to coarse, such as ["from:15,30,65",
-        "map:*=all"], or the file of a hierarchy. Keys without one get a ladder that
-        their values suggest, see `riskcore.data.proposed_ladder`.
+        "from:30"], or the file of a hierarchy. Keys without one get a ladder that their
+        values suggest, see `riskcore.data.proposed_ladder`.
     loss : {"granularity", "entropy", "blanks"}
         What a release loses: the share of a key's values that the group of a value
         covers (Iyengar 2002), the share of its information that is lost (Gionis and

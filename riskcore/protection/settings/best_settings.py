@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypedDict, get_args
 
+from riskcore.common import text_numbers
 from riskcore.common.settings import (
     TEXT,
     ByColumn,
@@ -54,6 +55,13 @@ class Importance(ByColumn):
         "a table of numbers by column",
     )
 
+    def argument(self, plain: Any, folder: Path) -> Any:
+        """Return the numbers, also of texts."""
+        return {
+            name: text_numbers.number(x) if isinstance(x, str) else x
+            for name, x in plain.items()
+        }
+
     def refuse_wrong(self, name: str, value: Any) -> None:
         """Refuse what are not numbers above 0."""
         from riskcore.common import arguments
@@ -94,7 +102,9 @@ class BestSettings(TypedDict, total=False):
     ]
     importance: Annotated[
         Mapping[Any, float] | None,
-        Importance(help="what each key counts in the loss (default 1)"),
+        Importance(
+            metavar="KEY=NUMBER", help="what each key counts in the loss (default 1)"
+        ),
     ]
     time: Annotated[
         float | None,
