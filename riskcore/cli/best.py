@@ -18,7 +18,7 @@ DESCRIPTION = """\
 Find the recodings and blanks that meet the goals of a file of rules at the least loss.
 
 Each key has a ladder of recodings from fine to coarse: those of the rules, or what its
-values suggest. Of all combinations the one is result whose recodings lose least,
+values suggest. Of all combinations the one is found whose recodings lose least,
 together with the blanks that it needs, and it is proved that none loses less. If the
 time is over first, it is said how far the best so far may be from the least.
 """

@@ -52,7 +52,7 @@ class Best(OnASheet):
     bound : float
         No release loses less: the certificate.
     nodes, met, opened : int
-        Combinations of rungs, those of which a bound was found, and those whose blanks
+        Combinations of rungs, those whose bound was found, and those whose blanks
         were planned.
     front : tuple of OpenedNode
         Of those that were opened the ones that no other beats in both loss and expected
@@ -293,7 +293,7 @@ def best_by(
     if state.best is None:
         raise ValueError(
             "no recodings meet the goals"
-            if state.met == state.nodes
+            if until is None or clock.monotonic() < until
             else "time was over before any recodings met the goals: give more"
         )
     opened = state.opened[state.best]

@@ -2,7 +2,7 @@
 
 A node is a rung of each ladder. What the rungs lose is the sum of what each loses, and
 grows with every step up: nodes can be met in the order of it, without listing them all.
-Of a node that is met a better bound is state, and the node is opened, its loss state
+Of a node that is met a better bound is found, and the node is opened, its loss found
 exactly, when no other bound is below it. What is left unopened is then above the best
 loss: that is the certificate. (Best-first search with admissible bounds: Hart, Nilsson
 and Raphael 1968; rungs in this order: Kohlmayer, Prasser and others 2012, Flash.)
@@ -39,8 +39,8 @@ class Found(Generic[Opened]):
     nodes: int  # of the lattice
     best: Loss | None = None
     bound: float = 0.0  # no node loses less
-    met: int = 0  # nodes of which a bound was state
-    # What was state of the nodes that were opened and meet the goals.
+    met: int = 0  # nodes whose bound was found
+    # What was found of the nodes that were opened and meet the goals.
     opened: dict[Loss, Opened] = field(default_factory=dict)
     failed: int = 0  # nodes that were opened and do not
 
@@ -102,7 +102,7 @@ def search(
 
 
 def _open(state: Found[Any], node: Node, opened: tuple[float, int, Any] | None) -> None:
-    """Note what was state of a node."""
+    """Note what was found of a node."""
     if opened is None:
         state.failed += 1
         return
