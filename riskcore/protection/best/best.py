@@ -235,7 +235,8 @@ def best(
     Recodings are searched best first. What rungs lose is a sum over the keys, and
     records that k refuses lose at least their cheapest key: no node loses less than
     both together, and only nodes whose bound is below the best loss are opened. Opening
-    a node plans its blanks as `protect` does, by all goals.
+    a node plans its blanks as `protect` does, by all goals. With household keys, a
+    model or ``suppression="argus"``, other blanks of that node may lose less.
 
     Examples
     --------
