@@ -587,4 +587,5 @@ def test_kernels_read_no_files():
             "riskcore.core.compiled.jit",
             "riskcore.core.compiled.code_cache",
             "riskcore.core.compiled.shipped",
+            "riskcore.common.late",  # only where each name is
         }, name

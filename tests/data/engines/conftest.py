@@ -105,6 +105,8 @@ def spark_session(master="local[2]", **settings):
             "spark.sql.session.timeZone": "UTC",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
+            # Broadcast tables of thousands of tests do not fit the default of 1 GiB.
+            "spark.driver.memory": "3g",
             # Jobs are so small that to compile much takes longer than they do.
             "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             **settings,
