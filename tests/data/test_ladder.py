@@ -130,7 +130,7 @@ def isco():
         ),
         # NUTS.
         (
-            [f"{x}{y}" for x in "AT13 AT21 DE2A DE22 DE3B".split() for y in "125"],
+            [x + y for x in ("AT13", "AT21", "DE2A", "DE22", "DE3B") for y in "125"],
             ("truncate:1", "truncate:2", "truncate:3", ALL),
             [15, 5, 4, 2, 1],
         ),
