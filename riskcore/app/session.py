@@ -30,10 +30,6 @@ Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 OF_WRITING = ("roles", "accept", "output", "check", "ladder", "best")
 FILES = "files"  # beside the tables of rules: the files that they name
 
-# Rules that name keys only.
-_OF_KEYS = [("suppress", name) for name in ("cost", "related", "household_keys")]
-_OF_KEYS.append(("best", "importance"))
-
 NO_KEYS = sentence("no column is a key variable yet")
 # Roles that only one column has.
 COLUMN_ROLES = ("weight", "household", "cluster")
@@ -266,7 +262,8 @@ class Session(Kept):
         """Return changes that take columns out of the rules that are for keys only."""
         ladders = {name: None for name in self.table("ladder") if name in gone}
         changes: dict[str, dict[str, Any]] = {"ladder": ladders} if ladders else {}
-        for table, rule in _OF_KEYS:
+        for rule in ("cost", "related", "household_keys", "importance"):
+            table = "best" if rule == "importance" else "suppress"
             content = self.table(table).get(rule)
             if isinstance(content, Mapping | list) and {*content} & {*gone}:
                 left: Any = [name for name in content if name not in gone]

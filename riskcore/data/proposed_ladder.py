@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -142,7 +142,8 @@ def _prefixes(labels: Sequence[Any]) -> list[str]:
         if not isinstance(labels[0], str):
             rule = f"from:{','.join(head + drop * '0' for head in heads[1:])}"
         elif min(map(len, texts)) < longest:
-            rule = _mapping(zip(texts, groups, strict=True))
+            pairs = zip(texts, groups, strict=True)
+            rule = f"map:{','.join(f'{x}={head}' for x, head in pairs if x != head)}"
         rules.append(rule)
     return rules
 
@@ -157,11 +158,6 @@ def _merged(labels: Sequence[Any], records: Integers) -> list[str]:
             if number < share * records.sum() and _PLAIN.fullmatch(code_text(label))
         ]
         if merged < len(rare) < len(labels) and len(rare) > 1:
-            rules.append(_mapping((code, OTHERS) for code in rare))
+            rules.append(f"map:{','.join(f'{code}={OTHERS}' for code in rare)}")
             merged = len(rare)
     return rules
-
-
-def _mapping(pairs: Iterable[tuple[str, str]]) -> str:
-    """Return the rule of new codes by old codes."""
-    return f"map:{','.join(f'{old}={new}' for old, new in pairs if old != new)}"

@@ -22,56 +22,41 @@ from riskcore.data.recoding_words import is_rule
 from riskcore.protection.settings.best_settings import LADDERS, MEASURES, BestSettings
 from riskcore.report.page_charts import spots
 
-_TIME = 60  # seconds that are proposed
-
 
 def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return the ladders, how the search goes, and what it found."""
     try:
         bench.settings()
     except RefusedError as error:
-        to = "columns" if bench.lacking else "protect"
-        return {"lacking": words_of(error), "to": to}
-    how, job = bench.table("best"), bench.jobs.of(SEARCH)
-    found = job.result if job and job.key == _key(bench) else None
-    points = [
-        (node.expected_reidentifications, node.loss, str(at), True)
-        for at, node in enumerate(found.front if found else (), 1)
-    ]
+        return {"lacking": words_of(error)}
+    current = bench.jobs.of(SEARCH, _key(bench))
     words = ["riskcore", "best", "--rules", bench.path.name, "--output", "best.toml"]
     return {
         "lacking": "",
-        "names": [(bench.names.index(name), name) for name in bench.keys],
-        "recodings_now": bench.table("recodings"),
         "text": partial(_text, bench),
         "words": partial(in_words, numbers=form.numbers),
         "losses": MEASURES,
-        "how": {"loss": MEASURES[0], "price": 1, "importance": {}, **how},
-        "time": how.get("time") if how else _TIME,
-        "job": job,
-        "mine": bool(job and job.key == _key(bench)),
-        "found": found,
-        "drawing": spots(points, "front-text", None, {"1": "shown"}, told)
-        if points
-        else "",
+        "job": bench.jobs.of(SEARCH),
+        "current": current,
+        "found": current and current.result,
+        "spots": partial(spots, description="front-text", write=told),
         "command": shell_line(words),
     }
 
 
 def _key(bench: Workbench) -> tuple[str, ...]:
     """Return what a search rests on."""
-    sought = (str(bench.table(name)) for name in ("ladder", "best"))
-    return bench.planned(bench.stamped(bench.release)), *sought
+    own = (str(bench.table(name)) for name in ("ladder", "best"))
+    return bench.planned(bench.stamped(bench.release)), *own
 
 
 def _text(bench: Workbench, name: str) -> str:
     """Return the ladder of a key as text: its own, or what its values suggest."""
-
-    def propose() -> dict[str, Ladder]:
-        return {x: proposed_ladder(bench.coded_column(x)) for x in bench.keys}
-
-    proposed = bench.keep("ladders", tuple(bench.keys), propose)
-    rules = bench.table("ladder").get(name) or proposed[name].rules
+    keys = tuple(bench.keys)
+    proposed = bench.keep(
+        "ladders", keys, lambda: [proposed_ladder(bench.coded_column(x)) for x in keys]
+    )
+    rules = bench.table("ladder").get(name) or proposed[keys.index(name)].rules
     return rules if isinstance(rules, str) else "\n".join(rules)
 
 
@@ -86,38 +71,33 @@ def _typed(bench: Workbench, form: Form, name: str) -> tuple[Any, Rungs]:
         return rules, Rungs.of(bench.coded_column(name), Ladder.of(ladder))
     except (TypeError, ValueError, OSError) as error:
         why = words_of(error)
-        why = why if quoted(name) in why else joined(": ", [quoted(name), why])
-        raise RefusedError(why) from None
+        said_of = why if quoted(name) in why else joined(": ", [quoted(name), why])
+        raise RefusedError(said_of) from None
 
 
 def rungs(bench: Workbench, form: Form) -> Mapping[str, Any]:
     """Return how many groups each rung of a ladder has, as it was typed."""
     name = bench.column(form.text("field").rpartition("-")[2])
-    _, climbed = _typed(bench, form, name)
-    return {"groups": [len({*codes}) for codes in climbed.codes], "of": climbed.ladder}
+    return {"groups": [len({*x}) for x in _typed(bench, form, name)[1].codes]}
 
 
 def start(bench: Workbench, form: Form) -> str:
     """Begin the search, by the ladders and settings that were typed."""
-    how: dict[str, Any] = {"loss": form.text("loss"), "importance": {}}
-    for name in ("price", "time"):
-        label = said("best", name)
-        how[name] = form.number(name, label) if form.has(name) else None
-    old_ladders, ladders = dict.fromkeys(bench.table("ladder")), {}
-    for name in bench.keys:
-        field = f"importance-{bench.names.index(name)}"
-        if form.has(field) and (number := form.number(field, name)) != 1:
-            how["importance"][name] = number
-        if name not in bench.table("recodings"):
-            ladders[name], _ = _typed(bench, form, name)
-    how["importance"] = how["importance"] or None
+    keys, kept = bench.keys, bench.table("recodings")
+    ladders = {x: _typed(bench, form, x)[0] for x in keys if x not in kept}
+    weights = {x: form.number(f"importance-{bench.names.index(x)}", x) for x in keys}
+    how: dict[str, Any] = {
+        x: form.number(x, said("best", x)) if form.has(x) else None
+        for x in ("price", "time")
+    }
+    how["loss"] = form.text("loss")
+    how["importance"] = {x: w for x, w in weights.items() if w != 1} or None
     complete(BestSettings, how)
-    bench.change(said("best", "asked"), ladder=old_ladders | ladders, best=how)
-    release = bench.rules_of(bench.release).release
+    ladders = dict.fromkeys(bench.table("ladder")) | ladders
+    bench.change(said("best", "asked"), ladder=ladders, best=how)
+    best = partial(bench.rules_of(bench.release).release.best, bench.source)
     bench.jobs.forget(SEARCH)  # the same search may be begun again
-    bench.jobs.start(
-        SEARCH, _key(bench), lambda say: release.best(bench.source, progress=say)
-    )
+    bench.jobs.start(SEARCH, _key(bench), lambda say: best(progress=say))
     return said("best", "started")
 
 
@@ -128,8 +108,8 @@ def take(bench: Workbench, form: Form) -> str:
         raise RefusedError(said("best", "gone"))
     tables = bench.release.with_best(job.result).tables
     changes = {x: tables[x] for x in ("recodings", "suppress") if x in tables}
-    away = {x: dict.fromkeys(bench.table(x)) for x in ("ladder", "best")}
-    return bench.change(said("best", "taken"), **changes, **away)
+    changes |= {x: dict.fromkeys(bench.table(x)) for x in ("ladder", "best")}
+    return bench.change(said("best", "taken"), **changes)
 
 
 PAGE = Page("best", view, named(start, take), named(rungs))

@@ -291,14 +291,13 @@ def best_by(
     until = None if how["time"] is None else started + how["time"]
 
     def go_on(state: Found[Opened]) -> bool:
+        best = "-" if state.best is None else Number(f"{state.best.loss:.4f}")
         line = sentence(
-            "{met} of {nodes} combinations looked at, {opened} opened, none below "
-            "{bound}",
-            *(state.met, state.nodes, len(state.opened), Number(f"{state.bound:.4f}")),
+            "{met} of {nodes} combinations looked at, {opened} opened, best loss "
+            "{loss}, none below {bound}",
+            *(state.met, state.nodes, len(state.opened)),
+            *(best, Number(f"{state.bound:.4f}")),
         )
-        if state.best is not None:
-            best = Number(f"{state.best.loss:.4f}")
-            line = sentence("{line}, best loss {loss}", line, best)
         try:
             say(line)
         except CanceledError:
