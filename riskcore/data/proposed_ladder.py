@@ -13,7 +13,7 @@ from riskcore.common.arrays import Floats, Integers
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.dates import is_date
 from riskcore.data.files.labels import code_text
-from riskcore.data.ladder import ALL, Ladder
+from riskcore.data.ladder import ALL, Ladder, Rungs
 from riskcore.data.likely_codes import numbers_of_text
 
 # Bands end at round limits, and are open beyond these shares of the values.
@@ -30,6 +30,12 @@ _CODE = re.compile(r"[A-Z]|[A-Za-z]{0,3}[0-9][0-9A-Za-z]*(\.[0-9A-Za-z]+)*")
 _DIVISION = re.compile(r"[A-Z]([0-9]{2}(\.|$)|$)")
 _PLAIN = re.compile(r"[^\s,=*]([^,=*]*[^\s,=*])?")  # codes that a rule can name
 _MANY, _HEADS = 30, 4  # different numbers, and their first digits: no years, heights
+
+
+def rungs_of(column: CodedColumn, rules: Any = None) -> Rungs:
+    """Return a column on a ladder of rules, or on the one that its values suggest."""
+    ladder = proposed_ladder(column) if rules is None else Ladder.of(rules)
+    return Rungs.of(column, ladder)
 
 
 def proposed_ladder(column: CodedColumn) -> Ladder:

@@ -9,8 +9,7 @@ from riskcore.assessment.describe import DescribedColumn, Description
 from riskcore.common.toml_text import toml_of
 from riskcore.common.words import printable
 from riskcore.data.columns import code_column
-from riskcore.data.ladder import Rungs
-from riskcore.data.proposed_ladder import proposed_ladder
+from riskcore.data.proposed_ladder import rungs_of
 from riskcore.data.source import Source
 from riskcore.protection.release_toml import Release
 
@@ -64,8 +63,7 @@ def proposed_rules(source: Source, description: Description, path: Path) -> str:
 
 def _ladder(source: Source, name: str) -> str:
     """Return the ladder that a key suggests, with the values that each rung leaves."""
-    column = code_column(source.records, name)
-    rungs = Rungs.of(column, proposed_ladder(column))
+    rungs = rungs_of(code_column(source.records, name))
     values, *left = (f"{len({*codes}):,}" for codes in rungs.codes)
     line = toml_of({name: [*rungs.ladder.rules]})
     return f"# {printable(name)}: {values} values become {', '.join(left)}\n{line}"

@@ -13,13 +13,11 @@ from riskcore.app.pages.recode_words import in_words
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
 from riskcore.app.workbench import Workbench
-from riskcore.common.settings import complete
 from riskcore.common.shell_line import shell_line
 from riskcore.common.words import joined, quoted
-from riskcore.data.ladder import Ladder, Rungs
-from riskcore.data.proposed_ladder import proposed_ladder
+from riskcore.data.proposed_ladder import rungs_of
 from riskcore.data.recoding_words import is_rule
-from riskcore.protection.settings.best_settings import LADDERS, MEASURES, BestSettings
+from riskcore.protection.settings.rules_table import entries
 from riskcore.report.page_charts import spots
 
 
@@ -35,7 +33,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "lacking": "",
         "text": partial(_text, bench),
         "words": partial(in_words, numbers=form.numbers),
-        "losses": MEASURES,
         "job": bench.jobs.of(SEARCH),
         "current": current,
         "found": current and current.result,
@@ -54,21 +51,21 @@ def _text(bench: Workbench, name: str) -> str:
     """Return the ladder of a key as text: its own, or what its values suggest."""
     keys = tuple(bench.keys)
     proposed = bench.keep(
-        "ladders", keys, lambda: [proposed_ladder(bench.coded_column(x)) for x in keys]
+        "ladders", keys, lambda: [rungs_of(bench.coded_column(x)) for x in keys]
     )
-    rules = bench.table("ladder").get(name) or proposed[keys.index(name)].rules
+    rules = bench.table("ladder").get(name) or proposed[keys.index(name)].ladder.rules
     return rules if isinstance(rules, str) else "\n".join(rules)
 
 
-def _typed(bench: Workbench, form: Form, name: str) -> tuple[Any, Rungs]:
+def _typed(bench: Workbench, form: Form, name: str) -> tuple[Any, Any]:
     """Return a ladder as it was typed, and the rungs of its key; refuse a wrong one."""
     text = form.text(f"ladder-{bench.names.index(name)}") or _text(bench, name)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     rules = lines if len(lines) > 1 or is_rule(lines[0]) else lines[0]
     try:
         bench.resolved(bench.release.with_rules(ladder={name: rules}))
-        ladder = LADDERS.argument({name: rules}, bench.path.parent)[name]
-        return rules, Rungs.of(bench.coded_column(name), Ladder.of(ladder))
+        ladder = entries()[("ladder",)].argument({name: rules}, bench.path.parent)
+        return rules, rungs_of(bench.coded_column(name), ladder[name])
     except (TypeError, ValueError, OSError) as error:
         why = words_of(error)
         said_of = why if quoted(name) in why else joined(": ", [quoted(name), why])
@@ -92,7 +89,6 @@ def start(bench: Workbench, form: Form) -> str:
     }
     how["loss"] = form.text("loss")
     how["importance"] = {x: w for x, w in weights.items() if w != 1} or None
-    complete(BestSettings, how)
     ladders = dict.fromkeys(bench.table("ladder")) | ladders
     bench.change(said("best", "asked"), ladder=ladders, best=how)
     best = partial(bench.rules_of(bench.release).release.best, bench.source)
