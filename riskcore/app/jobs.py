@@ -98,10 +98,9 @@ class Jobs:
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(1, "riskcore-work")
-        # What pages need at once does not wait for what takes long, or for a search.
-        self._soon = ThreadPoolExecutor(1, "riskcore-soon")
-        self._search = ThreadPoolExecutor(1, "riskcore-search")
+        # What pages need at once waits neither for what takes long nor for a search.
+        names = ("work", "soon", SEARCH)
+        self._pools = {x: ThreadPoolExecutor(1, f"riskcore-{x}") for x in names}
         self._begun = 0
         self._open: list[Job] = []  # those that may not have ended, replaced ones, too
 
@@ -120,10 +119,9 @@ class Jobs:
             if earlier_job is not None:
                 earlier_job.cancel()
             job = Job(kind, key)
-            pool = self._soon if kind in SOON else self._pool
-            pool = self._search if kind == SEARCH else pool
+            pool = "soon" if kind in SOON else kind if kind == SEARCH else "work"
             # The context has the language of the reader.
-            pool.submit(copy_context().run, job.run, work, then)
+            self._pools[pool].submit(copy_context().run, job.run, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
@@ -174,9 +172,8 @@ class Jobs:
     def close(self) -> None:
         """Cancel all jobs and take no more."""
         self.cancel()
-        self._pool.shutdown(wait=False)
-        self._soon.shutdown(wait=False)
-        self._search.shutdown(wait=False)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False)
 
 
 def words_of(error: BaseException) -> str:

@@ -84,15 +84,18 @@ def _bands(numbers: Floats, records: Integers) -> list[str]:
     whole = bool((numbers == np.rint(numbers)).all())
     ages = whole and numbers.min() >= 0 and numbers.max() <= _AGES
     fewest, most = _BANDS
-    rules = []
+    rules, kinds = [], len(numbers)
     for step in _steps(5.0 if ages else (high - low) / most, doubled=ages):
         first, last = math.ceil(low / step), math.floor(high / step)
         if first == low / step:
             first += 1
         if last - first + 2 < fewest:
             break
-        breaks = (step * at for at in range(first, last + 1))
-        rules.append(f"from:{','.join(f'{x:.12g}' for x in breaks)}")
+        breaks = step * np.arange(first, last + 1)
+        left = len({*np.searchsorted(breaks, numbers, "right").tolist()})
+        if left < kinds:
+            rules.append(f"from:{','.join(f'{x:.12g}' for x in breaks)}")
+            kinds = left
     return rules
 
 

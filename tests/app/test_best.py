@@ -53,7 +53,7 @@ def test_what_is_lacking_is_said_with_a_link(opened, survey):
     rules.write_text('format = 1\ndata.file = "survey.csv"\ncolumns.keys = ["SEX"]\n')
     page = Client(opened(rules)).get("/best").text
     assert "nothing to protect against" in page
-    assert 'href="/protect">Set a goal' in page
+    assert 'href="/protect">Look at the goals' in page
 
 
 def test_the_ladders_are_those_of_the_rules_or_of_the_values(bench):
@@ -254,6 +254,7 @@ def test_a_search_that_is_stopped_keeps_what_it_has(bench, monkeypatch, with_nod
     if with_node:
         assert page["found"].gap > 0.0
         assert "above the least" in text
+        assert "With more time it may find less loss." in text
         assert best.take(bench, form())
     else:
         assert page["job"].state == "canceled"

@@ -76,6 +76,13 @@ def test_bands_of_amounts_end_at_round_limits():
     assert len(rules) > 2
 
 
+def test_bands_that_join_nothing_are_left_out():
+    rules, groups = proposed([x * 100 + y for x in range(1, 13) for y in range(9)] * 3)
+    assert rules[0].startswith("from:150,200,250")
+    assert rules[1] == "from:500,1000"  # bands of 100 would join nothing
+    assert groups == [108, 12, 3, 1]
+
+
 def test_codes_lose_their_last_letters():
     codes = [f"{a}{b}{c}" for a in "AB" for b in "123" for c in "xyzw"]
     rules, groups = proposed(codes)
@@ -170,10 +177,10 @@ def test_codes_of_a_classification_lose_a_level_at_a_time(values, rules, groups)
     ],
 )
 def test_other_numbers_are_no_codes(values):
-    first, second, *_ = proposed(values)[0]
-    limits = [[float(x) for x in x.removeprefix("from:").split(",")]
-              for x in (first, second)]  # fmt: skip
+    *bands, last = proposed(values)[0]
+    limits = [[*map(float, x.removeprefix("from:").split(","))] for x in bands]
     steps = [np.diff(x) for x in limits]
+    assert (last, len(steps) > 0) == (ALL, True)
     assert all(np.ptp(step) == 0 and len(step) <= 41 for step in steps)
 
 
