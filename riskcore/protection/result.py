@@ -385,6 +385,8 @@ class Protected(ProtectedRecords[DataT_co]):
             The report for internal use on the file as written; see `report`.
         report_public : str or pathlib.Path, optional
             The report for publication; see `public_report`.
+        form : str or pathlib.Path, optional
+            The form to sign, with the digests of the files; see `form`.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional
@@ -522,6 +524,23 @@ class Protected(ProtectedRecords[DataT_co]):
         reports().public_report_of(
             self, path, title=title, drop=drop, overwrite=overwrite
         )
+
+    def form(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the form to sign on the protected data in memory.
+
+        ``write(..., form=)`` writes that on a safe file, with digests.
+
+        Parameters
+        ----------
+        path, overwrite
+            As for `report`.
+
+        Raises
+        ------
+        ImportError, OSError, ValueError
+            As `report`.
+        """
+        reports().form_of(self, path, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
         parts = [

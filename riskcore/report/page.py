@@ -39,13 +39,9 @@ from riskcore.protection.suppression.key_sets import KeySet
 from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
 from riskcore.report.listed_settings import (
     Pairs,
-    level_facts,
+    asked_facts,
+    made_facts,
     method_facts,
-    recoding_facts,
-    related_facts,
-    role_facts,
-    suppression_facts,
-    threshold_facts,
 )
 from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
@@ -215,15 +211,7 @@ def protection_page(
         household_threshold=finite(key_set.aim.household_threshold),
         suppressed=protected.suppressed,
         records=protected.n,
-        facts=[
-            *role_facts(settings.weight, settings.household),
-            *method_facts(settings),
-            *recoding_facts(settings.recodings),
-            *suppression_facts(settings),
-            *level_facts(settings),
-            *threshold_facts(settings),
-            *related_facts(settings),
-        ],
+        facts=[*asked_facts(settings), *made_facts(settings)],
         verdict=examined["verdict"],
         unsafe=unsafe,
         k=key_set.aim.k,
