@@ -43,23 +43,12 @@ def role_facts(weight: Any, household: Any) -> Facts:
     return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
 
 
-def asked_facts(settings: Settings) -> Facts:
-    """Return what is safe, and how it is counted, for the internal reports."""
-    return [
-        *threshold_facts(settings),
-        *role_facts(settings.weight, settings.household),
-        *level_facts(settings),
-        *method_facts(settings),
-    ]
-
-
-def made_facts(settings: Settings) -> Facts:
-    """Return how the file was made safe, for the internal reports."""
-    return [
-        *recoding_facts(settings.recodings),
-        *suppression_facts(settings),
-        *related_facts(settings),
-    ]
+def asked_and_made(settings: Settings) -> tuple[Facts, Facts]:
+    """Return what is safe and how it is counted, and how the file was made safe."""
+    columns = role_facts(settings.weight, settings.household)
+    asked = [*threshold_facts(settings), *columns, *level_facts(settings)]
+    made = [*recoding_facts(settings.recodings), *suppression_facts(settings)]
+    return asked + method_facts(settings), made + related_facts(settings)
 
 
 def method_facts(of: Assessment | Settings) -> Facts:
@@ -139,6 +128,7 @@ def threshold_facts(settings: Settings) -> Facts:
         "least people with the keys of a record": settings.min_population,
         "least l-diversity": settings.l,
         "largest t (t-closeness)": settings.t,
+        "sampling fraction": settings.sampling_fraction,
     }
     facts = [
         (name, x if isinstance(x, str) else f"{x:.8g}")

@@ -295,8 +295,7 @@ def reports_with(
     if report is None and public is None and form is None:
         return Reports()
     # They load Jinja.
-    from riskcore.report.form_page import form_page
-    from riskcore.report.page import protection_pages
+    from riskcore.report.page import form_page, protection_pages
     from riskcore.report.public_page import public_protection_page
 
     if report is not None:
