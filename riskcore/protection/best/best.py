@@ -274,6 +274,11 @@ def best_by(
     """Find the best release by resolved settings."""
     LADDERS.check("ladders", ladders)
     importance = how["importance"] or {}
+    if settings.person is not None:
+        raise ValueError(
+            "panels (person and wave) have no costs of categories, by which the search "
+            "chooses blanks: compare recodings with riskcore.try_out"
+        )
     for what, names in (("ladders", ladders), ("importance", importance)):
         for name in names:
             if name not in settings.variables:

@@ -1,8 +1,8 @@
 """The nodes of a lattice of recodings: what each loses, at least and exactly.
 
 Opening a node recodes the file and plans its blanks as `riskcore.protect` does. The
-bound takes cells of the file as it is, joined by the rungs: every record that k refuses
-there loses at least its cheapest key.
+bound takes cells of the file as it is, joined by the rungs: every record that is unsafe
+there with all its keys loses at least the cheapest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
-from riskcore.common.arrays import Floats
+from riskcore.assessment.cell_risk import risk_of
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import plain_value
 from riskcore.data.count import count
@@ -30,7 +31,10 @@ from riskcore.protection.best.search import Node
 from riskcore.protection.records.units import quiet, unit_of
 from riskcore.protection.settings.best_settings import Measure
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Masks
+from riskcore.protection.suppression.suppress import Aim, Masks
+
+# Sums of weights are rounded.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,9 @@ class Nodes:
         self.settings = self._searched(settings)
         self.keys = settings.variables
         with quiet():
-            self._base = unit_of(source, self.settings, silent, None).prepare()
+            unit = unit_of(source, self.settings, silent, None)
+            self._base = unit.prepare()
+            self._aims = self._base.aims(unit.planned)
         self.rungs = [self._rungs(key, ladders.get(key)) for key in self.keys]
         weights = np.array([float(importance.get(key, 1.0)) for key in self.keys])
         self.importance = weights / weights.sum()
@@ -116,16 +122,13 @@ class Nodes:
         """Return what a node loses at least."""
         n = len(self.rungs[0].column.codes)
         rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
-        blanks = [
-            self._cheapest(assessment, k, node)
-            for assessment, k in zip(self._base.recoded, self.settings.k, strict=True)
-            if k is not None
-        ]
+        pairs = zip(self._base.recoded, self._aims, strict=True)
+        blanks = [self._cheapest(assessment, aim, node) for assessment, aim in pairs]
         return rungs + max(blanks, default=0.0) / n
 
-    def _cheapest(self, assessment: Assessment, k: int, node: Node) -> float:
-        """Return what the cheapest blanks of the records lose that k refuses."""
-        cells = assessment.cells
+    def _cheapest(self, assessment: Assessment, aim: Aim, node: Node) -> float:
+        """Return what the cheapest blanks lose of records that are unsafe without."""
+        cells = assessment.cells_by_weights or assessment.cells
         whole = np.logical_and.reduce(
             [cells.present(i) for i in range(len(cells.keys))]
         )
@@ -138,12 +141,33 @@ class Nodes:
             if math.isfinite(self.settings.cost_of(name)):
                 lost = self.blanks[at] - self.losses[at][node[at]]
                 price = np.minimum(price, (self.importance[at] * lost)[own])
-        records = cells.records[whole]
         levels = [int(column.max(initial=0)) + 1 for column in codes]
-        joined = count(codes, levels)
-        frequency = np.bincount(joined.inverse, records)[joined.inverse]
-        unsafe = (frequency < k) & np.isfinite(price)
-        return float(price[unsafe] @ records[unsafe])
+        group = count(codes, levels).inverse
+        unsafe = self._unsafe(assessment, aim, whole, group)[group] & np.isfinite(price)
+        return float(price[unsafe] @ cells.records[whole][unsafe])
+
+    def _unsafe(
+        self, assessment: Assessment, aim: Aim, whole: Mask, group: Integers
+    ) -> Mask:
+        """Return which groups of cells are surely unsafe; ``whole`` cells are in one.
+
+        Records without some keys may fit any group, and its people are rounded up.
+        """
+        cells = assessment.cells_by_weights or assessment.cells
+        f = np.bincount(group, cells.records[whole]).astype(np.float64)
+        unsafe = np.zeros(len(f), bool) if aim.k is None else f < aim.k
+        people = np.bincount(group, cells.weight_sum[whole])
+        people = (people + cells.weight_sum[~whole].sum()) * (1.0 + _ROUNDING)
+        of_cell = np.full(len(whole), len(f))
+        of_cell[whole] = group
+        for goal in aim.goals:
+            figures = goal.measured(of_cell, np.append(people, 0.0))
+            unsafe |= goal.fails(figures)[:-1]
+        by_weights = assessment.model is None and assessment.method == "exact"
+        if by_weights and self.settings.rate is None and aim.threshold < np.inf:
+            f += cells.records[~whole].sum()
+            unsafe |= risk_of(assessment.method, f, people) >= aim.threshold
+        return unsafe
 
     def settings_of(self, node: Node) -> Settings:
         """Return the settings of a node: its recodings, and what each blank costs."""
