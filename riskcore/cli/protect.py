@@ -143,7 +143,8 @@ the printed result to yourself, too: from figures of FILE, anyone can work out
 suppressed values by trial. --report also shows the cost of the protection, as riskcore
 compare does: entropy, distances between tables, the propensity score. This takes about
 2 s for a million records. You may publish --report-public: it has classes and rounded
-figures of the protected file alone, on one page for all sets of keys.
+figures of the protected file alone, on one page for all sets of keys. Print and sign
+--form, and keep it with FILE: it has figures of FILE and its digest.
 """
 _EXAMPLES = """\
 examples:

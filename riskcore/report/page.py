@@ -1,10 +1,10 @@
 """The report as one page of HTML, which loads nothing from elsewhere.
 
-There are two kinds. The office's own, `page` and `protection_page`, has a risk chart
-with a threshold slider. Its boxes show what `RiskDistribution` returns, bit for bit:
-its script computes in whole numbers. So the page holds exact risks, from which weights
-of single records follow. The report for publication, `public_page` and
-`public_protection_page`, holds classes and rounded figures.
+The office's own, `page` and `protection_page`, has a risk chart with a threshold
+slider. Its boxes show what `RiskDistribution` returns, bit for bit: its script computes
+in whole numbers. So the page holds exact risks, from which weights of single records
+follow. `form_page` is to print and to sign. The report for publication, `public_page`
+and `public_protection_page`, holds classes and rounded figures.
 """
 
 from __future__ import annotations
@@ -272,7 +272,6 @@ def form_page(
     sets = [{"keys": x.keys, "risk": x.comparison()} for x in protected.sets]
     read = [("original", path) for path in source.paths]
     read += [("file of rules", path) for path in settings.rule_files]
-    asked, made = asked_and_made(settings)
     return render(
         "form.html",
         printed=True,
@@ -284,8 +283,7 @@ def form_page(
         most=MOST_PAGES,
         figures=figures,
         listed=listed_columns,
-        asked=asked,
-        made=made,
+        facts=asked_and_made(settings),
         treated=treatment_facts(protected),
         remarks=protection_remarks(protected),
         read=[(what, path.name, digest(path)) for what, path in read],

@@ -97,8 +97,7 @@ def form_of(result: Protected, path: StrPath, /, *, overwrite: bool) -> None:
     """Write the form to sign, where only its owner can read it."""
     wanted = {"form": Path(path)}
     check_release_files(result.source, result.settings, wanted, overwrite=overwrite)
-    reports = reports_with(result, wanted)
-    write_texts(result, reports, None, overwrite=overwrite)
+    write_texts(result, reports_with(result, wanted), None, overwrite=overwrite)
 
 
 @singledispatch
