@@ -92,6 +92,7 @@ class Protected(ProtectedRecords[DataT_co]):
     ...     record = result.write(f"{folder}/safe.csv")
     ...     result.report(f"{folder}/report.html")
     ...     result.public_report(f"{folder}/about.html", title="Survey")
+    ...     result.form(f"{folder}/form.html")
     ...
     >>> record["output"]["file"]
     'safe.csv'
@@ -526,9 +527,7 @@ class Protected(ProtectedRecords[DataT_co]):
         )
 
     def form(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the form to sign on the protected data in memory.
-
-        ``write(..., form=)`` writes that on a safe file, with digests.
+        """Write the form to sign on data in memory; `write` has that on a safe file.
 
         Parameters
         ----------

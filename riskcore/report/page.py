@@ -269,6 +269,7 @@ def form_page(
 ) -> str:
     """Return the form to sign as HTML; ``examined`` also tells what was written."""
     source, settings = protected.source, protected.settings
+    source.refuse_changed()
     sets = [{"keys": x.keys, "risk": x.comparison()} for x in protected.sets]
     read = [("original", path) for path in source.paths]
     read += [("file of rules", path) for path in settings.rule_files]

@@ -307,7 +307,7 @@ def reports_with(
         texts[Path(public)] = lambda examined: public_protection_page(
             result, drop=drop, examined=examined
         )
-    if form is not None:  # last: it has the digests of the others
+    if form is not None:
         texts[Path(form)] = lambda examined: form_page(result, examined, provenance)
     paths = [None if page is None else Path(page) for page in (public, form)]
     return Reports(texts, *paths)
