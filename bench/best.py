@@ -22,7 +22,7 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
+import warnings
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ import pandas
 
 import riskcore
 from bench import _sdcmicro
-from bench._common import HERE, RESULTS, origin, table
+from bench._common import HERE, RESULTS, origin, table, timed
 from riskcore.data.columns import code_keys
 from riskcore.data.ladder import Ladder, Rungs
 from riskcore.data.source import Source
@@ -114,7 +114,7 @@ def eusilc():
         subprocess.run(["Rscript", "-e", program], check=True)
         frame = pandas.read_csv(target)
     frame["pb220a"] = frame["pb220a"].fillna("child")
-    frame["pl030"] = frame["pl030"].astype(str)
+    frame["pl030"] = frame["pl030"].fillna(0).astype(int)
     east = "Burgenland=east,Lower Austria=east,Vienna=east"
     south = "Carinthia=south,Styria=south"
     west = "Salzburg=west,Tyrol=west,Upper Austria=west,Vorarlberg=west"
@@ -198,14 +198,14 @@ def _margins(digits, records, sensitive, masks, frequency, varied):
 
 
 @numba.njit(cache=True)
-def _cheapest(frequency, varied, records, losses, price, k, l):
+def _cheapest(frequency, varied, records, losses, price, k, least_l):
     """Return what the cheapest safe margins lose, and how many blanks they have."""
     masks, cells = frequency.shape
     total, blanks = 0.0, 0
     for cell in range(cells):
         best, fewest = np.inf, 0
         for mask in range(masks):
-            if frequency[mask, cell] < k or (l > 1 and not varied[mask, cell]):
+            if frequency[mask, cell] < k or (least_l > 1 and not varied[mask, cell]):
                 continue
             cost, number = 0.0, 0
             for key in range(losses.shape[1]):
@@ -227,7 +227,7 @@ def rungs_of(case):
 
 
 def open_all(case):
-    """Return the least loss for each k, l and price, and its node, of all nodes."""
+    """Return the least loss for each k, l and price, and its node."""
     rungs = rungs_of(case)
     sensitive = pandas.factorize(case.frame[case.sensitive])[0]
     base = np.column_stack([*(x.column.codes for x in rungs), sensitive])
@@ -244,44 +244,43 @@ def open_all(case):
         _, first, cell = np.unique(whole, return_index=True, return_inverse=True)
         counts = np.bincount(cell, records).astype(np.int64)
         losses = np.column_stack(
-            [part[i][base[first, j]] for j, (part, i) in enumerate(zip(lost, node))]
+            [
+                part[i][base[first, j]]
+                for j, (part, i) in enumerate(zip(lost, node, strict=True))
+            ]
         )
         masks = 1 << len(rungs)
         frequency = np.empty((masks, len(first)), np.int64)
         varied = np.empty((masks, len(first)), np.bool_)
         _margins(digits[first], counts, base[first, -1], masks, frequency, varied)
         steps = float(losses.sum(axis=1) @ counts)
-        for k, l, price in itertools.product(K, L, PRICES):
+        for k, least_l, price in itertools.product(K, L, PRICES):
             blanks, number = _cheapest(
-                frequency, varied, counts, losses, price, k, l or 1
+                frequency, varied, counts, losses, price, k, least_l or 1
             )
             loss = (steps + blanks) / n / len(rungs)
             entry = loss, number, node
-            if (k, l, price) not in least or (
-                loss < least[k, l, price][0] - 1e-12
+            if (k, least_l, price) not in least or (
+                loss < least[k, least_l, price][0] - 1e-12
                 or (
-                    loss < least[k, l, price][0] + 1e-12
-                    and entry[1:] < least[k, l, price][1:]
+                    loss < least[k, least_l, price][0] + 1e-12
+                    and entry[1:] < least[k, least_l, price][1:]
                 )
             ):
-                least[k, l, price] = entry
+                least[k, least_l, price] = entry
     return least
 
 
 # --- riskcore, ARX, sdcMicro ---
 
 
-def search(case, k, l, price, **settings):
+def search(case, k, least_l, price, **settings):
     """Return the best release that riskcore finds, and its seconds."""
-    if l is not None:
-        settings |= {"l": l, "roles": {case.sensitive: "sensitive"}}
-    columns = [*case.keys, *([case.sensitive] if l is not None else [])]
-    start = time.perf_counter()
-    best = riskcore.best(
-        case.frame[columns], case.keys, k=k, ladders=case.ladders, price=price,
-        **settings,
-    )  # fmt: skip
-    return best, time.perf_counter() - start
+    if least_l is not None:
+        settings |= {"l": least_l, "roles": {case.sensitive: "sensitive"}}
+    columns = [*case.keys, *([case.sensitive] if least_l is not None else [])]
+    asked = {"k": k, "ladders": case.ladders, "price": price, **settings}
+    return timed(lambda: riskcore.best(case.frame[columns], case.keys, **asked))
 
 
 def node_of(best):
@@ -293,7 +292,7 @@ def node_of(best):
     ]
 
 
-def arx(case, k, l):
+def arx(case, k, least_l):
     """Return ARX's loss, suppressed records, seconds and node."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -316,10 +315,10 @@ def arx(case, k, l):
         compiled = ["javac", "-d", name, "-cp", path, str(driver)]
         subprocess.run(compiled, check=True)
         run = ["java", "-cp", f"{name}:{path}", "LeastLoss", str(folder / "data.csv")]
+        goals = [str(k), case.sensitive if least_l else "-", str(least_l or 0)]
         done = subprocess.run(
-            [*run, str(k), case.sensitive if l else "-", str(l or 0), *given],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            [*run, *goals, *given], capture_output=True, text=True, check=True
+        )
     told = next(x for x in done.stdout.splitlines() if x.startswith("RESULT "))
     loss, suppressed, seconds, names, levels = told.split()[1:]
     at = dict(zip(names.split(","), map(int, levels.split(",")), strict=True))
@@ -327,7 +326,10 @@ def arx(case, k, l):
 
 
 def sdcmicro(case, k, node):
-    """Return the blanks and seconds of localSuppression on the rungs of a node."""
+    """Return what localSuppression blanks on the rungs of a node, and its seconds.
+
+    The last number is that of records that fewer than k of the people of the file fit.
+    """
     columns = {
         f"x{j}": rungs.groups[i][rungs.column.codes]
         for j, (rungs, i) in enumerate(zip(rungs_of(case), node, strict=True))
@@ -336,10 +338,20 @@ def sdcmicro(case, k, node):
     told = _sdcmicro.run(
         'x <- read.csv("x.csv")\n'
         f"a <- timed('blanks', localSuppression(x, keyVars = c({keys}), k = {k}))\n"
-        "tell('blanks', sum(a$supps))\n",
+        "tell('blanks', sum(a$supps))\n"
+        f"tell('kept', as.integer(!is.na(as.matrix(a$xAnon[, c({keys})]))))\n",
         x=pandas.DataFrame(columns),
     )
-    return int(told["blanks"][0]), told["blanks.seconds"][0]
+    records = np.column_stack([*columns.values()])
+    kept = np.array(told["kept"], bool).reshape(len(columns), len(records)).T
+    unsafe = 0
+    for keys in np.unique(kept, axis=0):
+        _, cell, people = np.unique(
+            records[:, keys], axis=0, return_inverse=True, return_counts=True
+        )
+        mine = (kept == keys).all(axis=1)
+        unsafe += int(np.count_nonzero(people[cell.ravel()][mine] < k))
+    return int(told["blanks"][0]), told["blanks.seconds"][0], unsafe
 
 
 def text_of(node):
@@ -349,48 +361,48 @@ def text_of(node):
 
 def rows_of(name, case):
     """Return the rows of a file: found, beside all nodes and ARX; and sdcMicro's."""
-    start = time.perf_counter()
-    least = open_all(case)
-    taken = time.perf_counter() - start
+    least, taken = timed(lambda: open_all(case))
     rows, others = [], []
-    for k, l in itertools.product(K, L):
-        whole = arx(case, k, l) if "RISKCORE_ARX" in os.environ else None
+    for k, least_l in itertools.product(K, L):
+        peer = ["", "", ""]
+        if "RISKCORE_ARX" in os.environ:
+            loss, suppressed, seconds, node = arx(case, k, least_l)
+            peer = [f"{loss:.4f} {text_of(node)}", f"{suppressed:,}", f"{seconds:.1f}"]
         for price in PRICES:
-            best, seconds = search(case, k, l, price)
-            loss, blanks, node = least[k, l, price]
+            best, seconds = search(case, k, least_l, price)
+            loss, _, node = least[k, least_l, price]
             equal = abs(best.loss - loss) < 1e-9 and node_of(best) == [*node]
-            print(name, k, l, price, best, seconds, loss, node, equal, flush=True)
-            rows.append([
-                name, f"{k}", f"{l or '-'}", f"{price:g}", f"{best.loss:.4f}",
-                text_of(node_of(best)), f"{sum(best.blanks.values()):,}",
-                f"{seconds:.1f}", f"{best.met:,}", f"{best.opened:,}", f"{best.nodes:,}",
-                "equal" if equal else f"**{loss:.4f} {text_of(node)}**",
-                f"{whole[0]:.4f} {text_of(whole[3])}" if whole and price == 1 else "",
-                f"{whole[1]:,}" if whole and price == 1 else "",
-                f"{whole[2]:.1f}" if whole and price == 1 else "",
-            ])  # fmt: skip
-        if l is None and _sdcmicro.lacking() is None:
-            plain, _ = search(case, k, l, 1.0)
-            for where, at in (
-                ("the file as it is", [0] * len(case.keys)),
-                ("the best node", node_of(plain)),
-            ):
-                blanks, seconds = sdcmicro(case, k, at)
-                ours, own = blanked(case, k, at)
-                others.append([
-                    name, where, f"{k}", f"{ours:,}", f"{blanks:,}",
-                    f"{own:.1f}", f"{seconds:.1f}",
-                ])  # fmt: skip
+            row = [name, f"{k}", f"{least_l or '-'}", f"{price:g}"]
+            row += [f"{best.loss:.4f}", text_of(node_of(best))]
+            row += [f"{sum(best.blanks.values()):,}", f"{seconds:.1f}"]
+            row += [f"{best.met:,}", f"{best.opened:,}", f"{best.nodes:,}"]
+            row += ["equal" if equal else f"**{loss:.4f} {text_of(node)}**"]
+            print(*row, flush=True)
+            rows.append(row + (peer if price == 1 else ["", "", ""]))
+        small = len(case.frame) <= 20_000  # sdcMicro takes hours for more
+        if small and least_l is None and _sdcmicro.lacking() is None:
+            plain, _ = search(case, k, None, 1.0)
+            others.append(beside(name, "as it is", case, k, [0] * len(case.keys)))
+            others.append(beside(name, "best node", case, k, node_of(plain)))
     return rows, others, taken
+
+
+def beside(name, where, case, k, node):
+    """Return the row of the blanks on the rungs of a node."""
+    blanks, seconds, unsafe = sdcmicro(case, k, node)
+    ours, own = blanked(case, k, node)
+    numbers = [f"{x:,}" for x in (ours, blanks, unsafe)]
+    return [name, where, f"{k}", *numbers, f"{own:.1f}", f"{seconds:.1f}"]
 
 
 def blanked(case, k, node):
     """Return the blanks and seconds of protect on the rungs of a node."""
     pairs = zip(rungs_of(case), node, strict=True)
     rules = {rungs.column.name: rungs.rule(i) for rungs, i in pairs if i}
-    start = time.perf_counter()
-    result = riskcore.protect(case.frame[case.keys], case.keys, k=k, recodings=rules)
-    return sum(result.suppressed.values()), time.perf_counter() - start
+    result, seconds = timed(
+        lambda: riskcore.protect(case.frame[case.keys], case.keys, k=k, recodings=rules)
+    )
+    return sum(result.suppressed.values()), seconds
 
 
 def large(records, k, price):
@@ -413,6 +425,7 @@ def main():
     parser.add_argument("--large", type=int, default=1_000_000)
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    warnings.simplefilter("ignore")
     if options.alone:
         large(options.large, int(options.alone[0]), float(options.alone[1]))
         return
@@ -427,8 +440,8 @@ def main():
         parts += rows
         others += more
         notes.append(
-            f"- {name}: {len(case.frame):,} records, {len(case.keys)} keys; to open all "
-            f"nodes for all goals took {taken:.0f} s."
+            f"- {name}: {len(case.frame):,} records, {len(case.keys)} keys; opening "
+            f"all nodes for all goals took {taken:.0f} s."
         )
     big = []
     for k, price in itertools.product((3, 5), (1, 4)) if options.large else ():
@@ -443,70 +456,37 @@ def main():
 
 def page(rows, others, big, notes):
     """Return the page."""
+    found = ["file", "k", "l", "price", "loss", "node", "blanks", "s", "met", "opened"]
+    found += ["nodes", "all", "ARX", "ARX's suppressed records", "ARX, s"]
+    blanks = ["file", "rungs", "k", "blanks", "sdcMicro's", "of it still unsafe"]
+    sizes = ["records", "k", "price", "loss", "node", "gap", "met", "opened", "nodes"]
     return f"""\
 # The best release
 
 Generated; do not edit. {origin("numpy", "numba")}.
 
-The least loss (granularity) of recodings and blanks, as `riskcore best` finds it, beside
-a program of its own that opens all nodes. *met*: nodes whose bound was found. *ARX*
-suppresses whole records (a price of 1, no limit), by the same definition of loss.
+The least loss (granularity) of recodings and blanks, as `riskcore best` finds it,
+beside a program of its own that opens all nodes (*all*). *met*: nodes whose bound was
+found. *ARX* suppresses whole records (a price of 1, no limit), by the same definition
+of loss.
 
 {chr(10).join(notes)}
 
-{
-        table(
-            [
-                "file",
-                "k",
-                "l",
-                "price",
-                "loss",
-                "node",
-                "blanks",
-                "s",
-                "met",
-                "opened",
-                "nodes",
-                "all nodes",
-                "ARX",
-                "records suppressed",
-                "ARX, s",
-            ],
-            rows,
-            1,
-        )
-    }
+{table(found, rows)}
 
 ## Blanks alone, beside sdcMicro's localSuppression
 
-sdcMicro searches no recodings. On the same rungs its heuristic blanks more:
+sdcMicro searches no recodings: its blanks on the same rungs, of the file as it is and
+of the best node. It takes a blank for any value, so that blanked records count for
+others; *still unsafe* are its records that fewer than k of the people of the file fit.
 
-{table(["file", "rungs", "k", "blanks", "sdcMicro", "s", "sdcMicro, s"], others, 2)}
+{table([*blanks, "s", "sdcMicro, s"], others, 2)}
 
 ## A large file
 
 Eight keys, at most 600 s. GB is the peak of the process.
 
-{
-        table(
-            [
-                "records",
-                "k",
-                "price",
-                "loss",
-                "node",
-                "gap",
-                "met",
-                "opened",
-                "nodes",
-                "s",
-                "GB",
-            ],
-            big,
-            0,
-        )
-    }
+{table([*sizes, "s", "GB"], big, 0)}
 """
 
 

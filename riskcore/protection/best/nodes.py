@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
@@ -21,7 +22,7 @@ from riskcore.assessment.cell_risk import risk_of
 from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import plain_value
-from riskcore.data.count import count
+from riskcore.data.count import Counts, count
 from riskcore.data.files.labels import code_text
 from riskcore.data.ladder import Ladder, Rungs
 from riskcore.data.proposed_ladder import proposed_ladder
@@ -55,7 +56,7 @@ class Nodes:
         The file, and what makes it safe; keys with a recoding have no ladder.
     ladders : mapping of key to list of str or path
         Other keys get a ladder that their values suggest.
-    measure : {"granularity", "entropy", "blanks"}
+    measure : {"granularity", "entropy", "discernibility", "blanks"}
     price : float
         What a blank costs.
     importance : mapping of key to float
@@ -79,6 +80,8 @@ class Nodes:
             self._base = unit.prepare()
             self._aims = self._base.aims(unit.planned)
         self.rungs = [self._rungs(key, ladders.get(key)) for key in self.keys]
+        self.price = price
+        self.by_classes = measure == "discernibility"
         weights = np.array([float(importance.get(key, 1.0)) for key in self.keys])
         self.importance = weights / weights.sum()
         parts = [losses_of(rungs, measure) for rungs in self.rungs]
@@ -118,13 +121,34 @@ class Nodes:
             )
         ]
 
-    def bound(self, node: Node) -> float:
-        """Return what a node loses at least."""
+    @cached_property
+    def _classes(self) -> Counts:
+        """The records by all their keys."""
+        columns = [rungs.column for rungs in self.rungs]
+        levels = [len(column.labels) + 1 for column in columns]
+        return count([column.codes for column in columns], levels)
+
+    def _alike(self, node: Node) -> Integers:
+        """Return for each of these classes how many records a node makes alike."""
+        codes = [
+            rungs.groups[i][own.astype(np.int64)].astype(np.uint32)
+            for rungs, i, own in zip(self.rungs, node, self._classes.codes, strict=True)
+        ]
+        group = count(codes, [int(own.max()) + 1 for own in codes]).inverse
+        alike = np.zeros(int(group.max()) + 1, np.int64)
+        np.add.at(alike, group, self._classes.frequency)
+        return alike[group]
+
+    def bound(self, node: Node) -> tuple[float, float]:
+        """Return what the rungs of a node lose, and what it loses at least."""
         n = len(self.rungs[0].column.codes)
-        rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
+        if self.by_classes:
+            rungs = float(self._classes.frequency @ self._alike(node)) / n**2
+        else:
+            rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
         pairs = zip(self._base.recoded, self._aims, strict=True)
         blanks = [self._cheapest(assessment, aim, node) for assessment, aim in pairs]
-        return rungs + max(blanks, default=0.0) / n
+        return rungs, rungs + max(blanks, default=0.0) / n
 
     def _cheapest(self, assessment: Assessment, aim: Aim, node: Node) -> float:
         """Return what the cheapest blanks lose of records that are unsafe without."""
@@ -144,10 +168,17 @@ class Nodes:
         levels = [int(column.max(initial=0)) + 1 for column in codes]
         group = count(codes, levels).inverse
         unsafe = self._unsafe(assessment, aim, whole, group)[group] & np.isfinite(price)
-        return float(price[unsafe] @ cells.records[whole][unsafe])
+        records = cells.records[whole]
+        if self.by_classes:
+            price += self.price - np.bincount(group, records)[group] / records.sum()
+        return float(price[unsafe] @ records[unsafe])
 
     def _unsafe(
-        self, assessment: Assessment, aim: Aim, whole: Mask, group: Integers
+        self,
+        assessment: Assessment,
+        aim: Aim,
+        whole: Mask,
+        group: NDArray[np.integer[Any]],
     ) -> Mask:
         """Return which groups of cells are surely unsafe; ``whole`` cells are in one.
 
@@ -177,7 +208,7 @@ class Nodes:
         ):
             if i:
                 recodings[key] = rungs.ladder.recodings(key)[i - 1]
-            if math.isfinite(self.settings.cost_of(key)):
+            if math.isfinite(self.settings.cost_of(key)) and not self.by_classes:
                 lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
                 costs[key] = _by_category(rungs, i, lost)
         kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
@@ -212,16 +243,21 @@ class Nodes:
 
     def _loss(self, node: Node, masks: Masks) -> tuple[float, dict[Any, int]]:
         """Return what a release loses, and its blanks by key."""
-        parts, blanks = [], {}
+        n, blanks = len(self.rungs[0].column.codes), {}
+        parts, blanked = [], np.zeros(n, bool)
         for at, (key, rungs, i) in enumerate(
             zip(self.keys, self.rungs, node, strict=True)
         ):
-            codes, mask = rungs.column.codes, masks.get(key)
+            mask = masks.get(key)
             parts.append(self.steps[at][i])
             if mask is not None and mask.any():
-                lost = (self.blanks[at] - self.losses[at][i])[codes[mask]]
-                parts.append(float(lost.sum()) * self.importance[at] / len(codes))
+                lost = (self.blanks[at] - self.losses[at][i])[rungs.column.codes[mask]]
+                parts.append(float(lost.sum()) * self.importance[at] / n)
                 blanks[key] = int(np.count_nonzero(mask))
+                blanked |= mask
+        if self.by_classes:
+            alike = self._alike(node)[self._classes.inverse[~blanked]]
+            parts = [float(alike.sum()) / n**2, self.price * blanked.mean()]
         return math.fsum(parts), blanks
 
 
