@@ -34,6 +34,7 @@ recodings.REGION = "truncate:2"
 accept."*" = "the register & its copies are <i>closed</i>"
 output = {file = "safe.csv", form = "form.html", shuffle = true}
 """
+PAPERS = "A4", "letter"
 LONG = "the register is held by another office, which lets nobody link it; " * 4
 
 
@@ -120,7 +121,10 @@ def test_accepted_leaks_stand_with_their_reasons_escaped():
     Path("release.toml").write_text(RULES)
     assert run("run", "release.toml", "--quiet") == 0
     page = Path("form.html").read_text()
-    reasons = ["the register & its copies are <i>closed</i>", "nobody <b>knows</b> them"]
+    reasons = [
+        "the register & its copies are <i>closed</i>",
+        "nobody <b>knows</b> them",
+    ]
     for reason in reasons:
         assert page.count(f"<bdi>{escape(reason)}</bdi>") == 1
         assert reason not in page
@@ -232,17 +236,16 @@ def pages(page, paper):
 
 
 @needs.chromium
-@pytest.mark.parametrize("paper", ["A4", "letter"])
-def test_it_prints_on_one_page(paper):
+def test_it_prints_on_one_page():
     Path("release.toml").write_text(RULES)
     assert run("run", "release.toml", "--quiet") == 0
-    assert pages(Path("form.html").read_text(), paper) == 1
+    page = Path("form.html").read_text()
+    assert [pages(page, paper) for paper in PAPERS] == [1, 1]
 
 
 @needs.chromium
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("paper", ["A4", "letter"])
-def test_many_keys_and_long_reasons_print_on_two_pages(paper):
+def test_many_keys_and_long_reasons_print_on_two_pages():
     data = simulate.microdata(600, np.random.default_rng(4))
     more = {f"A_LONG_NAME_OF_A_KEY_{i}": np.arange(601) % 2 for i in range(12)}
     reasons = {"WEIGHT": LONG, "HOUSEHOLD": f"{LONG}, too", "INCOME": f"{LONG}, also"}
@@ -255,4 +258,4 @@ def test_many_keys_and_long_reasons_print_on_two_pages(paper):
     page = form_page(result)
     assert all(reason in words(page) for reason in reasons.values())
     assert "; and 82 more" in words(page)
-    assert pages(page, paper) == 2
+    assert [pages(page, paper) for paper in PAPERS] == [2, 2]
