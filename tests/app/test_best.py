@@ -82,6 +82,18 @@ def test_the_search_is_that_of_the_rules(bench):
     assert "riskcore best --rules release.toml --output best.toml" in answer
 
 
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_numbers_are_shown_with_all_their_digits(bench, language):
+    best_rules = {"price": 1.23456, "time": 1234.5, "importance": {"AGE": 1e-9}}
+    bench.change("best", best=best_rules)
+    client = Client(bench, **{"accept-language": language})
+    page = client.get("/best")
+    names = ["price", "time", *(f"importance-{at(bench, x)}" for x in bench.keys)]
+    sent = {x: page.field(x) for x in names}
+    client.post("/best/start", sent | {"loss": "granularity"}, "best")
+    assert bench.tables["best"] == {**best_rules, "loss": "granularity"}
+
+
 def test_the_front_is_drawn_and_listed(bench):
     front = found(bench, loss="entropy")["found"].front
     text = Client(bench).get("/best").text

@@ -50,10 +50,13 @@ def _key(bench: Workbench) -> tuple[str, ...]:
 def _text(bench: Workbench, name: str) -> str:
     """Return the ladder of a key as text: its own, or what its values suggest."""
     keys = tuple(bench.keys)
-    proposed = bench.keep(
-        "ladders", keys, lambda: [rungs_of(bench.coded_column(x)) for x in keys]
-    )
-    rules = bench.table("ladder").get(name) or proposed[keys.index(name)].ladder.rules
+
+    def propose() -> list[list[str]]:
+        columns = map(bench.coded_column, keys)
+        return [[*rungs_of(column).ladder.rules] for column in columns]
+
+    proposed = bench.keep("ladders", keys, propose)[keys.index(name)]
+    rules = bench.table("ladder").get(name) or proposed
     return rules if isinstance(rules, str) else "\n".join(rules)
 
 
