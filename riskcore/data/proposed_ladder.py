@@ -162,9 +162,11 @@ def _merged(labels: Sequence[Any], records: Integers) -> list[str]:
     rules, merged = [], 0
     for share in _RARE:
         rare = [
-            code_text(label)
-            for label, number in zip(labels, records, strict=True)
-            if number < share * records.sum() and _PLAIN.fullmatch(code_text(label))
+            code
+            for code, number in zip(map(code_text, labels), records, strict=True)
+            if number < share * records.sum()
+            and _PLAIN.fullmatch(code)
+            and code.isprintable()
         ]
         if merged < len(rare) < len(labels) and len(rare) > 1:
             rules.append(f"map:{','.join(f'{code}={OTHERS}' for code in rare)}")

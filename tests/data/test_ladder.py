@@ -200,4 +200,5 @@ def test_other_text_is_no_code_of_a_classification(values):
 
 def test_codes_that_no_rule_can_name_are_not_merged():
     values = [*"a" * 600, *"b" * 300, "x,y", "u=v", "*", " w", "", *"cd"]
+    values += ["two\nlines", "\u202enirts"]  # neither on a line of text
     assert proposed(values)[0][0] == "map:c=other,d=other"
