@@ -48,6 +48,7 @@ from riskcore.protection.release.goals import (
     goal_of_areas,
     goal_of_figure,
     goal_of_k,
+    goal_of_people,
     goals_beside,
     goals_of_risk,
     goals_of_sensitive,
@@ -72,8 +73,6 @@ _FIGURES = {
     "max_household_rate": "household_reidentification_rate",
 }
 _LIMITS = [name for name in _FIGURES if name != "k"]
-# Goals of a protection beside k and the risk.
-_MEASURED = ("min_population", "l", "t")
 # How settings say that records are counted.
 _HOW = ("level", "method", "missing", "population", "sampling_fraction")
 _OF_AUDIT = (
@@ -422,7 +421,8 @@ class Request:
         stated |= {"k"} if any(made.k) else set()
         stated |= {"max_rate"} if made.rate is not None else set()
         stated |= {"max_household_rate"} if made.household_rate is not None else set()
-        stated |= {name for name in _MEASURED if getattr(made, name) is not None}
+        measured = _measured(made, made.min_population)
+        stated |= {rule for rule, *_ in measured}
         idle = [name for name in rules if name in stated]
         if idle:
             what, verb = "rules", "the rules state, or check without them"
@@ -448,9 +448,8 @@ class Request:
             limits["max_rate"] = made.rate
         if made.household_rate is not None:
             limits["max_household_rate"] = made.household_rate
-        measured = any(getattr(made, name) is not None for name in _MEASURED)
         request = cls._of(
-            goals, made.weight, made.household, limits, how, measured=measured
+            goals, made.weight, made.household, limits, how, measured=bool(measured)
         )
         if not request.limits_of(households=True) and made.level == "record":
             request = replace(request, household=None)
@@ -531,19 +530,9 @@ class Request:
         return (*self.goals.keys, *([self.areas] if self.areas else []))
 
     @property
-    def measured(self) -> list[tuple[str, Hashable | None, float]]:
-        """The goals of people and sensitive values: rule, column and limit."""
-        made = self.settings
-        if made is None:
-            return []
-        goals: list[tuple[str, Hashable | None, float]] = []
-        if made.min_population is not None:
-            goals.append(("min_population", None, made.min_population))
-        for name in made.with_role("sensitive"):
-            least = None if made.l is None else l_parts(made.l)[1]
-            for rule, limit in (("l", least), ("t", made.t)):
-                goals += [] if limit is None else [(rule, name, limit)]
-        return goals
+    def of_people(self) -> bool:
+        """Whether a goal is on the people that have some keys."""
+        return self.settings is not None and any(self.settings.min_population)
 
     def limits_of(self, *, households: bool) -> dict[str, float]:
         """Return the limits on the risks of records, or of households, by name."""
@@ -570,6 +559,19 @@ class Request:
             related={},
             **how,
         )
+
+
+def _measured(
+    made: Settings, people: Iterable[float | None]
+) -> list[tuple[str, Hashable | None, float]]:
+    """Return the goals of people and sensitive values: rule, column and limit."""
+    goals: list[tuple[str, Hashable | None, float]] = []
+    goals += [("min_population", None, n) for n in people if n is not None]
+    for name in made.with_role("sensitive"):
+        least = None if made.l is None else l_parts(made.l)[1]
+        for rule, limit in (("l", least), ("t", made.t)):
+            goals += [] if limit is None else [(rule, name, limit)]
+    return goals
 
 
 class _Judged:
@@ -606,6 +608,7 @@ class _Judged:
         if (
             engine is None
             or self.household is not None
+            or request.of_people
             or (together and any(engine.count(self.columns, None).weighed.missing_keys))
         ):
             self.coded = CodedRecords.of(
@@ -650,7 +653,7 @@ class _Judged:
             self.say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
             yield from self._of_sensitive(names)
         for names, k in zip(goals.keys, goals.k, strict=True):
-            if k is not None or request.limits or request.measured:
+            if k is not None or request.limits or self._asked(names):
                 self.say(f"counting by {' x '.join(map(str, names))}")
                 yield from self._of_set(names, k)
         if request.areas:
@@ -702,8 +705,8 @@ class _Judged:
             cells = self._cells(names)
             if k is not None:
                 yield goal_of_k(cells, names, k)
-            yield from self._measured_by_record(names)
             why = self._risks_unknown(cells)
+            yield from self._measured_by_record(names, None if why else cells)
             if why:
                 yield from self._by_record(names, {**risks, **of_households}, why)
                 return
@@ -719,6 +722,11 @@ class _Judged:
             yield from self._by_record(names, of_households, self._ids_left_out())
         else:
             yield from goals_of_risk(assessment, names, of_households)
+
+    def _asked(self, names: Names) -> list[tuple[str, Hashable | None, float]]:
+        """Return the goals of people and sensitive values of a set of keys."""
+        made = self.request.settings
+        return [] if made is None else _measured(made, [made.people_of(names)])
 
     def _not_countable(self, names: Names) -> str:
         """Return why even k cannot be counted; empty if it can."""
@@ -786,8 +794,13 @@ class _Judged:
         self.notes[f"The {goal.title} is not judged: {why}."] = None
         return goal
 
-    def _measured_by_record(self, names: Names) -> Iterator[Goal]:
-        """Yield the goals of people and sensitive values, as the record has them."""
+    def _measured_by_record(
+        self, names: Names, cells: Cells | None = None
+    ) -> Iterator[Goal]:
+        """Yield the goals of people and sensitive values, as the record has them.
+
+        People are those of the ``cells`` of the file, if these tell.
+        """
         entries = self._recorded(names).get("measured", [])
         figures = {
             (entry.get("rule"), entry.get("sensitive")): entry.get("found")
@@ -795,8 +808,12 @@ class _Judged:
             if isinstance(entry, dict)
         }
         why = "it is of the people of the original; give the original"
-        for rule, of, limit in self.request.measured:
-            yield self._by_figure(rule, of, names, limit, figures.get((rule, of)), why)
+        for rule, of, limit in self._asked(names):
+            figure = figures.get((rule, of))
+            if rule == "min_population" and cells is not None and figure is None:
+                yield goal_of_people(cells, names, limit)
+            else:
+                yield self._by_figure(rule, of, names, limit, figure, why)
 
     def _cells(self, names: Names) -> Cells:
         """Return the cells of the file alone by a set of keys."""

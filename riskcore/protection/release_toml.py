@@ -224,9 +224,10 @@ class Release:
         <Release: rules for survey.csv, 4 tables and 4 rules>
         """
         reading, household = with_household(reading, household)
-        goals: Any = settings.get("k")
-        if isinstance(goals, Mapping):
-            goals = KeyGoals.of(key_sets(keys), goals, None, None).k
+        goals = {name: settings.get(name) for name in ("k", "min_population")}
+        for name, goal in goals.items():
+            if isinstance(goal, Mapping):
+                goals[name] = KeyGoals.of(key_sets(keys), goal, None, None, name).k
         rules: dict[tuple[str, ...], Any] = {
             ("data", "file"): data,
             ("columns", "keys"): _listed(keys),
@@ -242,7 +243,7 @@ class Release:
         places = {place[-1]: place for place in entries() if place[0] != "check"}
         for name, value in settings.items():
             rules[places.get(name, ("", name))] = value
-        return cls._of({**rules, ("safe", "k"): goals})
+        return cls._of(rules | {("safe", name): goal for name, goal in goals.items()})
 
     @classmethod
     def _of(cls, rules: Mapping[tuple[str, ...], Any]) -> Release:

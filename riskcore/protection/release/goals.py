@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -158,7 +159,13 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
             "which are in no area and are not checked for min_population",
             AreasUnknown,
         )
-    people = cells.weight_sum
-    small = in_area & (people < least)
-    smallest = float(people[in_area].min())
-    return goal_in(cells, "min_population", areas, None, least, smallest, small)
+    return goal_of_people(cells, areas, least, in_area)
+
+
+def goal_of_people(
+    cells: Cells, keys: tuple[Hashable, ...], least: float, among: Any = True
+) -> Goal:
+    """Return the rule on the people of cells, or of some ``among`` them."""
+    people = np.where(among, cells.weight_sum, np.inf)
+    smallest, small = float(people.min()), people < least
+    return goal_in(cells, "min_population", keys, None, least, smallest, small)

@@ -170,8 +170,9 @@ def _goals(
     cells: Cells, settings: Settings, sensitive: Iterable[CodedColumn]
 ) -> Iterator[MarginGoal]:
     """Yield the goals of people and sensitive values for a set of keys."""
-    if settings.min_population is not None:
-        yield PopulationGoal(settings.min_population)
+    people = settings.people_of(cells.keys)
+    if people is not None:
+        yield PopulationGoal(people)
     for column in sensitive:
         ordered = column.name in settings.ordered
         if settings.l is not None:
