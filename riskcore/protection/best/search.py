@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from riskcore.common.arrays import Floats
@@ -32,7 +32,7 @@ class Loss(NamedTuple):
     node: Node
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Found(Generic[Opened]):
     """The best node so far, and what is known of all others."""
 
@@ -80,36 +80,34 @@ def search(
     heapq.heappush(waiting, (_sum(rungs, start), False, start))
     while waiting:
         least, is_bounded, node = waiting[0]
-        state.bound = max(state.bound, least)
+        state = replace(state, bound=max(state.bound, least))
         if state.best is not None and least > state.best.loss + _ROUNDING:
-            state.bound = state.best.loss
-            return state
+            break
         if not go_on(state):
             return state
         heapq.heappop(waiting)
         if is_bounded:
-            _open(state, node, open_node(node))
+            state = _with(state, node, open_node(node))
             continue
         for above in _above(node, rungs):
             heapq.heappush(waiting, (_sum(rungs, above), False, above))
-        state.met += 1
+        state = replace(state, met=state.met + 1)
         better = max(least, bound(node))
         if state.best is None or better <= state.best.loss + _ROUNDING:
             heapq.heappush(waiting, (better, True, node))
-    if state.best is not None:
-        state.bound = state.best.loss
-    return state
+    return state if state.best is None else replace(state, bound=state.best.loss)
 
 
-def _open(state: Found[Any], node: Node, opened: tuple[float, int, Any] | None) -> None:
-    """Note what was found of a node."""
+def _with(
+    state: Found[Any], node: Node, opened: tuple[float, int, Any] | None
+) -> Found[Any]:
+    """Return the state with what was found of a node."""
     if opened is None:
-        state.failed += 1
-        return
+        return replace(state, failed=state.failed + 1)
     loss, blanks, result = opened
     entry = Loss(loss, blanks, node)
-    state.opened[entry] = result
-    state.best = entry if state.best is None else min(state.best, entry)
+    best = entry if state.best is None else min(state.best, entry)
+    return replace(state, best=best, opened={**state.opened, entry: result})
 
 
 def _above(node: Node, rungs: Sequence[Floats]) -> Iterator[Node]:
