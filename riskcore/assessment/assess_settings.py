@@ -373,6 +373,14 @@ class CheckSettings(TypedDict, total=False):
         Iterable[Hashable] | None,
         Columns(help="columns that together define the areas"),
     ]
+    values: Annotated[
+        Mapping[Any, str] | None,
+        ByColumn(
+            metavar="COLUMN=PATTERN",
+            help="the pattern, a regular expression, that each value of a column must "
+            "match as a whole: YEAR='[0-9]{4}'",
+        ),
+    ]
     sensitive: Annotated[
         Iterable[Hashable] | None, Columns(help="sensitive variables, for --l and --t")
     ]

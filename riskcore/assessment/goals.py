@@ -33,6 +33,7 @@ _TITLES = {
     "max_household_risk": "maximum household risk",
     "max_household_rate": "household re-identification rate",
     "min_population": "number of people",
+    "values": "values of another form",
     "l": "l-diversity",
     "t": "t-closeness",
     # Of an audit, see `riskcore.Audit.check`.
@@ -106,7 +107,7 @@ class KeyGoals:
     """The sets of keys a file is protected from, and the k asked of each set."""
 
     keys: tuple[Names, ...]  # each ends in the strata
-    k: tuple[Any, ...]  # or another least number, such as one of people
+    k: tuple[Any, ...]  # or another least number
     strata: Names  # their groups are counted separately; they are never blanked
 
     @classmethod
@@ -122,11 +123,9 @@ class KeyGoals:
         within = () if strata is None else tuple(arguments.names("strata", strata))
         if len(set(within)) < len(within):
             raise ValueError(f"strata: a column appears twice in {list(within)}")
-        for column in within:
-            if any(column in keys for keys in sets):
-                raise ValueError(
-                    f"strata: column {column!r} is both a key and a stratum"
-                )
+        for x in within:
+            if any(x in keys for keys in sets):
+                raise ValueError(f"strata: column {x!r} is both a key and a stratum")
         asked = _of_sets(sets, k, name)
         if subsets is not None:
             sets, asked = _all_subsets(sets, asked, subsets)

@@ -49,6 +49,7 @@ from riskcore.protection.release.goals import (
     goal_of_figure,
     goal_of_k,
     goal_of_people,
+    goal_of_values,
     goals_beside,
     goals_of_risk,
     goals_of_sensitive,
@@ -130,6 +131,9 @@ def check(
     area : iterable of column names, optional
         Columns whose combinations of values are the areas; needed with
         ``min_population``.
+    values : mapping of column names to str, optional
+        The pattern, a regular expression, that each value of a column must match as a
+        whole, such as ``{"YEAR": "[0-9]{4}"}``. Missing values match.
     sensitive : iterable of column names, optional
         Sensitive variables; needed with ``l`` and ``t``.
     l, t : optional
@@ -501,12 +505,13 @@ class Request:
         sensitive = tuple(arguments.names("sensitive", how["sensitive"] or ()))
         if how["area"] is not None and not areas:
             raise ValueError("area is empty: name the columns that define the areas")
-        asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
+        of_file = "min_population", "values", *_OF_AUDIT
+        asked = any(how[name] is not None for name in of_file)
         if not any([*goals.k, kept, asked, sensitive, measured]):
             raise ValueError(
                 "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
-                "max_household_rate, min_population, l or t); a check without rules "
-                "would always pass"
+                "max_household_rate, min_population, values, l or t); a check without "
+                "rules would always pass"
             )
         of_records = of_households or how["sensitive"] or how["area"]
         if how["level"] == "household" and of_records:
@@ -530,9 +535,10 @@ class Request:
         return (*self.goals.keys, *([self.areas] if self.areas else []))
 
     @property
-    def of_people(self) -> bool:
-        """Whether a goal is on the people that have some keys."""
-        return self.settings is not None and any(self.settings.min_population)
+    def in_memory(self) -> bool:
+        """Whether a goal needs the columns, not only what an engine counts."""
+        people = () if self.settings is None else self.settings.min_population
+        return bool(self.how["values"]) or any(people)
 
     def limits_of(self, *, households: bool) -> dict[str, float]:
         """Return the limits on the risks of records, or of households, by name."""
@@ -595,7 +601,8 @@ class _Judged:
         self.counted: dict[Names, Cells] = {}
         self.notes: dict[str, None] = {}
         self.weights_doubted = False
-        names = chain(*request.sets, request.sensitive)
+        values = request.how["values"] or {}
+        names = chain(*request.sets, request.sensitive, values)
         left = (name for name in names if str(name) not in self.lacking)
         self.columns = [*dict.fromkeys(left)]
         self.held = self._read()
@@ -608,7 +615,7 @@ class _Judged:
         if (
             engine is None
             or self.household is not None
-            or request.of_people
+            or request.in_memory
             or (together and any(engine.count(self.columns, None).weighed.missing_keys))
         ):
             self.coded = CodedRecords.of(
@@ -634,7 +641,8 @@ class _Judged:
             return source.data
         sets = [[key for key in keys if self._there(key)] for keys in request.sets]
         held = None
-        if not request.sensitive and self.household is None and not self.lacking:
+        idle = not request.sensitive and self.household is None and not self.lacking
+        if idle and not request.in_memory:
             held = source.in_batches(sets, self.weight)
         if held is None:
             names = [*self.columns, self.weight, self.household]
@@ -656,6 +664,10 @@ class _Judged:
             if k is not None or request.limits or self._asked(names):
                 self.say(f"counting by {' x '.join(map(str, names))}")
                 yield from self._of_set(names, k)
+        for name, pattern in (request.how["values"] or {}).items():
+            if name in self.columns:
+                cells = tabulate_coded(self.coded, [name], "category", 1.0)
+                yield goal_of_values(cells, name, pattern)
         if request.areas:
             self.say(f"counting by {' x '.join(map(str, request.areas))}")
             least = float(request.how["min_population"])

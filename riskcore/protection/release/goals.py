@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,6 +17,7 @@ from riskcore.assessment.released import ReleasedAssessment, goal_in
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
+from riskcore.data.files.labels import code_text
 
 
 class AreasUnknown(UserWarning):
@@ -160,6 +162,14 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
             AreasUnknown,
         )
     return goal_of_people(cells, areas, least, in_area)
+
+
+def goal_of_values(cells: Cells, name: Hashable, pattern: str) -> Goal:
+    """Return the rule on how the values of a column are written, missing ones aside."""
+    values = cells.to_dict()[name].tolist()
+    fit = re.compile(pattern).fullmatch
+    wrong = np.array([x is not None and not fit(code_text(x)) for x in values], bool)
+    return goal_in(cells, "values", (name,), None, 0, int(wrong.sum()), wrong)
 
 
 def goal_of_people(
