@@ -11,6 +11,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     TypeAlias,
     TypedDict,
@@ -82,7 +83,7 @@ class Goals(Setting):
     nargs = "+"
     form = either(_K, array(_K, "a list of whole numbers"))
     recorded_form = array(either(WHOLE, NULL), "a list of whole numbers or null")
-    of_text = staticmethod(text_numbers.whole)
+    of_text: ClassVar[Any] = staticmethod(text_numbers.whole)
 
     def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
         """Return the number, or the numbers in the order of the sets."""
@@ -105,7 +106,7 @@ class People(Goals):
     """One least number of people for all sets of keys, or one for each."""
 
     form = either(_PEOPLE, array(_PEOPLE, "a list of numbers in (0, inf)"))
-    recorded_form = array(either(NUMBER, NULL), "a list of numbers or null")
+    recorded_form = array(either(_PEOPLE, NULL), "a list of numbers or null")
     of_text = staticmethod(text_numbers.number)
 
 

@@ -17,8 +17,6 @@ Names: TypeAlias = tuple[Hashable, ...]
 DEFINITIONS = ("distinct", "entropy", "recursive")
 # One k for all sets of keys, or one for each of them, by name or in their order.
 KOfSets: TypeAlias = int | Mapping[Any, int] | Sequence[int | None]
-# The same of a least number of people.
-PeopleOfSets: TypeAlias = float | Mapping[Any, float] | Sequence[float | None]
 
 # Each set is counted, planned and verified by itself, and stands in the record.
 MOST_SETS = 300
@@ -114,7 +112,7 @@ class KeyGoals:
     def of(
         cls,
         sets: Sequence[Names],
-        k: KOfSets | PeopleOfSets | None,
+        k: KOfSets | float | None,
         subsets: int | None,
         strata: Iterable[Hashable] | None,
         name: str = "k",
@@ -143,10 +141,9 @@ def check_k(k: Any, what: str = "k") -> int:
     return number
 
 
-def check_people(people: Any, what: str = "min_population") -> Any:
+def _check_people(people: Any, what: str = "min_population") -> float:
     """Return a least number of people if it is valid, otherwise raise."""
-    arguments.number_in(what, people, "(0, inf)", "a number of people")
-    return getattr(people, "item", lambda: people)()
+    return arguments.number_in(what, people, "(0, inf)", "a number of people")
 
 
 def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
@@ -169,7 +166,7 @@ def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
 
 def _of_sets(sets: Sequence[Names], k: Any, name: str) -> list[Any]:
     """Return the goal of each set, None for a set without one."""
-    check = check_k if name == "k" else check_people
+    check: Any = check_k if name == "k" else _check_people
     if isinstance(k, list | tuple):
         if len(k) != len(sets):
             raise ValueError(

@@ -48,7 +48,6 @@ from riskcore.protection.release.goals import (
     goal_of_areas,
     goal_of_figure,
     goal_of_k,
-    goal_of_people,
     goal_of_values,
     goals_beside,
     goals_of_risk,
@@ -425,8 +424,10 @@ class Request:
         stated |= {"k"} if any(made.k) else set()
         stated |= {"max_rate"} if made.rate is not None else set()
         stated |= {"max_household_rate"} if made.household_rate is not None else set()
-        measured = _measured(made, made.min_population)
-        stated |= {rule for rule, *_ in measured}
+        people = any(made.min_population) or None
+        goals_beside_k = {"min_population": people, "l": made.l, "t": made.t}
+        measured = {name for name, goal in goals_beside_k.items() if goal is not None}
+        stated |= measured
         idle = [name for name in rules if name in stated]
         if idle:
             what, verb = "rules", "the rules state, or check without them"
@@ -534,11 +535,19 @@ class Request:
         """The sets of columns that are counted together."""
         return (*self.goals.keys, *([self.areas] if self.areas else []))
 
-    @property
-    def in_memory(self) -> bool:
-        """Whether a goal needs the columns, not only what an engine counts."""
-        people = () if self.settings is None else self.settings.min_population
-        return bool(self.how["values"]) or any(people)
+    def measured(self, names: Names) -> list[tuple[str, Hashable | None, float]]:
+        """Return the goals of people and sensitive values: rule, column and limit."""
+        made = self.settings
+        if made is None:
+            return []
+        people = made.people_of(names)
+        goals: list[tuple[str, Hashable | None, float]] = []
+        goals += [] if people is None else [("min_population", None, people)]
+        for name in made.with_role("sensitive"):
+            least = None if made.l is None else l_parts(made.l)[1]
+            for rule, limit in (("l", least), ("t", made.t)):
+                goals += [] if limit is None else [(rule, name, limit)]
+        return goals
 
     def limits_of(self, *, households: bool) -> dict[str, float]:
         """Return the limits on the risks of records, or of households, by name."""
@@ -565,19 +574,6 @@ class Request:
             related={},
             **how,
         )
-
-
-def _measured(
-    made: Settings, people: Iterable[float | None]
-) -> list[tuple[str, Hashable | None, float]]:
-    """Return the goals of people and sensitive values: rule, column and limit."""
-    goals: list[tuple[str, Hashable | None, float]] = []
-    goals += [("min_population", None, n) for n in people if n is not None]
-    for name in made.with_role("sensitive"):
-        least = None if made.l is None else l_parts(made.l)[1]
-        for rule, limit in (("l", least), ("t", made.t)):
-            goals += [] if limit is None else [(rule, name, limit)]
-    return goals
 
 
 class _Judged:
@@ -615,7 +611,7 @@ class _Judged:
         if (
             engine is None
             or self.household is not None
-            or request.in_memory
+            or request.how["values"]
             or (together and any(engine.count(self.columns, None).weighed.missing_keys))
         ):
             self.coded = CodedRecords.of(
@@ -641,8 +637,8 @@ class _Judged:
             return source.data
         sets = [[key for key in keys if self._there(key)] for keys in request.sets]
         held = None
-        idle = not request.sensitive and self.household is None and not self.lacking
-        if idle and not request.in_memory:
+        names = request.sensitive or request.how["values"] or self.lacking
+        if not names and self.household is None:
             held = source.in_batches(sets, self.weight)
         if held is None:
             names = [*self.columns, self.weight, self.household]
@@ -661,11 +657,12 @@ class _Judged:
             self.say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
             yield from self._of_sensitive(names)
         for names, k in zip(goals.keys, goals.k, strict=True):
-            if k is not None or request.limits or self._asked(names):
+            if k is not None or request.limits or request.measured(names):
                 self.say(f"counting by {' x '.join(map(str, names))}")
                 yield from self._of_set(names, k)
         for name, pattern in (request.how["values"] or {}).items():
             if name in self.columns:
+                assert self.coded is not None
                 cells = tabulate_coded(self.coded, [name], "category", 1.0)
                 yield goal_of_values(cells, name, pattern)
         if request.areas:
@@ -717,8 +714,8 @@ class _Judged:
             cells = self._cells(names)
             if k is not None:
                 yield goal_of_k(cells, names, k)
+            yield from self._measured_by_record(names)
             why = self._risks_unknown(cells)
-            yield from self._measured_by_record(names, None if why else cells)
             if why:
                 yield from self._by_record(names, {**risks, **of_households}, why)
                 return
@@ -734,11 +731,6 @@ class _Judged:
             yield from self._by_record(names, of_households, self._ids_left_out())
         else:
             yield from goals_of_risk(assessment, names, of_households)
-
-    def _asked(self, names: Names) -> list[tuple[str, Hashable | None, float]]:
-        """Return the goals of people and sensitive values of a set of keys."""
-        made = self.request.settings
-        return [] if made is None else _measured(made, [made.people_of(names)])
 
     def _not_countable(self, names: Names) -> str:
         """Return why even k cannot be counted; empty if it can."""
@@ -806,13 +798,8 @@ class _Judged:
         self.notes[f"The {goal.title} is not judged: {why}."] = None
         return goal
 
-    def _measured_by_record(
-        self, names: Names, cells: Cells | None = None
-    ) -> Iterator[Goal]:
-        """Yield the goals of people and sensitive values, as the record has them.
-
-        People are those of the ``cells`` of the file, if these tell.
-        """
+    def _measured_by_record(self, names: Names) -> Iterator[Goal]:
+        """Yield the goals of people and sensitive values, as the record has them."""
         entries = self._recorded(names).get("measured", [])
         figures = {
             (entry.get("rule"), entry.get("sensitive")): entry.get("found")
@@ -820,12 +807,8 @@ class _Judged:
             if isinstance(entry, dict)
         }
         why = "it is of the people of the original; give the original"
-        for rule, of, limit in self._asked(names):
-            figure = figures.get((rule, of))
-            if rule == "min_population" and cells is not None and figure is None:
-                yield goal_of_people(cells, names, limit)
-            else:
-                yield self._by_figure(rule, of, names, limit, figure, why)
+        for rule, of, limit in self.request.measured(names):
+            yield self._by_figure(rule, of, names, limit, figures.get((rule, of)), why)
 
     def _cells(self, names: Names) -> Cells:
         """Return the cells of the file alone by a set of keys."""

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -161,21 +160,18 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
             "which are in no area and are not checked for min_population",
             AreasUnknown,
         )
-    return goal_of_people(cells, areas, least, in_area)
+    people = cells.weight_sum
+    small = in_area & (people < least)
+    smallest = float(people[in_area].min())
+    return goal_in(cells, "min_population", areas, None, least, smallest, small)
 
 
 def goal_of_values(cells: Cells, name: Hashable, pattern: str) -> Goal:
     """Return the rule on how the values of a column are written, missing ones aside."""
     values = cells.to_dict()[name].tolist()
-    fit = re.compile(pattern).fullmatch
+    try:
+        fit = re.compile(pattern).fullmatch
+    except re.error as error:
+        raise ValueError(f"values: {pattern!r} is not a pattern: {error}") from None
     wrong = np.array([x is not None and not fit(code_text(x)) for x in values], bool)
     return goal_in(cells, "values", (name,), None, 0, int(wrong.sum()), wrong)
-
-
-def goal_of_people(
-    cells: Cells, keys: tuple[Hashable, ...], least: float, among: Any = True
-) -> Goal:
-    """Return the rule on the people of cells, or of some ``among`` them."""
-    people = np.where(among, cells.weight_sum, np.inf)
-    smallest, small = float(people.min()), people < least
-    return goal_in(cells, "min_population", keys, None, least, smallest, small)

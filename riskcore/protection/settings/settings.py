@@ -18,7 +18,7 @@ from riskcore.assessment.assess_settings import (
     Method,
 )
 from riskcore.assessment.assess_waves import check_wave_roles, waves_of
-from riskcore.assessment.goals import KeyGoals, check_k, check_people, key_sets
+from riskcore.assessment.goals import KeyGoals, check_k, key_sets
 from riskcore.assessment.roles import Role, roles_of
 from riskcore.common.settings import ANY, ORDER, ORDERED, complete, settings_of
 from riskcore.common.words import counted
@@ -416,17 +416,15 @@ class Settings:
 
     def _check_goals(self) -> None:
         """Refuse goals that do not fit the sets of keys, as a record may hold them."""
-        checks = {"k": check_k, "min_population": check_people}
-        for name, check in checks.items():
-            goals = getattr(self, name)
+        for what, goals in {"k": self.k, "min_population": self.min_population}.items():
             if len(goals) != len(self.keys):
                 raise ValueError(
-                    f"{name}: need one for each of {len(self.keys)} sets of keys, not "
+                    f"{what}: need one for each of {len(self.keys)} sets of keys, not "
                     f"{len(goals)}"
                 )
-            for goal in goals:
-                if goal is not None:
-                    check(goal)
+        for k in self.k:
+            if k is not None:
+                check_k(k)
         for name in self.strata:
             if any(name not in keys for keys in self.keys):
                 raise ValueError(f"strata: {name!r} is not in every set of keys")

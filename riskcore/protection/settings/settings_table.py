@@ -59,7 +59,7 @@ from riskcore.protection.settings.kinds import (
 )
 
 if TYPE_CHECKING:
-    from riskcore.assessment.goals import KOfSets, PeopleOfSets
+    from riskcore.assessment.goals import KOfSets
     from riskcore.data.recode import Recoding
 
 CostsOfKeys: TypeAlias = (
@@ -107,7 +107,7 @@ class GoalSettings(TypedDict, total=False):
         ),
     ]
     min_population: Annotated[
-        "PeopleOfSets | None",
+        "KOfSets | float | None",
         People(
             metavar="N",
             help="smallest number of people, by the sum of the weights, that may have "

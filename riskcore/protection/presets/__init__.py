@@ -1,0 +1,147 @@
+"""The rules of offices, ready: goals and checks for classes of columns, by name."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from itertools import chain, product
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from riskcore.assessment.assess_settings import NO_GOAL
+from riskcore.common.settings import Place
+from riskcore.common.text_table import aligned
+
+_FOLDER = Path(__file__).parent
+NAMES = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+# What a preset says beside the tables of a file of rules.
+_ABOUT = {"title", "source", "asks", "cannot", "most", "none_in_panels", "classes"}
+_Classes = Mapping[str, list[str]]
+
+
+class ContradictionError(Exception):
+    """What a file of rules says against its preset: its place, and the fault."""
+
+
+def read(name: str) -> dict[str, Any]:
+    """Return a preset as its file holds it."""
+    return tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
+
+
+def listed() -> str:
+    """Return the names and the titles of all presets."""
+    return "\n".join(aligned([(name, read(name)["title"]) for name in NAMES], "<<"))
+
+
+def shown(name: str) -> str:
+    """Return what a preset asks, as a file of rules to fill in."""
+    preset = read(name)
+    said = [preset["title"], f"Source: {preset['source']}."]
+    for head, part in {"It asks:": "asks", "It cannot check:": "cannot"}.items():
+        said += [head, *(f"- {text}" for text in preset[part])]
+    lines = chain(*(wrap(text, 86, subsequent_indent="  ") for text in said))
+    classes = [f"# {text}\n{x} = []" for x, text in preset["classes"].items()]
+    form = (_FOLDER / "form.txt").read_text("utf-8").rstrip()
+    form = form.format(name=name, classes="\n".join(classes))
+    return "\n".join([*(f"# {line}" for line in lines), form])
+
+
+def sentence_of(name: str) -> str:
+    """Return whose rules were followed, and where it is said what they leave open."""
+    title, source = (read(name)[part] for part in ("title", "source"))
+    open_ = f"What they cannot check: riskcore rules show {name}."
+    return f"By the rules {name}: {title} ({source}). {open_}"
+
+
+def expanded(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of a file of rules with those of its preset."""
+    name, classes = rules.get("preset"), rules.get("classes", {})
+    if name is None:
+        return dict(rules)
+    preset = read(name)
+    _check_classes(rules, preset, classes)
+    own, patterns = dict(rules), preset.pop("columns")["keys"]
+    asked = _in_columns({x: preset[x] for x in preset if x not in _ABOUT}, classes)
+    for table, merged in _goals(rules, preset["safe"], patterns, classes).items():
+        own[table] = {**rules.get(table, {}), **merged}
+        asked[table] = {**asked.get(table, {}), **merged}
+    return dict(_merged(own, asked, (), name))
+
+
+def _check_classes(rules: Any, preset: Any, classes: _Classes) -> None:
+    """Refuse classes that are not those of the preset, or have too many columns."""
+    named, most = preset["classes"], dict(preset.get("most", {}))
+    if "person" in rules.get("columns", {}):
+        most |= dict.fromkeys(preset.get("none_in_panels", []), 0)
+    for name in [*named, *classes]:
+        number, fault = len(classes.get(name, [])), ""
+        if name not in named:
+            fault = f"no class of the preset; it has {', '.join(named)}"
+        elif name not in classes:
+            fault = f"missing: {named[name]}; [] if there are none"
+        elif number > most.get(name, number):
+            fault = f"{number} columns, but the preset allows {most[name]}"
+        if fault:
+            raise ContradictionError(("classes", name), fault)
+
+
+def _sets(pattern: Sequence[str], classes: _Classes) -> list[list[str]]:
+    """Return sets of keys: by "each A or B" one of the columns, by "all A" all."""
+    choices = []
+    for how, *names in (words.replace(" or ", " ").split() for words in pattern):
+        columns = [column for name in names for column in classes[name]]
+        choices.append([columns] if how == "all" else [[x] for x in columns])
+    sets = [[*dict.fromkeys(chain(*x))] for x in product(*filter(None, choices))]
+    return [x for x in sets if x and not any(set(x) < set(other) for other in sets)]
+
+
+def _goals(rules: Any, safe: Any, patterns: Any, classes: _Classes) -> dict[str, Any]:
+    """Return the sets of keys of a file and its preset, and the goals of each set."""
+    own = rules.get("columns", {}).get("keys", [])
+    own = own if not own or isinstance(own[0], list) else [own]
+    by_preset = [(x, at) for at, of in enumerate(patterns) for x in _sets(of, classes)]
+    sets = {frozenset(x): x for x in [*own, *(keys for keys, _ in by_preset)]}
+    goals: dict[str, list[Any]] = {}
+    for goal in ("k", "min_population"):
+        least: dict[frozenset[str], Any] = dict.fromkeys(sets, NO_GOAL)
+        asked, said = (of.get(goal, NO_GOAL) for of in (safe, rules.get("safe", {})))
+        for keys, at in by_preset:
+            number = asked[at] if isinstance(asked, list) else asked
+            least[frozenset(keys)] = max(number, least[frozenset(keys)])
+        if isinstance(said, list) and len(said) != len(own):
+            fault = f"{len(said)} numbers for {len(own)} sets of keys in columns.keys"
+            raise ContradictionError(("safe", goal), fault)
+        numbers = said if isinstance(said, list) else [said] * len(sets)
+        for key, number in zip(sets, numbers, strict=False):  # those of the file first
+            if NO_GOAL != number < least[key]:
+                fault = f"{number} is less than {least[key]}, which the preset asks"
+                raise ContradictionError(("safe", goal), fault)
+            least[key] = max(number, least[key])
+        if any(number > NO_GOAL for number in least.values()):
+            goals[goal] = [*least.values()]
+    return {"columns": {"keys": [*sets.values()]}, "safe": goals}
+
+
+def _in_columns(value: Any, classes: _Classes) -> Any:
+    """Return rules of classes as rules of their columns; none for empty classes."""
+    if isinstance(value, list):
+        return [column for name in value for column in classes.get(name, [name])]
+    if not isinstance(value, dict):
+        return value
+    parts: dict[str, Any] = {}
+    for name, of in value.items():
+        part = _in_columns(of, classes)
+        parts |= dict.fromkeys(classes.get(name, [name]), part)
+    return {name: part for name, part in parts.items() if part not in ([], {})}
+
+
+def _merged(own: Any, asked: Any, place: Place, name: str) -> Any:
+    """Return what a file and its preset say; a recoding of its own may be coarser."""
+    if isinstance(own, dict) and isinstance(asked, dict):
+        both = own.keys() & asked.keys()
+        parts = {x: _merged(own[x], asked[x], (*place, x), name) for x in both}
+        return {**own, **asked, **parts}
+    if own != asked != NO_GOAL and place[0] != "recodings":
+        raise ContradictionError(place, f"the preset {name} asks for {asked!r}")
+    return own
