@@ -557,14 +557,11 @@ class Release:
                 (TRY, own), "the name of the file, which stands for its own rules"
             )
         rules = {name: content for name, content in self.tables.items() if name != TRY}
-        releases = {own: Release(rules, self.path, self.text)} | {
-            name: Release(changed(self.tables, name), self.path, self.text, name)
-            for name in named
+        tables = {None: rules} | {name: changed(self.tables, name) for name in named}
+        return {
+            name or own: Release(of, self.path, self.text, name)._by_preset()
+            for name, of in tables.items()
         }
-        for name, release in releases.items():
-            if release._by_preset() != release:
-                raise self._error((TRY, name), "takes away what the preset asks")
-        return releases
 
     def try_out(self, data: Any = None, *, progress: Lines | None = None) -> Trials:
         r"""Try these rules and their candidates, as `riskcore.try_out` does.

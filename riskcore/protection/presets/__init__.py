@@ -12,6 +12,7 @@ from typing import Any
 from riskcore.assessment.assess_settings import NO_GOAL
 from riskcore.common.settings import Place
 from riskcore.common.text_table import aligned
+from riskcore.common.words import counted
 
 _FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in _FOLDER.glob("*.toml"))
@@ -40,7 +41,8 @@ def shown(name: str) -> str:
     said = [preset["title"], f"Source: {preset['source']}."]
     for head, part in {"It asks:": "asks", "It cannot check:": "cannot"}.items():
         said += [head, *(f"- {text}" for text in preset[part])]
-    lines = chain(*(wrap(text, 86, subsequent_indent="  ") for text in said))
+    how: Any = {"subsequent_indent": "  ", "break_on_hyphens": False}
+    lines = chain(*(wrap(text, 86, **how) for text in said))
     classes = [f"# {text}\n{x} = []" for x, text in preset["classes"].items()]
     form = (_FOLDER / "form.txt").read_text("utf-8").rstrip()
     form = form.format(name=name, classes="\n".join(classes))
@@ -81,7 +83,7 @@ def _check_classes(rules: Any, preset: Any, classes: _Classes) -> None:
         elif name not in classes:
             fault = f"missing: {named[name]}; [] if there are none"
         elif number > most.get(name, number):
-            fault = f"{number} columns, but the preset allows {most[name]}"
+            fault = f"{counted(number, 'column')}, but the preset allows {most[name]}"
         if fault:
             raise ContradictionError(("classes", name), fault)
 
@@ -137,11 +139,11 @@ def _in_columns(value: Any, classes: _Classes) -> Any:
 
 
 def _merged(own: Any, asked: Any, place: Place, name: str) -> Any:
-    """Return what a file and its preset say; a recoding of its own may be coarser."""
+    """Return what both say; goals are compared before, recodings by [check]."""
     if isinstance(own, dict) and isinstance(asked, dict):
         both = own.keys() & asked.keys()
         parts = {x: _merged(own[x], asked[x], (*place, x), name) for x in both}
         return {**own, **asked, **parts}
-    if own != asked != NO_GOAL and place[0] != "recodings":
+    if own != asked and place[0] not in ("recodings", "safe"):
         raise ContradictionError(place, f"the preset {name} asks for {asked!r}")
     return own
