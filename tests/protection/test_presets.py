@@ -411,6 +411,10 @@ def test_all_pairs_of_15_columns_are_counted():
     rules = Release.parse(f'format = 1\npreset = "netherlands-public"\n{text}')
     sizes = Counter(map(len, rules.tables["columns"]["keys"]))
     assert sizes == {2: 15 * 14 // 2 + 15, 1: 15 + 2}
+    text = text.replace('["MEMBERS"]', "[]").replace('["SIZE"]', "[]")
+    rules = Release.parse(f'format = 1\npreset = "netherlands-public"\n{text}')
+    assert "k" not in rules.tables["safe"]
+    assert len(rules.tables["safe"]["min_population"]) == 120
 
 
 def test_a_candidate_may_not_take_away_what_a_preset_asks():

@@ -18,6 +18,7 @@ _FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in _FOLDER.glob("*.toml"))
 # What a preset says beside the tables of a file of rules.
 _ABOUT = {"title", "source", "asks", "cannot", "most", "none_in_panels", "classes"}
+_APART = ("keys", "k", "min_population")  # what is of several sets
 _Classes = Mapping[str, list[str]]
 
 
@@ -66,8 +67,9 @@ def expanded(rules: Mapping[str, Any]) -> dict[str, Any]:
     own, patterns = dict(rules), preset.pop("columns")["keys"]
     asked = _in_columns({x: preset[x] for x in preset if x not in _ABOUT}, classes)
     for table, merged in _goals(rules, preset["safe"], patterns, classes).items():
-        own[table] = {**rules.get(table, {}), **merged}
-        asked[table] = {**asked.get(table, {}), **merged}
+        for tables in (own, asked):
+            of = {x: y for x, y in tables.get(table, {}).items() if x not in _APART}
+            tables[table] = {**of, **merged}
     return dict(_merged(own, asked, (), name))
 
 
@@ -105,7 +107,7 @@ def _goals(rules: Any, safe: Any, patterns: Any, classes: _Classes) -> dict[str,
     by_preset = [(x, at) for at, of in enumerate(patterns) for x in _sets(of, classes)]
     sets = {frozenset(x): x for x in [*own, *(keys for keys, _ in by_preset)]}
     goals: dict[str, list[Any]] = {}
-    for goal in ("k", "min_population"):
+    for goal in _APART[1:]:
         least: dict[frozenset[str], Any] = dict.fromkeys(sets, NO_GOAL)
         asked, said = (of.get(goal, NO_GOAL) for of in (safe, rules.get("safe", {})))
         for keys, at in by_preset:
