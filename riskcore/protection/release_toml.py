@@ -498,8 +498,8 @@ class Release:
                 shuffled=output.get("shuffle", False),
                 new_ids=output.get("renumber", ()),
             )
-            found = checked(source, request, progress or silent, **others)
-        return replace(found, notes=(*found.notes, *self._of_office))
+            result = checked(source, request, progress or silent, **others)
+        return replace(result, notes=(*result.notes, *self._of_office))
 
     def _made(self, source: Source, *, goals: bool) -> Settings:
         """Return the settings of the protection; ``goals`` alone, for its safe file."""
