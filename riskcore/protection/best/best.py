@@ -207,10 +207,12 @@ def best(
         The recodings of each key from fine to coarse, such as ["from:15,30,65",
         "from:30"], or the file of a hierarchy. Keys without one get a ladder that their
         values suggest, see `riskcore.data.proposed_ladder`.
-    loss : {"granularity", "entropy", "blanks"}
+    loss : {"granularity", "entropy", "discernibility", "blanks"}
         What a release loses: the share of a key's values that the group of a value
         covers (Iyengar 2002), the share of its information that is lost (Gionis and
-        Tassa 2009), or blanks alone. It is the mean over records and keys.
+        Tassa 2009), or blanks alone, as a mean over records and keys; or the share of
+        the records that have the keys of a record, 1 for one with a blank, as a mean
+        over records (discernibility, Bayardo and Agrawal 2005).
     price : float
         What a blank costs, at least 1: a value that is lost whole.
     importance : mapping of key to float, optional
@@ -232,9 +234,10 @@ def best(
 
     Notes
     -----
-    Recodings are searched best first. What rungs lose is a sum over the keys, and
-    records that k refuses lose at least their cheapest key: no node loses less than
-    both together, and only nodes whose bound is below the best loss are opened. Opening
+    Recodings are searched best first. What rungs lose grows with each step up, and
+    records that are unsafe with all their keys lose at least the cheapest: no node
+    loses less than both together, and only nodes whose bound is below the best loss are
+    opened. Opening
     a node plans its blanks as `protect` does, by all goals. With household keys, a
     model or ``suppression="argus"``, other blanks of that node may lose less.
 
@@ -274,6 +277,11 @@ def best_by(
     """Find the best release by resolved settings."""
     LADDERS.check("ladders", ladders)
     importance = how["importance"] or {}
+    if settings.person is not None:
+        raise ValueError(
+            "panels (person and wave) have no costs of categories, by which the search "
+            "chooses blanks: compare recodings with riskcore.try_out"
+        )
     for what, names in (("ladders", ladders), ("importance", importance)):
         for name in names:
             if name not in settings.variables:

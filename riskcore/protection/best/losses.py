@@ -1,7 +1,7 @@
 """What a release loses: published measures, for each value and each blank.
 
 All are between 0 for the value itself and 1 for a blank, as a mean over records and
-keys, the keys weighted by their importance.
+keys, the keys weighted by their importance; discernibility is one over records.
 
 granularity
     The share of the domain that the group of a value covers besides the value itself,
@@ -9,6 +9,9 @@ granularity
 entropy
     The information that is lost of a value, log2(1/P(value | group)), as a share of
     the entropy of the key (Gionis and Tassa 2009, non-uniform entropy).
+discernibility
+    The share of the records that have the keys of a record, 1 for one with a blank
+    (Bayardo and Agrawal 2005). It is no sum over the keys, see `Nodes`.
 blanks
     Recoding costs nothing: only blanks count.
 """
@@ -33,6 +36,8 @@ def losses_of(rungs: Rungs, measure: Measure) -> tuple[list[Floats], Floats]:
     nothing, whole = np.zeros(levels + 1), np.append(np.ones(levels), 0.0)
     if measure == "blanks":
         return [nothing] * len(rungs), whole
+    if measure == "discernibility":
+        return [nothing] * len(rungs), nothing
     if measure == "granularity":
         others = max(rungs.domain - 1, 1)
         shares = [np.append((size - 1.0) / others, 0.0) for size in rungs.sizes]

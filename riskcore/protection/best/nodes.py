@@ -1,8 +1,8 @@
 """The nodes of a lattice of recodings: what each loses, at least and exactly.
 
 Opening a node recodes the file and plans its blanks as `riskcore.protect` does. The
-bound takes cells of the file as it is, joined by the rungs: every record that k refuses
-there loses at least its cheapest key.
+bound takes cells of the file as it is, joined by the rungs: every record that is unsafe
+there with all its keys loses at least the cheapest.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
-from riskcore.common.arrays import Floats
+from riskcore.assessment.cell_risk import risk_of
+from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.progress import Lines, silent
 from riskcore.data.columns import plain_value
-from riskcore.data.count import count
+from riskcore.data.count import Counts, count
 from riskcore.data.files.labels import code_text
 from riskcore.data.ladder import Ladder, Rungs
 from riskcore.data.proposed_ladder import proposed_ladder
@@ -30,7 +32,10 @@ from riskcore.protection.best.search import Node
 from riskcore.protection.records.units import quiet, unit_of
 from riskcore.protection.settings.best_settings import Measure
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Masks
+from riskcore.protection.suppression.suppress import Aim, Masks
+
+# Sums of weights are rounded.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class Nodes:
         The file, and what makes it safe; keys with a recoding have no ladder.
     ladders : mapping of key to list of str or path
         Other keys get a ladder that their values suggest.
-    measure : {"granularity", "entropy", "blanks"}
+    measure : {"granularity", "entropy", "discernibility", "blanks"}
     price : float
         What a blank costs.
     importance : mapping of key to float
@@ -71,8 +76,12 @@ class Nodes:
         self.settings = self._searched(settings)
         self.keys = settings.variables
         with quiet():
-            self._base = unit_of(source, self.settings, silent, None).prepare()
+            unit = unit_of(source, self.settings, silent, None)
+            self._base = unit.prepare()
+            self._aims = self._base.aims(unit.planned)
         self.rungs = [self._rungs(key, ladders.get(key)) for key in self.keys]
+        self.price = price
+        self.by_classes = measure == "discernibility"
         weights = np.array([float(importance.get(key, 1.0)) for key in self.keys])
         self.importance = weights / weights.sum()
         parts = [losses_of(rungs, measure) for rungs in self.rungs]
@@ -112,20 +121,38 @@ class Nodes:
             )
         ]
 
-    def bound(self, node: Node) -> float:
-        """Return what a node loses at least."""
-        n = len(self.rungs[0].column.codes)
-        rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
-        blanks = [
-            self._cheapest(assessment, k, node)
-            for assessment, k in zip(self._base.recoded, self.settings.k, strict=True)
-            if k is not None
-        ]
-        return rungs + max(blanks, default=0.0) / n
+    @cached_property
+    def _classes(self) -> Counts:
+        """The records by all their keys."""
+        columns = [rungs.column for rungs in self.rungs]
+        levels = [len(column.labels) + 1 for column in columns]
+        return count([column.codes for column in columns], levels)
 
-    def _cheapest(self, assessment: Assessment, k: int, node: Node) -> float:
-        """Return what the cheapest blanks of the records lose that k refuses."""
-        cells = assessment.cells
+    def _alike(self, node: Node) -> Integers:
+        """Return for each of these classes how many records a node makes alike."""
+        codes = [
+            rungs.groups[i][own.astype(np.int64)].astype(np.uint32)
+            for rungs, i, own in zip(self.rungs, node, self._classes.codes, strict=True)
+        ]
+        group = count(codes, [int(own.max()) + 1 for own in codes]).inverse
+        alike = np.zeros(int(group.max()) + 1, np.int64)
+        np.add.at(alike, group, self._classes.frequency)
+        return alike[group]
+
+    def bound(self, node: Node) -> tuple[float, float]:
+        """Return what the rungs of a node lose, and what it loses at least."""
+        n = len(self.rungs[0].column.codes)
+        if self.by_classes:
+            rungs = float(self._classes.frequency @ self._alike(node)) / n**2
+        else:
+            rungs = math.fsum(x[i] for x, i in zip(self.steps, node, strict=True))
+        pairs = zip(self._base.recoded, self._aims, strict=True)
+        blanks = [self._cheapest(assessment, aim, node) for assessment, aim in pairs]
+        return rungs, rungs + max(blanks, default=0.0) / n
+
+    def _cheapest(self, assessment: Assessment, aim: Aim, node: Node) -> float:
+        """Return what the cheapest blanks lose of records that are unsafe without."""
+        cells = assessment.cells_by_weights or assessment.cells
         whole = np.logical_and.reduce(
             [cells.present(i) for i in range(len(cells.keys))]
         )
@@ -138,12 +165,40 @@ class Nodes:
             if math.isfinite(self.settings.cost_of(name)):
                 lost = self.blanks[at] - self.losses[at][node[at]]
                 price = np.minimum(price, (self.importance[at] * lost)[own])
-        records = cells.records[whole]
         levels = [int(column.max(initial=0)) + 1 for column in codes]
-        joined = count(codes, levels)
-        frequency = np.bincount(joined.inverse, records)[joined.inverse]
-        unsafe = (frequency < k) & np.isfinite(price)
+        group = count(codes, levels).inverse
+        unsafe = self._unsafe(assessment, aim, whole, group)[group] & np.isfinite(price)
+        records = cells.records[whole]
+        if self.by_classes:
+            price += self.price - np.bincount(group, records)[group] / records.sum()
         return float(price[unsafe] @ records[unsafe])
+
+    def _unsafe(
+        self,
+        assessment: Assessment,
+        aim: Aim,
+        whole: Mask,
+        group: NDArray[np.integer[Any]],
+    ) -> Mask:
+        """Return which groups of cells are surely unsafe; ``whole`` cells are in one.
+
+        Records without some keys may fit any group, and its people are rounded up.
+        """
+        cells = assessment.cells_by_weights or assessment.cells
+        f = np.bincount(group, cells.records[whole]).astype(np.float64)
+        unsafe = np.zeros(len(f), bool) if aim.k is None else f < aim.k
+        people = np.bincount(group, cells.weight_sum[whole])
+        people = (people + cells.weight_sum[~whole].sum()) * (1.0 + _ROUNDING)
+        of_cell = np.full(len(whole), len(f))
+        of_cell[whole] = group
+        for goal in aim.goals:
+            figures = goal.measured(of_cell, np.append(people, 0.0))
+            unsafe |= goal.fails(figures)[:-1]
+        by_weights = assessment.model is None and assessment.method == "exact"
+        if by_weights and self.settings.rate is None and aim.threshold < np.inf:
+            f += cells.records[~whole].sum()
+            unsafe |= risk_of(assessment.method, f, people) >= aim.threshold
+        return unsafe
 
     def settings_of(self, node: Node) -> Settings:
         """Return the settings of a node: its recodings, and what each blank costs."""
@@ -153,7 +208,7 @@ class Nodes:
         ):
             if i:
                 recodings[key] = rungs.ladder.recodings(key)[i - 1]
-            if math.isfinite(self.settings.cost_of(key)):
+            if math.isfinite(self.settings.cost_of(key)) and not self.by_classes:
                 lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
                 costs[key] = _by_category(rungs, i, lost)
         kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
@@ -188,16 +243,21 @@ class Nodes:
 
     def _loss(self, node: Node, masks: Masks) -> tuple[float, dict[Any, int]]:
         """Return what a release loses, and its blanks by key."""
-        parts, blanks = [], {}
+        n, blanks = len(self.rungs[0].column.codes), {}
+        parts, blanked = [], np.zeros(n, bool)
         for at, (key, rungs, i) in enumerate(
             zip(self.keys, self.rungs, node, strict=True)
         ):
-            codes, mask = rungs.column.codes, masks.get(key)
+            mask = masks.get(key)
             parts.append(self.steps[at][i])
             if mask is not None and mask.any():
-                lost = (self.blanks[at] - self.losses[at][i])[codes[mask]]
-                parts.append(float(lost.sum()) * self.importance[at] / len(codes))
+                lost = (self.blanks[at] - self.losses[at][i])[rungs.column.codes[mask]]
+                parts.append(float(lost.sum()) * self.importance[at] / n)
                 blanks[key] = int(np.count_nonzero(mask))
+                blanked |= mask
+        if self.by_classes:
+            alike = self._alike(node)[self._classes.inverse[~blanked]]
+            parts = [float(alike.sum()) / n**2, self.price * blanked.mean()]
         return math.fsum(parts), blanks
 
 

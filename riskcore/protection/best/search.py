@@ -1,9 +1,9 @@
 """Search a lattice, best first, with a bound below the loss of every node.
 
-A node is a rung of each ladder. What the rungs lose is the sum of what each loses, and
-grows with every step up: nodes can be met in the order of it, without listing them all.
-Of a node that is met a better bound is found, and the node is opened, its loss found
-exactly, when no other bound is below it. What is left unopened is then above the best
+A node is a rung of each ladder. What the rungs lose grows with every step up: nodes can
+be met in the order of it, without listing them all. Of a node that is met a better
+bound is found, and the node is opened, its loss found exactly, when no other bound is
+below it. What is left unopened is then above the best
 loss: that is the certificate. (Best-first search with admissible bounds: Hart, Nilsson
 and Raphael 1968; rungs in this order: Kohlmayer, Prasser and others 2012, Flash.)
 """
@@ -56,7 +56,7 @@ class Found(Generic[Opened]):
 
 def search(
     rungs: Sequence[Floats],
-    bound: Callable[[Node], float],
+    bound: Callable[[Node], tuple[float, float]],
     open_node: Callable[[Node], tuple[float, int, Any] | None],
     go_on: Callable[[Found[Any]], bool] = lambda state: True,
 ) -> Found[Any]:
@@ -65,9 +65,9 @@ def search(
     Parameters
     ----------
     rungs : sequence of float64 ndarray
-        For each ladder what each rung loses, rising.
+        For each ladder what each rung loses at least, rising.
     bound : callable
-        Returns for a node what it loses at least.
+        Returns for a node what it and all above it lose at least, and what itself does.
     open_node : callable
         Returns for a node what it loses, its number of blanks, and anything else; None
         if it cannot meet the goals.
@@ -75,9 +75,8 @@ def search(
         Is told after each node; the search ends if it returns False.
     """
     state: Found[Any] = Found(math.prod(map(len, rungs)))
-    waiting: list[tuple[float, bool, Node]] = []
-    start = (0,) * len(rungs)
-    heapq.heappush(waiting, (_sum(rungs, start), False, start))
+    lowest = (0,) * len(rungs)
+    waiting = [(_sum(rungs, lowest), False, lowest)]
     while waiting:
         least, is_bounded, node = waiting[0]
         state = replace(state, bound=max(state.bound, least))
@@ -89,10 +88,11 @@ def search(
         if is_bounded:
             state = _with(state, node, open_node(node))
             continue
+        floor, better = bound(node)
         for above in _above(node, rungs):
-            heapq.heappush(waiting, (_sum(rungs, above), False, above))
+            start = max(floor, _sum(rungs, above))
+            heapq.heappush(waiting, (start, False, above))
         state = replace(state, met=state.met + 1)
-        better = max(least, bound(node))
         if state.best is None or better <= state.best.loss + _ROUNDING:
             heapq.heappush(waiting, (better, True, node))
     return state if state.best is None else replace(state, bound=state.best.loss)

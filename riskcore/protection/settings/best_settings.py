@@ -16,7 +16,7 @@ from riskcore.common.settings import (
 )
 from riskcore.data.recoding_words import is_rule
 
-Measure: TypeAlias = Literal["granularity", "entropy", "blanks"]
+Measure: TypeAlias = Literal["granularity", "entropy", "discernibility", "blanks"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 
@@ -86,8 +86,9 @@ class BestSettings(TypedDict, total=False):
             default="granularity",
             choices=MEASURES,
             help="what a release loses: the share of a key's values that a group "
-            "covers (granularity, default), the share of its information (entropy), or "
-            "blanks alone, as if recoding cost nothing",
+            "covers (granularity, default), the share of its information (entropy), "
+            "the share of the records that become alike (discernibility), or blanks "
+            "alone, as if recoding cost nothing",
         ),
     ]
     price: Annotated[

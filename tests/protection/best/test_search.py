@@ -37,7 +37,8 @@ def survey(seed, n=60, missing=0.0):
 def nodes_of(data, measure="granularity", blank=1.0, importance=None, **settings):
     """Return the nodes of a small file."""
     source = Source.of(data, None)
-    resolved = Settings.resolve(source, KEYS, None, None, **settings)
+    weight = settings.pop("weight", None)
+    resolved = Settings.resolve(source, KEYS, weight, None, **settings)
     return Nodes(source, resolved, LADDERS, measure, blank, importance or {})
 
 
@@ -60,9 +61,26 @@ def every(nodes):
         {"k": 3, "importance": {"age": 5.0, "sex": 0.5}},
         {"k": 4, "missing": 0.1},
         {"k": 2, "l": 2, "roles": {"pay": "sensitive"}},
+        {"k": 3, "l": 2, "roles": {"pay": "sensitive"}, "missing": 0.1},
+        {"k": 2, "t": 0.5, "roles": {"pay": "sensitive"}},
         {"threshold": 0.4, "population": "weights", "sampling_fraction": 0.5},
+        {"threshold": 0.05, "population": "weights", "weight": "w", "missing": 0.1},
+        {"rate": 0.02, "population": "weights", "weight": "w"},
+        {"min_population": 40, "weight": "w", "missing": 0.1},
     ],
-    ids=["k", "price", "importance", "missing", "l", "threshold"],
+    ids=[
+        "k",
+        "price",
+        "importance",
+        "missing",
+        "l",
+        "l, missing",
+        "t",
+        "threshold",
+        "weights",
+        "rate",
+        "people",
+    ],
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_the_least_of_all_nodes_is_found(measure, settings, seed):
@@ -77,7 +95,7 @@ def test_the_least_of_all_nodes_is_found(measure, settings, seed):
     assert found.gap == 0.0
     assert found.best[:2] == losses[found.best.node]
     for node, (loss, _) in losses.items():
-        assert nodes.bound(node) <= loss + 1e-12
+        assert nodes.bound(node)[1] <= loss + 1e-12
 
 
 def test_a_search_that_is_ended_tells_how_far_it_may_be_from_the_best():
@@ -140,8 +158,63 @@ def test_keys_that_are_recoded_stay_so():
         ({"price": 0.5}, "price"),
         ({"loss": "least"}, "loss"),
         ({"k": 61}, "no recodings meet the goals"),
+        ({"person": "pay", "wave": "w"}, "panels"),
     ],
 )
 def test_what_is_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         riskcore.best(survey(1), KEYS, **{"k": 3, **arguments})
+
+
+def homes(seed):
+    """Return a file of households whose members agree in all but their age."""
+    rng = np.random.default_rng(seed)
+    data = survey(seed, 30)
+    home = np.repeat(np.arange(30), rng.integers(1, 4, 30))
+    data = {name: column[home] for name, column in data.items()}
+    return {**data, "home": home, "size": np.bincount(home)[home]}
+
+
+@pytest.mark.parametrize(
+    ("data", "keys", "settings"),
+    [
+        (survey, [["age", "town"], ["town", "sex"], ["age", "sex"]], {"k": [4, 9, 3]}),
+        (survey, KEYS, {"k": 2, "subsets": 2}),
+        (survey, ["age", "sex"], {"k": 3, "strata": ["town"]}),
+        (homes, ["age", "town", "sex"], {"k": 4, "level": "household"}),
+        (homes, KEYS, {"household_threshold": 0.5, "population": "weights"}),
+        (homes, ["age", "town", "size"], {"k": 3, "household_keys": ["size", "town"]}),
+        (survey, KEYS, {"k": 3, "cost": {"sex": float("inf")}}),
+        (survey, KEYS, {"k": 3, "related": {"age": ["town"]}}),
+    ],
+    ids=[
+        "sets",
+        "subsets",
+        "strata",
+        "household level",
+        "household threshold",
+        "household keys",
+        "never blanked",
+        "related",
+    ],
+)
+@pytest.mark.parametrize("measure", ["granularity", "discernibility"])
+@pytest.mark.parametrize("seed", range(3))
+def test_other_designs(data, keys, settings, measure, seed):
+    data, settings = data(seed), dict(settings)
+    if {"level", "household_threshold", "household_keys"} & {*settings}:
+        settings |= {"household": "home", "weight": "w"}
+    source = Source.of(data, None)
+    weight, household = settings.pop("weight", None), settings.pop("household", None)
+    resolved = Settings.resolve(source, keys, weight, household, **settings)
+    ladders = {key: LADDERS[key] for key in LADDERS if key in resolved.variables}
+    nodes = Nodes(source, resolved, ladders, measure, 1.0, {})
+    losses = every(nodes)
+    found = search(nodes.steps, nodes.bound, nodes.open_node)
+    assert found.best.loss == pytest.approx(min(x for x, _ in losses.values()))
+    for node, (loss, _) in losses.items():
+        assert nodes.bound(node)[1] <= loss + 1e-12
+    best = riskcore.best(data, keys, weight, household, ladders=ladders, **settings)
+    result = best.protect()
+    assert result.goals_met
+    assert {x: n for x, n in result.suppressed.items() if n} == best.blanks
