@@ -27,11 +27,13 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.common import arguments
-    from riskcore.protection import presets
+    from riskcore.common.text_table import aligned
+    from riskcore.protection.presets import NAMES, read, shown
 
     if options.action == "list":
-        print(presets.listed())
+        rows = [(name, read(name)["about"]["title"]) for name in NAMES]
+        print("\n".join(aligned(rows, "<<")))
         return 0
-    arguments.one_of("NAME", options.name, presets.NAMES)
-    print(presets.shown(options.name))
+    arguments.one_of("NAME", options.name, NAMES)
+    print(shown(options.name))
     return 0

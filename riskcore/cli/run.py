@@ -111,9 +111,6 @@ def run(options: argparse.Namespace) -> int:
     if options.rules is None:
         raise ValueError("give RULES, a file of rules such as release.toml")
     release = Release.read(options.rules)._by_preset(options.preset)
-    own = release.tables.get("preset")
-    if own != (options.preset or own):
-        raise ValueError(f"--preset: {options.rules} names another one, {own!r}")
     to_do = as_protect(release, options)
     _refuse_idle(release, to_do)
     before = None if options.secret is None else read_record(options.secret)

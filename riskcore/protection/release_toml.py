@@ -36,7 +36,7 @@ from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.protection.best.best import Best, best_by
 from riskcore.protection.check import Request, checked, released_source
-from riskcore.protection.presets import ContradictionError, expanded, sentence_of
+from riskcore.protection.presets import expanded, read
 from riskcore.protection.protect import protect, protected_by
 from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
@@ -184,18 +184,21 @@ class Release:
         """Return the rules with those of their preset, or else of ``name``."""
         tables = self.tables if name is None else {"preset": name, **self.tables}
         fault = fault_of(tables)
+        if fault is None and tables.get("preset") != (name or tables.get("preset")):
+            fault = ("preset",), f"another one than {name}"
         if fault is not None:
             raise self._error(*fault)
-        try:
-            return replace(self, tables=expanded(tables))
-        except ContradictionError as error:
-            raise self._error(*error.args) from None
+        return replace(self, tables=expanded(tables, self._error))
 
     @property
     def _of_office(self) -> tuple[str, ...]:
         """Whose rules these are, in a sentence, if they have a preset."""
         name = self.tables.get("preset")
-        return () if name is None else (sentence_of(name),)
+        if name is None:
+            return ()
+        about = read(name)["about"]
+        whose = f"By the rules {name}: {about['title']} ({about['source']})."
+        return (f"{whose} What they cannot check: riskcore rules show {name}.",)
 
     @classmethod
     def of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, product
 from pathlib import Path
 from textwrap import wrap
@@ -11,19 +11,13 @@ from typing import Any
 
 from riskcore.assessment.assess_settings import NO_GOAL
 from riskcore.common.settings import Place
-from riskcore.common.text_table import aligned
 from riskcore.common.words import counted
 
 _FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in _FOLDER.glob("*.toml"))
-# What a preset says beside the tables of a file of rules.
-_ABOUT = {"title", "source", "asks", "cannot", "most", "none_in_panels", "classes"}
 _APART = ("keys", "k", "min_population")  # what is of several sets
 _Classes = Mapping[str, list[str]]
-
-
-class ContradictionError(Exception):
-    """What a file of rules says against its preset: its place, and the fault."""
+_Refusal = Callable[[Place, str], Exception]
 
 
 def read(name: str) -> dict[str, Any]:
@@ -31,53 +25,43 @@ def read(name: str) -> dict[str, Any]:
     return tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8"))
 
 
-def listed() -> str:
-    """Return the names and the titles of all presets."""
-    return "\n".join(aligned([(name, read(name)["title"]) for name in NAMES], "<<"))
-
-
 def shown(name: str) -> str:
     """Return what a preset asks, as a file of rules to fill in."""
-    preset = read(name)
-    said = [preset["title"], f"Source: {preset['source']}."]
+    about = read(name)["about"]
+    said = [about["title"], f"Source: {about['source']}."]
     for head, part in {"It asks:": "asks", "It cannot check:": "cannot"}.items():
-        said += [head, *(f"- {text}" for text in preset[part])]
+        said += [head, *(f"- {text}" for text in about[part])]
     how: Any = {"subsequent_indent": "  ", "break_on_hyphens": False}
     lines = chain(*(wrap(text, 86, **how) for text in said))
-    classes = [f"# {text}\n{x} = []" for x, text in preset["classes"].items()]
+    classes = [f"# {text}\n{x} = []" for x, text in about["classes"].items()]
     form = (_FOLDER / "form.txt").read_text("utf-8").rstrip()
     form = form.format(name=name, classes="\n".join(classes))
     return "\n".join([*(f"# {line}" for line in lines), form])
 
 
-def sentence_of(name: str) -> str:
-    """Return whose rules were followed, and where it is said what they leave open."""
-    title, source = (read(name)[part] for part in ("title", "source"))
-    open_ = f"What they cannot check: riskcore rules show {name}."
-    return f"By the rules {name}: {title} ({source}). {open_}"
-
-
-def expanded(rules: Mapping[str, Any]) -> dict[str, Any]:
+def expanded(rules: Mapping[str, Any], refusal: _Refusal) -> dict[str, Any]:
     """Return the tables of a file of rules with those of its preset."""
-    name, classes = rules.get("preset"), rules.get("classes", {})
-    if name is None:
+    if "preset" not in rules:
         return dict(rules)
-    preset = read(name)
-    _check_classes(rules, preset, classes)
-    own, patterns = dict(rules), preset.pop("columns")["keys"]
-    asked = _in_columns({x: preset[x] for x in preset if x not in _ABOUT}, classes)
-    for table, merged in _goals(rules, preset["safe"], patterns, classes).items():
+    asked, classes = read(rules["preset"]), rules.get("classes", {})
+    _check_classes(rules, asked.pop("about"), classes, refusal)
+    own, patterns = dict(rules), asked.pop("columns")["keys"]
+    of_sets = _of_sets(rules, asked["safe"], patterns, classes, refusal)
+    asked = _in_columns(asked, classes)
+    for table, merged in of_sets.items():
         for tables in (own, asked):
             of = {x: y for x, y in tables.get(table, {}).items() if x not in _APART}
             tables[table] = {**of, **merged}
-    return dict(_merged(own, asked, (), name))
+    return dict(_merged(own, asked, (), refusal))
 
 
-def _check_classes(rules: Any, preset: Any, classes: _Classes) -> None:
+def _check_classes(
+    rules: Any, about: Any, classes: _Classes, refusal: _Refusal
+) -> None:
     """Refuse classes that are not those of the preset, or have too many columns."""
-    named, most = preset["classes"], dict(preset.get("most", {}))
+    named, most = about["classes"], dict(about.get("most", {}))
     if "person" in rules.get("columns", {}):
-        most |= dict.fromkeys(preset.get("none_in_panels", []), 0)
+        most |= dict.fromkeys(about.get("none_in_panels", []), 0)
     for name in [*named, *classes]:
         number, fault = len(classes.get(name, [])), ""
         if name not in named:
@@ -87,7 +71,7 @@ def _check_classes(rules: Any, preset: Any, classes: _Classes) -> None:
         elif number > most.get(name, number):
             fault = f"{counted(number, 'column')}, but the preset allows {most[name]}"
         if fault:
-            raise ContradictionError(("classes", name), fault)
+            raise refusal(("classes", name), fault)
 
 
 def _sets(pattern: Sequence[str], classes: _Classes) -> list[list[str]]:
@@ -100,7 +84,9 @@ def _sets(pattern: Sequence[str], classes: _Classes) -> list[list[str]]:
     return [x for x in sets if x and not any(set(x) < set(other) for other in sets)]
 
 
-def _goals(rules: Any, safe: Any, patterns: Any, classes: _Classes) -> dict[str, Any]:
+def _of_sets(
+    rules: Any, safe: Any, patterns: Any, classes: _Classes, refusal: _Refusal
+) -> dict[str, Any]:
     """Return the sets of keys of a file and its preset, and the goals of each set."""
     own = rules.get("columns", {}).get("keys", [])
     own = own if not own or isinstance(own[0], list) else [own]
@@ -115,12 +101,12 @@ def _goals(rules: Any, safe: Any, patterns: Any, classes: _Classes) -> dict[str,
             least[frozenset(keys)] = max(number, least[frozenset(keys)])
         if isinstance(said, list) and len(said) != len(own):
             fault = f"{len(said)} numbers for {len(own)} sets of keys in columns.keys"
-            raise ContradictionError(("safe", goal), fault)
+            raise refusal(("safe", goal), fault)
         numbers = said if isinstance(said, list) else [said] * len(sets)
         for key, number in zip(sets, numbers, strict=False):  # those of the file first
             if NO_GOAL != number < least[key]:
                 fault = f"{number} is less than {least[key]}, which the preset asks"
-                raise ContradictionError(("safe", goal), fault)
+                raise refusal(("safe", goal), fault)
             least[key] = max(number, least[key])
         if any(number > NO_GOAL for number in least.values()):
             goals[goal] = [*least.values()]
@@ -140,12 +126,12 @@ def _in_columns(value: Any, classes: _Classes) -> Any:
     return {name: part for name, part in parts.items() if part not in ([], {})}
 
 
-def _merged(own: Any, asked: Any, place: Place, name: str) -> Any:
+def _merged(own: Any, asked: Any, place: Place, refusal: _Refusal) -> Any:
     """Return what both say; goals are compared before, recodings by [check]."""
     if isinstance(own, dict) and isinstance(asked, dict):
         both = own.keys() & asked.keys()
-        parts = {x: _merged(own[x], asked[x], (*place, x), name) for x in both}
+        parts = {x: _merged(own[x], asked[x], (*place, x), refusal) for x in both}
         return {**own, **asked, **parts}
     if own != asked and place[0] not in ("recodings", "safe"):
-        raise ContradictionError(place, f"the preset {name} asks for {asked!r}")
+        raise refusal(place, f"the preset asks for {asked!r}")
     return own

@@ -28,6 +28,7 @@ from riskcore.common.settings import (
     either,
     settings_of,
 )
+from riskcore.common.settings import table as of_names
 from riskcore.common.words import listed
 from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection import presets
@@ -56,9 +57,7 @@ OTHERS: Mapping[str, Shape] = {
         "description": "the rules of an office that these are, see riskcore rules",
     },
     "classes": {
-        "type": "object",
-        "title": "a table of lists of names",
-        "additionalProperties": NAMES,
+        **of_names(NAMES, "a table of lists of names"),
         "description": "the columns of each class of the preset",
     },
 }
