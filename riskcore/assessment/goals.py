@@ -141,11 +141,6 @@ def check_k(k: Any, what: str = "k") -> int:
     return number
 
 
-def _check_people(people: Any, what: str = "min_population") -> float:
-    """Return a least number of people if it is valid, otherwise raise."""
-    return arguments.number_in(what, people, "(0, inf)", "a number of people")
-
-
 def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
     """Return the definition and the number of a least l: of 3, or of "entropy:2.5"."""
     if not isinstance(l, str):
@@ -166,7 +161,12 @@ def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
 
 def _of_sets(sets: Sequence[Names], k: Any, name: str) -> list[Any]:
     """Return the goal of each set, None for a set without one."""
-    check: Any = check_k if name == "k" else _check_people
+
+    def check(goal: Any, what: str = name) -> Any:
+        if name == "k":
+            return check_k(goal, what)
+        return arguments.number_in(what, goal, "(0, inf)", "a number of people")
+
     if isinstance(k, list | tuple):
         if len(k) != len(sets):
             raise ValueError(

@@ -424,9 +424,8 @@ class Request:
         stated |= {"k"} if any(made.k) else set()
         stated |= {"max_rate"} if made.rate is not None else set()
         stated |= {"max_household_rate"} if made.household_rate is not None else set()
-        people = any(made.min_population) or None
-        goals_beside_k = {"min_population": people, "l": made.l, "t": made.t}
-        measured = {name for name, goal in goals_beside_k.items() if goal is not None}
+        measured = {x for x in ("l", "t") if getattr(made, x) is not None}
+        measured |= {"min_population"} if any(made.min_population) else set()
         stated |= measured
         idle = [name for name in rules if name in stated]
         if idle:
@@ -540,7 +539,7 @@ class Request:
         made = self.settings
         if made is None:
             return []
-        people = made.people_of(names)
+        people = made.goal_of(names, "min_population")
         goals: list[tuple[str, Hashable | None, float]] = []
         goals += [] if people is None else [("min_population", None, people)]
         for name in made.with_role("sensitive"):

@@ -196,9 +196,9 @@ class Release:
         name = self.tables.get("preset")
         if name is None:
             return ()
-        about = read(name)["about"]
-        whose = f"By the rules {name}: {about['title']} ({about['source']})."
-        return (f"{whose} What they cannot check: riskcore rules show {name}.",)
+        title, source = (read(name)["about"][part] for part in ("title", "source"))
+        shown = f"What they cannot check: riskcore rules show {name}."
+        return (f"By the rules {name}: {title} ({source}). {shown}",)
 
     @classmethod
     def of(

@@ -334,6 +334,15 @@ def test_many_sets_make_one_table(run):
             "a x d is not a set of keys; the sets are a x",
         ),
         ({"k": {("a", "b", "c"): 0}}, ValueError, r"k of a x b x c=0"),
+        ({"min_population": 0}, ValueError, "min_population=0: need a number of pe"),
+        ({"min_population": "5"}, TypeError, "min_population='5': need a number"),
+        ({"min_population": [5, 6]}, ValueError, "min_population: 2 numbers for 1 set"),
+        (
+            {"min_population": {("a", "d"): 3}},
+            ValueError,
+            "min_population: a x d is not a set of keys",
+        ),
+        ({"min_population": {"abc": -1}}, ValueError, "min_population of abc=-1"),
         ({"subsets": 0}, ValueError, "subsets=0: need 1 to 3"),
         ({"subsets": 4}, ValueError, "subsets=4: need 1 to 3"),
         ({"subsets": "2"}, TypeError, "subsets='2'"),
@@ -359,6 +368,8 @@ def test_too_many_sets_are_refused_with_their_number():
     both = KeyGoals.of(list(given), given, 1, None)
     assert both.keys == (("a",), ("b",), ("c",))
     assert both.k == (3, 5, 5)
+    people = KeyGoals.of(list(given), given, 1, None, "min_population")
+    assert people.k == (3.0, 5.0, 5.0)
 
 
 def test_records_that_hold_anything(folder, run, refused):

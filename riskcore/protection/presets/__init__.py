@@ -15,9 +15,8 @@ from riskcore.common.words import counted
 
 _FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in _FOLDER.glob("*.toml"))
-_APART = ("keys", "k", "min_population")  # what is of several sets
 _Classes = Mapping[str, list[str]]
-_Refusal = Callable[[Place, str], Exception]
+_Error = Callable[[Place, str], Exception]
 
 
 def read(name: str) -> dict[str, Any]:
@@ -39,25 +38,17 @@ def shown(name: str) -> str:
     return "\n".join([*(f"# {line}" for line in lines), form])
 
 
-def expanded(rules: Mapping[str, Any], refusal: _Refusal) -> dict[str, Any]:
+def expanded(rules: Mapping[str, Any], error: _Error) -> dict[str, Any]:
     """Return the tables of a file of rules with those of its preset."""
     if "preset" not in rules:
         return dict(rules)
     asked, classes = read(rules["preset"]), rules.get("classes", {})
-    _check_classes(rules, asked.pop("about"), classes, refusal)
-    own, patterns = dict(rules), asked.pop("columns")["keys"]
-    of_sets = _of_sets(rules, asked["safe"], patterns, classes, refusal)
-    asked = _in_columns(asked, classes)
-    for table, merged in of_sets.items():
-        for tables in (own, asked):
-            of = {x: y for x, y in tables.get(table, {}).items() if x not in _APART}
-            tables[table] = {**of, **merged}
-    return dict(_merged(own, asked, (), refusal))
+    _check_classes(rules, asked.pop("about"), classes, error)
+    own = {**rules, **_of_sets(rules, asked, classes, error)}
+    return dict(_merged(own, _in_columns(asked, classes), (), error))
 
 
-def _check_classes(
-    rules: Any, about: Any, classes: _Classes, refusal: _Refusal
-) -> None:
+def _check_classes(rules: Any, about: Any, classes: _Classes, error: _Error) -> None:
     """Refuse classes that are not those of the preset, or have too many columns."""
     named, most = about["classes"], dict(about.get("most", {}))
     if "person" in rules.get("columns", {}):
@@ -71,7 +62,7 @@ def _check_classes(
         elif number > most.get(name, number):
             fault = f"{counted(number, 'column')}, but the preset allows {most[name]}"
         if fault:
-            raise refusal(("classes", name), fault)
+            raise error(("classes", name), fault)
 
 
 def _sets(pattern: Sequence[str], classes: _Classes) -> list[list[str]]:
@@ -84,33 +75,35 @@ def _sets(pattern: Sequence[str], classes: _Classes) -> list[list[str]]:
     return [x for x in sets if x and not any(set(x) < set(other) for other in sets)]
 
 
-def _of_sets(
-    rules: Any, safe: Any, patterns: Any, classes: _Classes, refusal: _Refusal
-) -> dict[str, Any]:
-    """Return the sets of keys of a file and its preset, and the goals of each set."""
+def _of_sets(rules: Any, preset: Any, classes: _Classes, error: _Error) -> Any:
+    """Return the sets of keys of a file and its preset with their goals, as tables.
+
+    They are taken out of the preset.
+    """
+    safe, patterns = dict(rules.get("safe", {})), preset.pop("columns")["keys"]
     own = rules.get("columns", {}).get("keys", [])
     own = own if not own or isinstance(own[0], list) else [own]
     by_preset = [(x, at) for at, of in enumerate(patterns) for x in _sets(of, classes)]
     sets = {frozenset(x): x for x in [*own, *(keys for keys, _ in by_preset)]}
-    goals: dict[str, list[Any]] = {}
-    for goal in _APART[1:]:
+    for goal in ("k", "min_population"):
         least: dict[frozenset[str], Any] = dict.fromkeys(sets, NO_GOAL)
-        asked, said = (of.get(goal, NO_GOAL) for of in (safe, rules.get("safe", {})))
+        asked, said = (of.pop(goal, NO_GOAL) for of in (preset["safe"], safe))
         for keys, at in by_preset:
             number = asked[at] if isinstance(asked, list) else asked
             least[frozenset(keys)] = max(number, least[frozenset(keys)])
         if isinstance(said, list) and len(said) != len(own):
             fault = f"{len(said)} numbers for {len(own)} sets of keys in columns.keys"
-            raise refusal(("safe", goal), fault)
+            raise error(("safe", goal), fault)
         numbers = said if isinstance(said, list) else [said] * len(sets)
         for key, number in zip(sets, numbers, strict=False):  # those of the file first
             if NO_GOAL != number < least[key]:
                 fault = f"{number} is less than {least[key]}, which the preset asks"
-                raise refusal(("safe", goal), fault)
+                raise error(("safe", goal), fault)
             least[key] = max(number, least[key])
         if any(number > NO_GOAL for number in least.values()):
-            goals[goal] = [*least.values()]
-    return {"columns": {"keys": [*sets.values()]}, "safe": goals}
+            safe[goal] = [*least.values()]
+    columns = {**rules.get("columns", {}), "keys": [*sets.values()]}
+    return {"columns": columns, "safe": safe}
 
 
 def _in_columns(value: Any, classes: _Classes) -> Any:
@@ -126,12 +119,12 @@ def _in_columns(value: Any, classes: _Classes) -> Any:
     return {name: part for name, part in parts.items() if part not in ([], {})}
 
 
-def _merged(own: Any, asked: Any, place: Place, refusal: _Refusal) -> Any:
+def _merged(own: Any, asked: Any, place: Place, error: _Error) -> Any:
     """Return what both say; goals are compared before, recodings by [check]."""
     if isinstance(own, dict) and isinstance(asked, dict):
         both = own.keys() & asked.keys()
-        parts = {x: _merged(own[x], asked[x], (*place, x), refusal) for x in both}
+        parts = {x: _merged(own[x], asked[x], (*place, x), error) for x in both}
         return {**own, **asked, **parts}
     if own != asked and place[0] not in ("recodings", "safe"):
-        raise refusal(place, f"the preset asks for {asked!r}")
+        raise error(place, f"the preset asks for {asked!r}")
     return own

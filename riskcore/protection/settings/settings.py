@@ -250,13 +250,9 @@ class Settings:
         """Whether the blanks depend on the data alone, not on the order of keys."""
         return self.cost == "fewest"
 
-    def k_of(self, keys: Iterable[Hashable]) -> int | None:
-        """Return the k of a set of keys, or None."""
-        return self.k[self.keys.index(tuple(keys))]
-
-    def people_of(self, keys: Iterable[Hashable]) -> float | None:
-        """Return the least number of people of a set of keys, or None."""
-        return self.min_population[self.keys.index(tuple(keys))]
+    def goal_of(self, keys: Iterable[Hashable], name: str = "k") -> Any:
+        """Return the k, or another goal by its name, of a set of keys, or None."""
+        return getattr(self, name)[self.keys.index(tuple(keys))]
 
     def blanked_with(self, key: Hashable) -> list[Hashable]:
         """Return a column and all columns blanked with it, directly or indirectly."""
@@ -452,8 +448,9 @@ class Settings:
                     "nothing to protect against: give a threshold or a rate, of "
                     "records or households, k, l, t or min_population"
                 )
-            for keys in self.keys:
-                if self.k_of(keys) is self.people_of(keys) is None:
+            goals = zip(self.keys, self.k, self.min_population, strict=True)
+            for keys, *of_set in goals:
+                if of_set == [None, None]:
                     raise ValueError(
                         f"k: the set of keys {' x '.join(map(str, keys))} has no "
                         "goal: give its k, or a threshold"
