@@ -399,6 +399,14 @@ def test_stricter_goals_and_further_sets_are_added():
     assert same.protect(survey("health-k3")).goals_met
 
 
+def test_empty_lists_of_the_file_stay_and_empty_classes_ask_nothing():
+    text = RULES["netherlands-public"].replace('["MEMBERS"]', "[]")
+    text = f'format = 1\npreset = "netherlands-public"\noutput.renumber = []\n{text}'
+    rules = Release.parse(text)
+    assert rules.tables["output"] == {"renumber": [], "shuffle": True}
+    assert "suppress" not in rules.tables
+
+
 def test_without_a_region_pairs_are_counted():
     text = RULES["netherlands-research"].replace('["REGION"]', "[]")
     rules = Release.parse(f'format = 1\npreset = "netherlands-research"\n{text}')

@@ -15,6 +15,7 @@ from riskcore.common.words import counted
 
 _FOLDER = Path(__file__).parent
 NAMES = sorted(path.stem for path in _FOLDER.glob("*.toml"))
+_OWN = ("recodings", "safe")  # where a file may say something else
 _Classes = Mapping[str, list[str]]
 _Error = Callable[[Place, str], Exception]
 
@@ -45,7 +46,7 @@ def expanded(rules: Mapping[str, Any], error: _Error) -> dict[str, Any]:
     asked, classes = read(rules["preset"]), rules.get("classes", {})
     _check_classes(rules, asked.pop("about"), classes, error)
     own = {**rules, **_of_sets(rules, asked, classes, error)}
-    return dict(_merged(own, _in_columns(asked, classes), (), error))
+    return dict(_merged(own, asked, classes, (), error))
 
 
 def _check_classes(rules: Any, about: Any, classes: _Classes, error: _Error) -> None:
@@ -83,14 +84,15 @@ def _of_sets(rules: Any, preset: Any, classes: _Classes, error: _Error) -> Any:
     safe, patterns = dict(rules.get("safe", {})), preset.pop("columns")["keys"]
     own = rules.get("columns", {}).get("keys", [])
     own = own if not own or isinstance(own[0], list) else [own]
-    by_preset = [(x, at) for at, of in enumerate(patterns) for x in _sets(of, classes)]
-    sets = {frozenset(x): x for x in [*own, *(keys for keys, _ in by_preset)]}
+    by_pattern = [_sets(pattern, classes) for pattern in patterns]
+    sets = {frozenset(keys): keys for keys in [*own, *chain(*by_pattern)]}
     for goal in ("k", "min_population"):
         least: dict[frozenset[str], Any] = dict.fromkeys(sets, NO_GOAL)
         asked, said = (of.pop(goal, NO_GOAL) for of in (preset["safe"], safe))
-        for keys, at in by_preset:
-            number = asked[at] if isinstance(asked, list) else asked
-            least[frozenset(keys)] = max(number, least[frozenset(keys)])
+        asked = asked if isinstance(asked, list) else [asked] * len(patterns)
+        for number, of_pattern in zip(asked, by_pattern, strict=True):
+            for key in map(frozenset, of_pattern):
+                least[key] = max(number, least[key])
         if isinstance(said, list) and len(said) != len(own):
             fault = f"{len(said)} numbers for {len(own)} sets of keys in columns.keys"
             raise error(("safe", goal), fault)
@@ -106,25 +108,20 @@ def _of_sets(rules: Any, preset: Any, classes: _Classes, error: _Error) -> Any:
     return {"columns": columns, "safe": safe}
 
 
-def _in_columns(value: Any, classes: _Classes) -> Any:
-    """Return rules of classes as rules of their columns; none for empty classes."""
-    if isinstance(value, list):
-        return [column for name in value for column in classes.get(name, [name])]
-    if not isinstance(value, dict):
-        return value
-    parts: dict[str, Any] = {}
-    for name, of in value.items():
-        part = _in_columns(of, classes)
-        parts |= dict.fromkeys(classes.get(name, [name]), part)
-    return {name: part for name, part in parts.items() if part not in ([], {})}
-
-
-def _merged(own: Any, asked: Any, place: Place, error: _Error) -> Any:
-    """Return what both say; goals are compared before, recodings by [check]."""
-    if isinstance(own, dict) and isinstance(asked, dict):
-        both = own.keys() & asked.keys()
-        parts = {x: _merged(own[x], asked[x], (*place, x), error) for x in both}
-        return {**own, **asked, **parts}
-    if own != asked and place[0] not in ("recodings", "safe"):
+def _merged(
+    own: Any, asked: Any, classes: _Classes, place: Place, error: _Error
+) -> Any:
+    """Return the rules of a file and of a preset, which has classes for columns."""
+    if isinstance(asked, list):
+        asked = [x for name in asked for x in classes.get(name, [name])]
+    if isinstance(asked, dict):
+        parts = dict(own or {})
+        for name, of in asked.items():
+            for x in classes.get(name, [name]):
+                part = _merged(parts.get(x), of, classes, (*place, x), error)
+                parts |= {} if part in ([], {}) else {x: part}
+        return parts
+    # Goals are compared before, and recodings by how the values are written.
+    if own is not None and asked not in (own, []) and place[0] not in _OWN:
         raise error(place, f"the preset asks for {asked!r}")
-    return own
+    return asked if own is None else own
