@@ -391,6 +391,8 @@ def test_stricter_goals_and_further_sets_are_added():
         "k": [3, 1, 1, 1, 1],
         "min_population": [1, 500, 100, 100, 10_000],
     }
+    with pytest.raises(RulesError, match=r"min_population: 0\.5 is less than 1"):
+        rules_of("health-k3", "safe.min_population = 0.5")
     stricter = rules_of("netherlands-research", "safe.min_population = 20_000")
     assert stricter.tables["safe"]["min_population"] == [20_000] * 3
     same = rules_of("health-k3", 'columns.keys = ["AGE", "SEX"]\nsafe.k = 7')
