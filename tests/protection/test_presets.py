@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from riskcore import Release
+from riskcore import Release, check
 from riskcore.common.toml_text import RulesError, toml_of
 from riskcore.protection import presets
 from riskcore.protection.settings.rules_table import fault_of
@@ -211,6 +211,15 @@ def test_public_files_count_people_and_households(rule):
         kept = with_values(bad, [at[-1] + 1], **values)
         kept["W"] = data["W"]
     assert judged(rules, kept).passed
+
+
+@pytest.mark.parametrize(("households", "passed"), [(4, False), (5, True)])
+def test_households_are_counted_as_the_preset_says(households, passed):
+    data = survey("netherlands-public")
+    data = with_values(data, range(2 * households), MEMBERS=3)
+    assert judged(rules_of("netherlands-public"), data).passed  # 8 or 10 records
+    how = {"household": "HH", "level": "household", "k": 5}
+    assert check(data, ["MEMBERS"], **how).passed == passed
 
 
 @pytest.mark.parametrize("column", ["BORN", "INCOME"])
