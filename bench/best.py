@@ -214,6 +214,8 @@ def _cheapest(frequency, varied, records, losses, price, k, least_l):
                     number += 1
             if cost < best - 1e-12 or (cost < best + 1e-12 and number < fewest):
                 best, fewest = cost, number
+            if mask == 0:
+                break  # nothing is cheaper than no blanks
         total += best * records[cell]
         blanks += fewest * records[cell]
     return total, blanks
@@ -421,7 +423,7 @@ def large(records, k, price):
 def main():
     """Compare, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="*", default=[*FILES], choices=[*FILES])
+    parser.add_argument("files", nargs="*", metavar="FILE", help=", ".join(FILES))
     parser.add_argument("--large", type=int, default=1_000_000)
     parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -430,7 +432,7 @@ def main():
         large(options.large, int(options.alone[0]), float(options.alone[1]))
         return
     parts, others, notes = [], [], []
-    for name in options.files:
+    for name in options.files or FILES:
         try:
             case = FILES[name]()
         except KeyError as error:

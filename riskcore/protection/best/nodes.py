@@ -212,7 +212,9 @@ class Nodes:
                 lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
                 costs[key] = _by_category(rungs, i, lost)
         kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
-        return replace(self.settings, recodings=recodings, cost=costs | kept)
+        return replace(
+            self.settings, recodings=recodings, cost=costs | kept or self.settings.cost
+        )
 
     def open_node(
         self, node: Node, say: Lines = silent
