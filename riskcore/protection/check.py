@@ -688,8 +688,9 @@ class _Judged:
 
     def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
         """Yield the goals on k and risks by a set of keys."""
-        risks = self.request.limits_of(households=False)
-        of_households = self.request.limits_of(households=True)
+        request = self.request
+        risks = request.limits_of(households=False)
+        of_households = request.limits_of(households=True)
         why = self._not_countable(names)
         if why:
             ks = {} if k is None else {"k": float(k)}
@@ -706,7 +707,10 @@ class _Judged:
                     for goal in goals
                 )
             yield from goals
-            if among is None:
+            if among is None:  # nor are the others judged
+                others = [(rule, None, limit) for rule, limit in of_households.items()]
+                for rule, of, limit in [*others, *request.measured(names)]:
+                    yield Goal(rule, names, of, limit, math.nan, None, None, None)
                 return
             assessment: Assessment = among
         else:

@@ -400,3 +400,31 @@ def test_records_with_missing_keys_are_counted():
     assert by_set[1] == note.replace("keys;", "keys of a x b;")
     assert not check(data, KEYS, k=3, missing="category").notes
     assert not check(survey(), KEYS, k=3).notes
+
+
+@pytest.mark.parametrize(
+    "goals",
+    [
+        "min_population = 5",
+        "l = 2",
+        "t = 0.9",
+        "household_threshold = 0.9",
+        "threshold = 0.9",
+    ],
+)
+def test_a_file_of_which_no_record_fits_the_original_does_not_pass(goals):
+    data = {
+        "a": [*"ppqqq"] * 4,
+        "b": [*"xyxyx"] * 4,
+        "ill": [*"yn"] * 10,
+        "w": [50.0] * 20,
+        "hh": list(range(20)),
+    }
+    rules = riskcore.Release.parse(
+        "format = 1\ncolumns = {keys = ['a', 'b'], weight = 'w', household = 'hh'}\n"
+        "roles.ill = 'sensitive'\naccept.'*' = 'a test'\n[safe]\n" + goals
+    )
+    found = rules.check({**data, "a": ["other"] * 20}, original=data)
+    name = goals.split()[0]
+    assert [rule.rule for rule in found.not_judged] == [name]
+    assert not found.passed
