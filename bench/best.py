@@ -200,22 +200,25 @@ def _margins(digits, records, sensitive, masks, frequency, varied):
 @numba.njit(cache=True)
 def _cheapest(frequency, varied, records, losses, price, k, least_l):
     """Return what the cheapest safe margins lose, and how many blanks they have."""
-    masks, cells = frequency.shape
+    cells, masks = frequency.shape
+    cost, number = np.zeros(masks), np.zeros(masks, np.int64)
     total, blanks = 0.0, 0
     for cell in range(cells):
-        best, fewest = np.inf, 0
-        for mask in range(masks):
-            if frequency[mask, cell] < k or (least_l > 1 and not varied[mask, cell]):
+        if frequency[cell, 0] >= k and (least_l == 1 or varied[cell, 0]):
+            continue
+        best, fewest, key = np.inf, 0, -1
+        for mask in range(1, masks):
+            if mask & (mask - 1) == 0:
+                key += 1  # a key more: the masks with it come after all without
+            before = mask ^ (1 << key)
+            cost[mask] = cost[before] + (price - losses[cell, key])
+            number[mask] = number[before] + 1
+            if frequency[cell, mask] < k or (least_l > 1 and not varied[cell, mask]):
                 continue
-            cost, number = 0.0, 0
-            for key in range(losses.shape[1]):
-                if mask >> key & 1:
-                    cost += price - losses[cell, key]
-                    number += 1
-            if cost < best - 1e-12 or (cost < best + 1e-12 and number < fewest):
-                best, fewest = cost, number
-            if mask == 0:
-                break  # nothing is cheaper than no blanks
+            if cost[mask] < best - 1e-12 or (
+                cost[mask] < best + 1e-12 and number[mask] < fewest
+            ):
+                best, fewest = cost[mask], number[mask]
         total += best * records[cell]
         blanks += fewest * records[cell]
     return total, blanks
@@ -256,9 +259,12 @@ def open_all(case):
         varied = np.empty((masks, len(first)), np.bool_)
         _margins(digits[first], counts, base[first, -1], masks, frequency, varied)
         steps = float(losses.sum(axis=1) @ counts)
+        some = np.flatnonzero((frequency[0] < max(K)) | ~varied[0])
+        few = np.minimum(frequency[:, some], max(K)).astype(np.uint8).T.copy()
+        mixed, losses = varied[:, some].T.copy(), losses[some]
         for k, least_l, price in itertools.product(K, L, PRICES):
             blanks, number = _cheapest(
-                frequency, varied, counts, losses, price, k, least_l or 1
+                few, mixed, counts[some], losses, price, k, least_l or 1
             )
             loss = (steps + blanks) / n / len(rungs)
             entry = loss, number, node

@@ -144,10 +144,11 @@ def provenance(options: argparse.Namespace) -> Provenance:
 
 def check_reports(options: argparse.Namespace) -> None:
     """Refuse reports that cannot be made."""
-    if options.report or options.report_public:
+    pages = options.report, options.report_public, getattr(options, "form", None)
+    if any(pages):
         from riskcore.report.templating import need_reports
 
-        need_reports(options.report, options.report_public)
+        need_reports(*pages)
 
 
 def reading(options: argparse.Namespace) -> Reading:

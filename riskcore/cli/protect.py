@@ -6,6 +6,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from riskcore.cli.options import (
@@ -142,7 +143,8 @@ the printed result to yourself, too: from figures of FILE, anyone can work out
 suppressed values by trial. --report also shows the cost of the protection, as riskcore
 compare does: entropy, distances between tables, the propensity score. This takes about
 2 s for a million records. You may publish --report-public: it has classes and rounded
-figures of the protected file alone, on one page for all sets of keys.
+figures of the protected file alone, on one page for all sets of keys. Print and sign
+--form, and keep it with FILE: it has figures of FILE and its digest.
 """
 _EXAMPLES = """\
 examples:
@@ -175,7 +177,7 @@ _TEXTS = {
 # The options that the help shows first.
 _MAIN = (
     *("keys", "weight", "household", "k", "threshold", "rate", "role", "accept"),
-    *("recode", "treat", "output", "report", "report_public", "overwrite"),
+    *("recode", "treat", "output", "report", "report_public", "form", "overwrite"),
     *("allow_unsafe", "json", "print_rules", "quiet"),
 )
 # What to do if no safe file is wanted, or if it is not safe.
@@ -207,7 +209,9 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add_settings(group, WriteSettings, "record", "public_record", "drop", "shuffle")
     add_settings(group, WriteSettings, "renumber", "guard_formulas")
     add_settings(group, WriteSettings, "overwrite", "allow_unsafe")
-    add_report(parser.add_argument_group("reports"))
+    pages = parser.add_argument_group("reports")
+    add_report(pages)
+    add_settings(pages, WriteSettings, "form")
     results = parser.add_argument_group("results")
     results.add_argument(
         "--json", action="store_true", help="print the outcome as JSON"
@@ -229,6 +233,7 @@ def carry_out(
     before: Record | None = None,
 ) -> int:
     """Make the safe file with the secret of ``before``, if given; return the status."""
+    from riskcore.data.files.digest import digest
     from riskcore.protection.protect import protect
     from riskcore.report.release_files import check_release_files, write_release
 
@@ -249,6 +254,7 @@ def carry_out(
         before=before,
     )
     secret = None if before is None else before.secret
+    by_rules = None if rules is None else (rules.name, digest(rules))
     result = protect(source, settings, secret=secret, progress=progress)
     made = write_release(
         result,
@@ -256,7 +262,7 @@ def carry_out(
         overwrite=options.overwrite,
         secret=secret,
         before=before,
-        provenance=provenance(options),
+        provenance=replace(provenance(options), rules=by_rules),
         progress=progress,
     )
     progress.done()
@@ -267,6 +273,8 @@ def carry_out(
     lines += [f"The report is in {path}." for path in made.reports]
     if made.public_report is not None:
         lines.append(f"The report for publication is in {made.public_report}.")
+    if made.form is not None:
+        lines.append(f"The form to sign is in {made.form}.")
     _print(made.figures, lines, options)
     return 0 if made.figures["safe"] else 1
 
@@ -293,7 +301,7 @@ def _refuse_idle(options: argparse.Namespace) -> None:
     if name is not None:
         option = option_of(name, settings_of(WriteSettings)[name])
         raise ValueError(f"--{option.replace('_', '-')} needs --output")
-    written = (options.output, options.report, options.report_public)
+    written = (options.output, options.report, options.report_public, options.form)
     if options.overwrite and not any(written):
         raise ValueError("--overwrite needs --output or a report")
     check_reports(options)

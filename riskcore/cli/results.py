@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _PRINTED = "report for internal use: the printed result as one page for any browser"
 # Options that name files to write.
 WRITTEN = frozenset((
-    "output", "report", "report_public", "record", "record_public", "socket",
+    "output", "report", "report_public", "form", "record", "record_public", "socket",
 ))  # fmt: skip
 
 

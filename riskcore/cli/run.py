@@ -127,7 +127,7 @@ def _refuse_idle(release: Release, to_do: argparse.Namespace) -> None:
     if name is not None:
         lacking = "without an effect; also name file, or leave it out"
         raise release._error(("output", name), lacking)
-    files = ("file", "report", "report_public")
+    files = ("file", "report", "report_public", "form")
     if to_do.overwrite and all(wanted[name] is None for name in files):
         raise ValueError(
             "--overwrite needs --output, or a file or a report in [output]"

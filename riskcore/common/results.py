@@ -26,6 +26,7 @@ class Reports(Protocol):
     summary_of: Callable[..., Summary]
     report_of: Callable[..., None]
     public_report_of: Callable[..., None]
+    form_of: Callable[..., None]
     reports_with: Callable[..., Any]  # those that are written with a safe file
 
 

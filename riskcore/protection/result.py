@@ -92,6 +92,7 @@ class Protected(ProtectedRecords[DataT_co]):
     ...     record = result.write(f"{folder}/safe.csv")
     ...     result.report(f"{folder}/report.html")
     ...     result.public_report(f"{folder}/about.html", title="Survey")
+    ...     result.form(f"{folder}/form.html")
     ...
     >>> record["output"]["file"]
     'safe.csv'
@@ -385,6 +386,8 @@ class Protected(ProtectedRecords[DataT_co]):
             The report for internal use on the file as written; see `report`.
         report_public : str or pathlib.Path, optional
             The report for publication; see `public_report`.
+        form : str or pathlib.Path, optional
+            The form to sign, with the digests of the files; see `form`.
         progress : callable, optional
             Called with the part done and the whole while text is written.
         steps : callable, optional
@@ -522,6 +525,21 @@ class Protected(ProtectedRecords[DataT_co]):
         reports().public_report_of(
             self, path, title=title, drop=drop, overwrite=overwrite
         )
+
+    def form(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the form to sign on data in memory; `write` has that on a safe file.
+
+        Parameters
+        ----------
+        path, overwrite
+            As for `report`.
+
+        Raises
+        ------
+        ImportError, OSError, ValueError
+            As `report`.
+        """
+        reports().form_of(self, path, overwrite=overwrite)
 
     def _repr_html_(self) -> str:
         parts = [

@@ -43,6 +43,14 @@ def role_facts(weight: Any, household: Any) -> Facts:
     return [(f"column of the {of}", str(x)) for of, x in roles.items() if x is not None]
 
 
+def asked_and_made(settings: Settings) -> tuple[Facts, Facts]:
+    """Return what is safe and how it is counted, and how the file was made safe."""
+    columns = role_facts(settings.weight, settings.household)
+    asked = [*threshold_facts(settings), *columns, *level_facts(settings)]
+    made = [*recoding_facts(settings.recodings), *suppression_facts(settings)]
+    return asked + method_facts(settings), made + related_facts(settings)
+
+
 def method_facts(of: Assessment | Settings) -> Facts:
     """Return how the risk was computed."""
     counting = of.cells if isinstance(of, Assessment) else of
@@ -117,8 +125,16 @@ def threshold_facts(settings: Settings) -> Facts:
         "re-identification rate asked for": settings.rate,
         "household risk threshold": settings.household_threshold,
         "household rate asked for": settings.household_rate,
+        "least people with the keys of a record": settings.min_population,
+        "least l-diversity": settings.l,
+        "largest t (t-closeness)": settings.t,
+        "sampling fraction": settings.sampling_fraction,
     }
-    facts = [(name, f"{x:.8g}") for name, x in asked.items() if x is not None]
+    facts = [
+        (name, x if isinstance(x, str) else f"{x:.8g}")
+        for name, x in asked.items()
+        if x is not None
+    ]
     return [*k_facts(settings), *facts]
 
 

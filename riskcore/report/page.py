@@ -1,10 +1,10 @@
 """The report as one page of HTML, which loads nothing from elsewhere.
 
-There are two kinds. The office's own, `page` and `protection_page`, has a risk chart
-with a threshold slider. Its boxes show what `RiskDistribution` returns, bit for bit:
-its script computes in whole numbers. So the page holds exact risks, from which weights
-of single records follow. The report for publication, `public_page` and
-`public_protection_page`, holds classes and rounded figures.
+The office's own, `page` and `protection_page`, has a risk chart with a threshold
+slider. Its boxes show what `RiskDistribution` returns, bit for bit: its script computes
+in whole numbers. So the page holds exact risks, from which weights of single records
+follow. `form_page` is to print and to sign. The report for publication, `public_page`
+and `public_protection_page`, holds classes and rounded figures.
 """
 
 from __future__ import annotations
@@ -30,23 +30,16 @@ from riskcore.comparison.compare import Comparison
 from riskcore.core.risk.file_risk import as_threshold
 from riskcore.data.cells import Cells
 from riskcore.data.engine_cells import HeldCells
+from riskcore.data.files.digest import digest
 from riskcore.data.files.labels import Labels
-from riskcore.disclosure.verdict import no_role_text, tiles
+from riskcore.disclosure.verdict import listed_columns, no_role_text, tiles
 from riskcore.protection.release.facts import remarks_of as protection_remarks
 from riskcore.protection.release.facts import treatment_facts, verdict_facts
+from riskcore.protection.release.record import versions
 from riskcore.protection.result import Protected
 from riskcore.protection.suppression.key_sets import KeySet
-from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages
-from riskcore.report.listed_settings import (
-    Pairs,
-    level_facts,
-    method_facts,
-    recoding_facts,
-    related_facts,
-    role_facts,
-    suppression_facts,
-    threshold_facts,
-)
+from riskcore.report.key_sets import MOST_PAGES, sets_view, sets_with_pages, worst_first
+from riskcore.report.listed_settings import Pairs, asked_and_made, method_facts
 from riskcore.report.office_charts import chart_views
 from riskcore.report.page_charts import bar_top
 from riskcore.report.provenance import Provenance, now, provenance_of
@@ -215,15 +208,7 @@ def protection_page(
         household_threshold=finite(key_set.aim.household_threshold),
         suppressed=protected.suppressed,
         records=protected.n,
-        facts=[
-            *role_facts(settings.weight, settings.household),
-            *method_facts(settings),
-            *recoding_facts(settings.recodings),
-            *suppression_facts(settings),
-            *level_facts(settings),
-            *threshold_facts(settings),
-            *related_facts(settings),
-        ],
+        facts=[fact for facts in asked_and_made(settings) for fact in facts],
         verdict=examined["verdict"],
         unsafe=unsafe,
         k=key_set.aim.k,
@@ -275,6 +260,36 @@ def protection_pages(
     paths = report_paths(Path(path), len(protected.sets))
     positions = sets_with_pages(protected)
     return {x: maker(at) for x, at in zip(paths, positions, strict=True)}
+
+
+def form_page(
+    protected: Protected,
+    examined: Mapping[str, Any] | None = None,
+    provenance: Provenance | None = None,
+) -> str:
+    """Return the form to sign as HTML; ``examined`` also tells what was written."""
+    source, settings = protected.source, protected.settings
+    source.refuse_changed()
+    sets = [{"keys": x.keys, "risk": x.comparison()} for x in protected.sets]
+    read = [("original", path) for path in source.paths]
+    read += [("file of rules", path) for path in settings.rule_files]
+    return render(
+        "form.html",
+        printed=True,
+        protected=protected,
+        settings=settings,
+        examined=examined or verdict_facts(protected, protected.examination),
+        provenance=provenance or provenance_of(source, now()),
+        sets=[sets[at] for at in worst_first(sets)],
+        most=MOST_PAGES,
+        figures=figures,
+        listed=listed_columns,
+        facts=asked_and_made(settings),
+        treated=treatment_facts(protected),
+        remarks=protection_remarks(protected),
+        read=[(what, path.name, digest(path)) for what, path in read],
+        versions=versions(),
+    )
 
 
 def _check(

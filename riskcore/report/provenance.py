@@ -28,6 +28,7 @@ class Provenance:
     file: str = ""
     when: datetime | None = None
     command: str = ""
+    rules: tuple[str, str] | None = None  # the file of rules, and its SHA-256
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield the known facts, as names and values."""

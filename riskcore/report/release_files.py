@@ -63,6 +63,7 @@ class ReleaseFiles:
     private_record: Path | None = None
     public_record: Path | None = None
     public_report: Path | None = None
+    form: Path | None = None
     reports: tuple[Path, ...] = ()
     refused: str = ""
 
@@ -128,17 +129,17 @@ def check_release_files(
 ) -> None:
     """Refuse files that cannot be written, before any work is done."""
     report, public_report = wanted.get("report"), wanted.get("report_public")
-    reports: list[Path] = []
-    if report is not None or public_report is not None:
+    form, reports = wanted.get("form"), list[Path]()
+    if any(page is not None for page in (report, public_report, form)):
         from riskcore.report.page import report_paths
         from riskcore.report.templating import need_reports
 
-        need_reports(report, public_report)
+        need_reports(report, public_report, form)
         reports = [] if report is None else report_paths(report, len(settings.keys))
     dropped, _ = check_columns(source, settings, wanted)
     safe = wanted.get("file")
     record = private_record_of(wanted)
-    texts = [record, wanted.get("public_record"), *reports, public_report]
+    texts = [record, wanted.get("public_record"), *reports, public_report, form]
     made = [path for path in texts if path is not None]
     safe_files = [] if safe is None else formats.files_written(safe, source.format)
     if safe_files or made:
@@ -194,7 +195,7 @@ def write_release(
             # Only found on reading back: the reports tell of another file.
             return _without_file(figures, wanted, Reports())
         # There is nothing to publish.
-        reports = Reports(_private(reports))
+        reports = Reports(_private(reports), form=reports.form)
         write_texts(result, reports, error.figures, overwrite=overwrite)
         return _without_file(figures, wanted, reports)
     figures |= record["examined"]
@@ -213,7 +214,8 @@ def write_release(
         private_record=private_record_of(wanted),
         public_record=public,
         public_report=reports.public,
-        reports=tuple(_private(reports)),
+        form=reports.form,
+        reports=reports.office,
     )
 
 
@@ -258,7 +260,8 @@ def _without_file(
     return ReleaseFiles(
         figures,
         public_report=reports.public,
-        reports=tuple(_private(reports)),
+        form=reports.form,
+        reports=reports.office,
         refused="" if wanted.get("file") is None else figures["verdict"],
     )
 
@@ -288,22 +291,23 @@ def reports_with(
 ) -> Reports:
     """Return the reports of a release, whose texts are made from an examination."""
     report, public = wanted.get("report"), wanted.get("report_public")
-    texts: dict[Path, Callable[[Any], str]] = {}
-    if report is None and public is None:
+    form, texts = wanted.get("form"), dict[Path, Callable[[Any], str]]()
+    if report is None and public is None and form is None:
         return Reports()
     # They load Jinja.
-    from riskcore.report.page import protection_pages
+    from riskcore.report.page import form_page, protection_pages
     from riskcore.report.public_page import public_protection_page
 
     if report is not None:
         texts |= protection_pages(
             result, report, provenance=provenance, progress=progress or silent
         )
-    if public is None:
-        return Reports(texts)
     drop = wanted.get("drop", ())
-
-    def page(examined: Any) -> str:
-        return public_protection_page(result, drop=drop, examined=examined)
-
-    return Reports({**texts, Path(public): page}, Path(public))
+    if public is not None:
+        texts[Path(public)] = lambda examined: public_protection_page(
+            result, drop=drop, examined=examined
+        )
+    if form is not None:
+        texts[Path(form)] = lambda examined: form_page(result, examined, provenance)
+    paths = [None if page is None else Path(page) for page in (public, form)]
+    return Reports(texts, *paths)

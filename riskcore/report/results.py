@@ -28,8 +28,8 @@ from riskcore.report.audit_page import public_audit_page
 from riskcore.report.page import assessment_page, protection_pages, report_paths
 from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_page, public_protection_page
+from riskcore.report.release_files import check_release_files, write_texts
 from riskcore.report.release_files import reports_with as reports_with
-from riskcore.report.release_files import write_texts
 from riskcore.report.sheet_page import part_charts, public_rules_page, sheet_page
 from riskcore.report.summary import summary
 from riskcore.report.templating import write_page
@@ -91,6 +91,13 @@ def public_report_of(
         overwrite=overwrite,
         private=False,
     )
+
+
+def form_of(result: Protected, path: StrPath, /, *, overwrite: bool) -> None:
+    """Write the form to sign, where only its owner can read it."""
+    wanted = {"form": Path(path)}
+    check_release_files(result.source, result.settings, wanted, overwrite=overwrite)
+    write_texts(result, reports_with(result, wanted), None, overwrite=overwrite)
 
 
 @singledispatch

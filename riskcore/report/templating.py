@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _LONGEST_LABEL = 256
 # Suffixes of files that a browser does not take for a page.
 _NOT_PAGES = (".docx", ".pdf", ".png", ".svg", ".xlsx")
+_NONE = "'none'"  # of a policy
 # A number with a decimal point, and its unit.
 _DECIMAL = re.compile(r"(-?[0-9,]*\.[0-9]+(?:e[-+]?[0-9]+)?)( ?%?)")
 
@@ -62,12 +63,15 @@ def write_page(
         create(target, private=private).write(page.encode())
 
 
-def render(template: str, *, moving: bool = False, **values: Any) -> str:
-    """Return a page."""
+def render(
+    template: str, *, moving: bool = False, printed: bool = False, **values: Any
+) -> str:
+    """Return a page; one that is made to be printed has no script."""
     need("reports", "jinja2")
-    style, theme = element("style.css"), element("theme.js")
+    style = element("style.css") + (element("form.css") if printed else "")
+    theme = "" if printed else element("theme.js")
     chart = element("chart.js") if moving else ""
-    scripts = [theme, chart] if moving else [theme]
+    scripts = [script for script in (theme, chart) if script]
     page = environment("riskcore.report").get_template(template)
     return page.render(
         policy=_policy([style], scripts),
@@ -96,7 +100,7 @@ def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
     )
     return (
         f"default-src 'none'; style-src {style}; "
-        f"script-src {script}; base-uri 'none'; form-action 'none'"
+        f"script-src {script or _NONE}; base-uri 'none'; form-action 'none'"
     )
 
 

@@ -1,5 +1,6 @@
 """Export: the files, and that running the rules again makes the same ones."""
 
+import hashlib
 import os
 import re
 import subprocess
@@ -219,7 +220,7 @@ def test_rules_that_were_exported_are_not_news(survey, opened):
 
 ALL = {
     "file": "safe.csv", "public_record": "public.json", "report": "office.html",
-    "report_public": "public.html",
+    "report_public": "public.html", "form": "form.html",
 }  # fmt: skip
 
 
@@ -258,13 +259,21 @@ def test_each_file_can_be_fetched_as_it_was_written(bench, client, survey):
     assert fetched == {name: (survey.parent / name).read_bytes() for name in names}
     public, private = text.split('<h3 id="keep">')
     assert all(f"<bdi>{ALL[x]}" in public for x in ("file", "report_public"))
-    assert all(f"<bdi>{x}" in private for x in ("safe.csv.private.json", "office.html"))
-    assert "<bdi>office.html" not in public
+    kept = ("safe.csv.private.json", "office.html", "form.html", "release.toml")
+    assert all(f"<bdi>{name}" in private for name in kept)
+    digests = re.findall("[0-9a-f]{64}", fetched["form.html"].decode())
+    assert digests == [
+        hashlib.sha256(content).hexdigest()
+        for content in (survey.read_bytes(), *map(fetched.get, (
+            "release.toml", "safe.csv", "safe.csv.private.json",
+        )))
+    ]  # fmt: skip
+    assert not any(f"<bdi>{name}" in public for name in kept)
 
 
 def test_a_report_is_opened_in_a_sandbox_of_its_own(client):
     opened = [x for x in links(client.get("/export").text) if "open" in x]
-    assert len(opened) == 2
+    assert len(opened) == 3
     for link in opened:
         answer = client.get(link)
         policy = answer.headers["content-security-policy"]
@@ -281,7 +290,7 @@ def test_data_is_never_opened_as_a_page(bench, client):
     for at, one in enumerate(written):
         answer = client.get(f"{address(bench, at)}&open=1")
         as_page = answer.headers["content-type"].startswith("text/html")
-        assert as_page == (one.kind in ("report", "report_public")), one.kind
+        assert as_page == one.path.name.endswith(".html"), one.kind
 
 
 def replaced(path):
@@ -345,6 +354,7 @@ def test_nothing_is_sent_before_an_export(bench):
         ({"report": ".r.html"}, "begins with a dot"),
         ({"report": "r.js"}, "must end in .html"),
         ({"report_public": "r.htm"}, "must end in .html"),
+        ({"form": "form.pdf"}, "must end in .html"),
         ({"record": "r.txt"}, "must end in .json"),
         ({"public_record": "r"}, "must end in .json"),
         ({"public_record": "release.toml"}, "must end in .json"),

@@ -89,6 +89,7 @@ def folder(tmp_path, monkeypatch):
 ASSESS = f"assess survey.csv {ROLES} --population register.csv"
 ACCEPT = "--role '*=harmless:a test' --accept '*=a test'"
 PROTECT = f"protect survey.csv {ROLES} --k 2 {ACCEPT}"
+FORM = f"{PROTECT} --output o.csv"
 BY_TREE = "--recode AGE=hierarchy:ages.csv:1"
 BY_RULES = "--recode AGE=age.grc"
 TRY = f"try survey.csv {KEYS}"
@@ -99,8 +100,8 @@ AUDIT = f"{AUDIT} --population register.csv"
 # A command, a file that it reads, and the options that would write there.
 CASES = [
     (ASSESS, "register.csv", "--output --report --report-public"),
-    (f"{PROTECT} {BY_RULES}", "age.grc", "--report --report-public"),
-    (f"{PROTECT} {BY_TREE}", "ages.csv", "--output --report --report-public"),
+    (f"{PROTECT} {BY_RULES}", "age.grc", "--report --report-public --form"),
+    (f"{PROTECT} {BY_TREE}", "ages.csv", "--output --report --report-public --form"),
     (f"{PROTECT} {BY_TREE} --output safe.csv", "ages.csv", "--record --record-public"),
     (f"{TRY} --candidate 'a=--k 2 {BY_RULES}'", "age.grc", "--report"),
     (f"{TRY} --candidate 'a=--k 2 {BY_TREE}'", "ages.csv", "--report"),
@@ -155,6 +156,8 @@ def test_nothing_is_written_into_a_folder_that_is_read(folder, refused):
         f"assess survey.csv {KEYS} --report a.html --report-public A.html",
         f"assess survey.csv {KEYS} --report \xe9 --report-public e\u0301",
         f"{PROTECT} --output s.csv --record x.txt --report x.txt",
+        f"{PROTECT} --output s.csv --record x.txt --form x.txt",
+        f"{PROTECT} --report x.html --form x.html",
         f"{PROTECT} --output s.csv --record-public s.csv.private.json",
     ],
 )
@@ -201,6 +204,7 @@ def test_no_output_is_more_open_than_any_input(run, line, name, written):
     [
         f"assess survey.csv {KEYS}",
         PROTECT,
+        FORM,
         f"uniques survey.csv {ROLES}",
         f"suda survey.csv {KEYS}",
         f"diversity {ILL}",
@@ -214,7 +218,8 @@ def test_no_output_is_more_open_than_any_input(run, line, name, written):
 def test_a_report_is_for_its_owner_even_where_an_open_one_stood(run, folder, line):
     (folder / "r.html").touch()
     (folder / "r.html").chmod(0o666)
-    status, _, err = run(f"{line} --report r.html --overwrite")
+    option = "--form" if line == FORM else "--report"
+    status, _, err = run(f"{line} {option} r.html --overwrite")
     assert status in (0, 1), err
     assert "For internal use" in (folder / "r.html").read_text()
     assert stat.S_IMODE((folder / "r.html").stat().st_mode) == 0o600

@@ -545,6 +545,7 @@ OPTIONS = {
     "--record-public": st.just(["p.json"]),
     "--report": st.just(["r.html"]),
     "--report-public": st.just(["p.html"]),
+    "--form": st.just(["f.html"]),
     "--drop": several(OTHERS),
     "--shuffle": st.just([]),
     "--renumber": st.just([]) | several(st.sampled_from(["HOUSEHOLD", "PERSON"])),
@@ -624,6 +625,6 @@ def test_options_and_their_rules_give_equal_settings(words):
 
 OF_FILES = (
     "file", "output", "record", "record_public", "report",
-    "report_public", "shuffle", "renumber", "guard_formulas",
+    "report_public", "form", "shuffle", "renumber", "guard_formulas",
     "allow_unsafe",
 )  # fmt: skip

@@ -24,8 +24,8 @@ from riskcore.common.words import printable
 from riskcore.data.files.labels import Labels
 from riskcore.report.audit_page import audit_page, public_audit_page
 from riskcore.report.listed_settings import recoding_facts, role_facts
-from riskcore.report.page import page, protection_page
-from riskcore.report.provenance import Provenance
+from riskcore.report.page import form_page, page, protection_page
+from riskcore.report.provenance import Provenance, now
 from riskcore.report.public_page import public_page, public_protection_page
 from riskcore.report.sheet_page import part_charts, public_rules_page, sheet_page
 from riskcore.report.utility_view import comparison_page, utility_of
@@ -132,6 +132,21 @@ def treated(text):
     )  # fmt: skip
 
 
+def file_of(text):
+    """Return the origin of a file with the name, by rules with the name."""
+    return Provenance(text, now(), printable(text), (text, "ab12"))
+
+
+def written(text):
+    """Return what is said of a file with the name that was written."""
+    result = treated("a")
+    output = {
+        "file": text, "sha256": "ab12", "household_sha256": "cd34", "dropped": [text],
+        "renumbered": [text], "shuffled": True,
+    }  # fmt: skip
+    return {**result.to_dict(), "output": output, "record": (text, "ef56")}
+
+
 def unsafe(text):
     data = {text: ["a", "b", "c"] * 6, **ROLES}
     return protect(data, [text], "w", threshold=1e-6, cost={text: math.inf})
@@ -174,6 +189,10 @@ PLACES = {
     "utility": lambda text: plain(title=text, utility=utility_of(by_stratum(text))),
     "models and tables": lambda text: studied(text),
     "why there is no utility": lambda text: plain(utility=text),
+    "form": lambda text: form_page(named(text), None, file_of(text)),
+    "form of treated columns": lambda text: form_page(treated(text)),
+    "form of what is not safe": lambda text: form_page(unsafe(text)),
+    "form with files": lambda text: form_page(treated("a"), written(text)),
     "protection that is not safe": lambda text: protection_page(
         unsafe(text), title="T"
     ),

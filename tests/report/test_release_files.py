@@ -57,6 +57,7 @@ def test_all_files_are_written_and_named():
         "public_record": Path("public.json"),
         "report": Path("report.html"),
         "report_public": Path("about.html"),
+        "form": Path("form.html"),
         "shuffle": True,
         "drop": ["INCOME"],
     }
@@ -66,10 +67,11 @@ def test_all_files_are_written_and_named():
     assert made.private_record == private_record_of(wanted) == Path("mine.json")
     assert made.public_record == Path("public.json")
     assert made.public_report == Path("about.html")
+    assert made.form == Path("form.html")
     assert made.reports == (Path("report.html"), Path("report-2.html"))
     assert names() == {
         "safe.csv", "mine.json", "public.json", "about.html", "report.html",
-        "report-2.html",
+        "report-2.html", "form.html",
     }  # fmt: skip
     assert made.refused == ""
     assert made.figures["safe"] is True
@@ -132,7 +134,7 @@ def test_a_record_is_replaced_only_with_its_own_file():
     assert again.file.read_bytes() == safe
     assert made.private_record.read_bytes() == before
     # Elsewhere it gets a record of its own; other files never take its place.
-    for name in ("public_record", "report", "report_public"):
+    for name in ("public_record", "report", "report_public", "form"):
         taken = {**wanted, name: record.path}
         with pytest.raises(ValueError, match=r"an input file|two output files"):
             check(result, taken, overwrite=True, before=record)
@@ -144,22 +146,24 @@ def test_a_record_is_replaced_only_with_its_own_file():
 
 def test_of_an_unsafe_file_only_reports_are_written():
     result = protected(k=3, accept=None)
-    wanted = {"file": Path("safe.csv"), "report": Path("r.html")}
+    pages = {"report": Path("r.html"), "form": Path("f.html")}
+    wanted = {"file": Path("safe.csv"), **pages}
     with warnings.catch_warnings():
         warnings.simplefilter("error", SuppressedValueShows)
         made = write_release(result, {**wanted, "report_public": Path("p.html")})
     # The goals are met, but leaks are open: there is nothing to publish.
     assert result.goals_met
-    assert names() == {"r.html"}
+    assert names() == {"r.html", "f.html"}
     assert made.refused == made.figures["verdict"]
     assert "NOT SAFE" in made.refused
     assert (made.file, made.record, made.private_record) == (None, None, None)
     assert (made.reports, made.public_report) == ((Path("r.html"),), None)
+    assert made.form == Path("f.html")
     assert "output" not in made.figures
     unmet = protected(threshold=1e-9)
     assert not unmet.goals_met
     made = write_release(unmet, wanted, overwrite=True)
-    assert names() == {"r.html"}
+    assert names() == {"r.html", "f.html"}
     assert made.refused
     made = write_release(unmet, {**wanted, "allow_unsafe": True}, overwrite=True)
     assert made.file.exists()

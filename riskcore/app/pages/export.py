@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import secrets
 from collections.abc import Iterator, Mapping
@@ -36,13 +37,14 @@ if TYPE_CHECKING:
 
     from riskcore.data.source import Source
 
-_FILES = ("file", "record", "public_record", "report", "report_public")
+_FILES = ("file", "record", "public_record", "report", "report_public", "form")
 # The endings of names; that of the safe file says its format.
 _ENDINGS = {
     "record": ".json",
     "public_record": ".json",
     "report": ".html",
     "report_public": ".html",
+    "form": ".html",
     "rules": ".toml",
 }
 _PUBLIC = ("file", "public_record", "report_public")
@@ -75,7 +77,7 @@ class WrittenFile:
     @property
     def is_page(self) -> bool:
         """Whether a browser can show it."""
-        return self.kind in ("report", "report_public")
+        return self.kind in ("report", "report_public", "form")
 
     def chunks(self) -> Iterator[bytes]:
         """Return the parts of its content; refuse a file that is another one now."""
@@ -130,6 +132,7 @@ def _all_written(
         ("report_public", files.public_report),
         ("record", files.private_record),
         *(("report", path) for path in files.reports),
+        ("form", files.form),
         ("rules", rules),
     ]
     for kind, path in paths:
@@ -168,6 +171,7 @@ def _usual_names(bench: Workbench) -> dict[str, str]:
         "public_record": f"{stem}.public.json",
         "report": f"{stem}.html",
         "report_public": f"{stem}-public.html",
+        "form": f"{stem}-form.html",
     }
 
 
@@ -245,6 +249,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     wanted = release.output()
     _refuse_places(wanted, path, source, len(settings.keys))
     said_already = path.exists() and path.read_text("utf-8") == release.to_toml()
+    content = path.read_bytes() if said_already else release.to_toml().encode()
     read = [path] if said_already else []
     check_release_files(source, settings, wanted, overwrite=overwrite, read=read)
     if path.exists() and not said_already and not overwrite:
@@ -252,7 +257,8 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     source.refuse_changed()
     result = bench.protect(rules, say).under(settings)
     name = "" if source.path is None else source.path.name
-    provenance = Provenance(name, now(), release.shell_line())
+    by_rules = path.name, hashlib.sha256(content).hexdigest()
+    provenance = Provenance(name, now(), release.shell_line(), by_rules)
     files = write_release(
         result,
         wanted,
@@ -264,7 +270,7 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     )
     if not said_already:
         with replacing_all(overwrite, list(source.paths)) as create:
-            create(path, private=True).write(release.to_toml().encode())
+            create(path, private=True).write(content)
     if path == bench.path:
         bench.history.note_file(release.to_toml())
     shell = release.shell_line(secret=files.record_with_secret, overwrite=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -46,6 +47,12 @@ class Reports:
 
     texts: Mapping[Path, Callable[[Any], str]] = field(default_factory=dict)
     public: Path | None = None
+    form: Path | None = None
+
+    @property
+    def office(self) -> tuple[Path, ...]:
+        """The reports of the office, one for each set of keys."""
+        return tuple(x for x in self.texts if x not in (self.public, self.form))
 
 
 class UnsafeError(ValueError):
@@ -123,13 +130,17 @@ def write(
         }
         of = {**source.to_dict(), "sha256": records.released_digest(source)}
         record = records.private(figures, result.settings, source=of, output=output)
-        create(record_path, private=True).write(_json(record))
+        content = _json(record)
+        create(record_path, private=True).write(content)
         if public_path is not None:
             public_record = _public_record(result, figures, output)
             create(public_path).write(_json(public_record))
+        # For the form to sign, without the secret.
+        of_record = record_path.name, hashlib.sha256(content).hexdigest()
+        told = {**verdict, "output": {**output, "secret": None}, "record": of_record}
         for target, text_of in reports.texts.items():
             private = target != reports.public
-            create(target, private=private).write(text_of(verdict).encode())
+            create(target, private=private).write(text_of(told).encode())
     return {**record, "examined": verdict}
 
 

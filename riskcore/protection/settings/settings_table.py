@@ -343,6 +343,14 @@ class WriteSettings(ReportSettings, total=False):
             help="also write a record for publication: methods and counts only",
         ),
     ]
+    form: Annotated[
+        str | Path | None,
+        File(
+            metavar="HTML",
+            help="form to sign, for internal use: what was asked and found, accepted "
+            "leaks, digests of the files, and lines for names, on a page to print",
+        ),
+    ]
 
 
 # What a private record holds of the settings, by name; subsets are sets of keys there.
