@@ -11,6 +11,7 @@ from riskcore import Recoding, assess, protect
 from riskcore.assessment.goals import MOST_SETS, KeyGoals
 from riskcore.data.files import formats
 from riskcore.protection.result import UnsafeError
+from riskcore.report.listed_settings import k_facts
 from riskcore.report.page import protection_page
 from riskcore.report.public_page import public_protection_page
 from tests.fits import fits_of, risks_of
@@ -301,6 +302,33 @@ def test_the_pages_of_several_k():
     assert "<i>k</i> asked for" in protection_page(result, title="T", keys=1)
     without = protected(k=None, threshold=0.9)
     assert "<i>k</i> asked for" not in protection_page(without, title="T")
+
+
+def test_the_pages_of_several_numbers_of_people():
+    title = "least people with the keys of a record"
+    how = {"k": None, "weight": "w"}
+    goals = {("a",): 40, ("b", "c"): 1_000_000}
+    few = protected(keys=[["a"], ["b", "c"]], min_population=goals, **how)
+    same = protected(keys=[["a"], ["b", "c"]], min_population=40, **how)
+    assert listed(few) == [(f"{title} by a", "40"), (f"{title} by b, c", "1000000")]
+    assert listed(same) == [(title, "40")]
+    both = protected(keys=[["a"], ["b", "c"]], k=3, min_population=[40, None])
+    assert listed(both) == [("k-anonymity", "3"), (f"{title} by a", "40")]
+    # Of many sets the numbers are listed, with how many sets have each.
+    names = ["a", "b", "c", "d", "w", "hh"]
+    sets = [[x, y] for x, y in combinations(names, 2)]
+    many = protected(keys=sets, k=[3] * 14 + [2])
+    assert listed(many) == [
+        ("k-anonymity", "3 for 14 sets of keys"),
+        ("k-anonymity", "2 for 1 set of keys"),
+    ]
+    assert "3 for 14 sets of keys" in public_protection_page(many)
+    assert "1000000" in protection_page(few, title="T", keys=1)
+
+
+def listed(result):
+    """Return k and the numbers of people as reports list them."""
+    return [(name, str(value)) for name, value in k_facts(result.settings)]
 
 
 @pytest.mark.usefixtures("folder")
