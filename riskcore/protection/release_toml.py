@@ -197,8 +197,8 @@ class Release:
         if name is None:
             return ()
         title, source = (read(name)["about"][part] for part in ("title", "source"))
-        shown = f"What they cannot check: riskcore rules show {name}."
-        return (f"By the rules {name}: {title} ({source}). {shown}",)
+        shown = f"What it cannot check: riskcore rules show {name}."
+        return (f"By the preset {name}: {title} ({source}). {shown}",)
 
     @classmethod
     def of(

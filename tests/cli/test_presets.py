@@ -22,7 +22,7 @@ file = "safe.csv"
 """
 
 
-SAID = "By the rules health-k3: Health data, at least 3 records alike (El Emam"
+SAID = "By the preset health-k3: Health data, at least 3 records alike (El Emam"
 
 
 @pytest.fixture

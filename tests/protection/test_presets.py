@@ -143,8 +143,8 @@ def test_a_file_that_run_makes_passes(name):
     checked = rules.check(result.data, original=data)
     assert checked.passed, checked.text()
     about = presets.read(name)["about"]
-    said = f"By the rules {name}: {about['title']} ({about['source']}). "
-    said += f"What they cannot check: riskcore rules show {name}."
+    said = f"By the preset {name}: {about['title']} ({about['source']}). "
+    said += f"What it cannot check: riskcore rules show {name}."
     assert said in checked.notes
     # What leaves out no identifier fails, and for nothing else.
     released = {**result.data, "ID": data["ID"]}
