@@ -268,6 +268,7 @@ def carry_out(
     progress.done()
     advice = _ADVICE if release is None else _ADVICE_ON_RULES
     lines = [*_outcome(options, advice, made, before)]
+    lines += [] if release is None else release._of_office
     lines += _accepted_in_vain(settings.accept, made.figures["leaks"])
     lines += [f"The report is in {path}." for path in made.reports]
     if made.public_report is not None:
