@@ -65,7 +65,9 @@ def test_a_name_that_is_no_preset_is_refused(words, capsys):
 
 
 def test_run_follows_the_preset_of_its_option(folder, capsys):
+    (folder / "release.toml").write_text(f'{RULES}form = "form.html"\n')
     assert main(["run", "release.toml", "--preset", "health-k3", "--quiet"]) == 0
+    assert f"<p>{SAID}" in (folder / "form.html").read_text()
     out = capsys.readouterr().out
     assert "no record has a frequency f below 3" in " ".join(out.split())
     assert SAID in out
