@@ -37,7 +37,8 @@ MANUAL = ("howto", "tutorials", "reference", "guide.md")
 PRONOUNS = ("one", "found", "known", "each", "given")
 # Inside protection each imports from those before it.
 PROTECTION = (
-    "secret", "treatments", "settings", "suppression", "records", "leaks", "release",
+    "presets", "secret", "treatments", "settings", "suppression", "records", "leaks",
+    "release",
 )  # fmt: skip
 
 WALK = """

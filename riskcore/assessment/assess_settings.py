@@ -11,6 +11,7 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
     TypeAlias,
     TypedDict,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from riskcore.assessment.goals import KOfSets
 
 _K: Shape = {**WHOLE, "minimum": 1}
+_PEOPLE: Shape = {**NUMBER, "exclusiveMinimum": 0, "title": "a number in (0, inf)"}
 
 Method: TypeAlias = Literal["exact", "series7", "franconi"]
 Level: TypeAlias = Literal["record", "household"]
@@ -48,7 +50,7 @@ Level: TypeAlias = Literal["record", "household"]
 WEIGHTS, BOTH, AUTO, LATENT_CLASS = "weights", "both", "auto", "latent-class"
 # The populations by which the risk is that of the weights.
 BY_WEIGHTS = (WEIGHTS, BOTH)
-# In place of the k of a set of keys without a goal: every file has k = 1.
+# In place of the goal of a set of keys without one: every file has k = 1.
 NO_GOAL = 1
 _LEVEL = (
     "what to count: records (default), or households, one row for each --household; "
@@ -81,6 +83,7 @@ class Goals(Setting):
     nargs = "+"
     form = either(_K, array(_K, "a list of whole numbers"))
     recorded_form = array(either(WHOLE, NULL), "a list of whole numbers or null")
+    of_text: ClassVar[Any] = staticmethod(text_numbers.whole)
 
     def value(self, option: str, words: Any, columns: Iterable[Any]) -> Any:
         """Return the number, or the numbers in the order of the sets."""
@@ -90,13 +93,21 @@ class Goals(Setting):
         """Return one number, or a list: 1, which every file has, stands for no goal."""
         if isinstance(plain, list):
             return [None if k == NO_GOAL else k for k in plain]
-        return text_numbers.whole(plain) if isinstance(plain, str) else plain
+        return self.of_text(plain) if isinstance(plain, str) else plain
 
     def rule(self, value: Any) -> Any:
         """Return the numbers, 1 for no goal."""
         if not isinstance(value, list | tuple):
             return value
         return [NO_GOAL if k is None else k for k in value]
+
+
+class People(Goals):
+    """One least number of people for all sets of keys, or one for each."""
+
+    form = either(_PEOPLE, array(_PEOPLE, "a list of numbers in (0, inf)"))
+    recorded_form = array(either(_PEOPLE, NULL), "a list of numbers or null")
+    of_text = staticmethod(text_numbers.number)
 
 
 class LeastL(Setting):
@@ -362,6 +373,14 @@ class CheckSettings(TypedDict, total=False):
     area: Annotated[
         Iterable[Hashable] | None,
         Columns(help="columns that together define the areas"),
+    ]
+    values: Annotated[
+        Mapping[Any, str] | None,
+        ByColumn(
+            metavar="COLUMN=PATTERN",
+            help="the pattern, a regular expression, that each value of a column must "
+            "match as a whole: YEAR='[0-9]{4}'",
+        ),
     ]
     sensitive: Annotated[
         Iterable[Hashable] | None, Columns(help="sensitive variables, for --l and --t")

@@ -30,7 +30,8 @@ _TITLES = {
     "household_threshold": "household risk below the threshold",
     "max_household_risk": "maximum household risk",
     "max_household_rate": "household re-identification rate",
-    "min_population": "population of an area",
+    "min_population": "number of people",
+    "values": "values of another form",
     "l": "l-diversity",
     "t": "t-closeness",
     # Of an audit, see `riskcore.Audit.check`.
@@ -104,25 +105,26 @@ class KeyGoals:
     """The sets of keys a file is protected from, and the k asked of each set."""
 
     keys: tuple[Names, ...]  # each ends in the strata
-    k: tuple[int | None, ...]
+    k: tuple[Any, ...]  # or another least number
     strata: Names  # their groups are counted separately; they are never blanked
 
     @classmethod
     def of(
         cls,
         sets: Sequence[Names],
-        k: KOfSets | None,
+        k: KOfSets | float | None,
         subsets: int | None,
         strata: Iterable[Hashable] | None,
+        name: str = "k",
     ) -> KeyGoals:
-        """Return the goals for the given arguments."""
+        """Return the goals for the given arguments; ``name`` is that of ``k``."""
         within = () if strata is None else tuple(arguments.names("strata", strata))
         if len(set(within)) < len(within):
             raise ValueError(f"strata: a column appears twice in {list(within)}")
-        for name in within:
-            if any(name in keys for keys in sets):
-                raise ValueError(f"strata: column {name!r} is both a key and a stratum")
-        asked = _k_of(sets, k)
+        for x in within:
+            if any(x in keys for keys in sets):
+                raise ValueError(f"strata: column {x!r} is both a key and a stratum")
+        asked = _of_sets(sets, k, name)
         if subsets is not None:
             sets, asked = _all_subsets(sets, asked, subsets)
         return cls(tuple((*keys, *within) for keys in sets), tuple(asked), within)
@@ -157,39 +159,45 @@ def l_parts(l: Any) -> tuple[str, float]:  # noqa: E741
         raise ValueError(f"l={l!r}: {error}") from None
 
 
-def _k_of(sets: Sequence[Names], k: KOfSets | None) -> list[int | None]:
-    """Return the k of each set, None for a set without a goal."""
+def _of_sets(sets: Sequence[Names], k: Any, name: str) -> list[Any]:
+    """Return the goal of each set, None for a set without one."""
+
+    def check(goal: Any, what: str = name) -> Any:
+        if name == "k":
+            return check_k(goal, what)
+        return arguments.number_in(what, goal, "(0, inf)", "a number of people")
+
     if isinstance(k, list | tuple):
         if len(k) != len(sets):
             raise ValueError(
-                f"k: {counted(len(k), 'number')} for {counted(len(sets), 'set')} of "
-                "keys; give one, or one for each set"
+                f"{name}: {counted(len(k), 'number')} for {counted(len(sets), 'set')} "
+                "of keys; give one, or one for each set"
             )
-        return [None if goal is None else check_k(goal) for goal in k]
+        return [None if goal is None else check(goal) for goal in k]
     if not isinstance(k, Mapping):
-        entry = None if k is None else check_k(k)
+        entry = None if k is None else check(k)
         return [entry] * len(sets)
     named = {}
     for keys, goal in k.items():
         columns = (keys,) if isinstance(keys, str) else keys
-        named[frozenset(arguments.names("k", columns))] = check_k(
-            goal, f"k of {' x '.join(map(str, columns))}"
+        named[frozenset(arguments.names(name, columns))] = check(
+            goal, f"{name} of {' x '.join(map(str, columns))}"
         )
     frozen_sets = list(map(frozenset, sets))
     for keys in named:
         if keys not in frozen_sets:
             listed = ", ".join(" x ".join(map(str, entry)) for entry in sets)
             raise ValueError(
-                f"k: {' x '.join(sorted(map(str, keys)))} is not a set of keys; the "
-                f"sets are {listed}"
+                f"{name}: {' x '.join(sorted(map(str, keys)))} is not a set of keys; "
+                f"the sets are {listed}"
             )
     return [named.get(keys) for keys in frozen_sets]
 
 
 def _all_subsets(
-    sets: Sequence[Names], asked: Sequence[int | None], subsets: Any
-) -> tuple[list[Names], list[int | None]]:
-    """Return all subsets of m keys, each with the largest k of its sets."""
+    sets: Sequence[Names], asked: Sequence[Any], subsets: Any
+) -> tuple[list[Names], list[Any]]:
+    """Return all subsets of m keys, each with the largest goal of its sets."""
     m = arguments.whole("subsets", subsets)
     for keys in sets:
         if not 1 <= m <= len(keys):
@@ -203,7 +211,7 @@ def _all_subsets(
             f"subsets={m}: gives {count:,} sets of keys, each counted separately; "
             f"give fewer keys or another number, for at most {MOST_SETS} sets"
         )
-    goals_by_subset: dict[frozenset[Hashable], tuple[Names, int | None]] = {}
+    goals_by_subset: dict[frozenset[Hashable], tuple[Names, Any]] = {}
     for keys, k in zip(sets, asked, strict=True):
         for some in combinations(keys, m):
             name = frozenset(some)

@@ -255,6 +255,7 @@ def carry_out(
     )
     secret = None if before is None else before.secret
     by_rules = None if rules is None else (rules.name, digest(rules))
+    office = () if release is None else release._of_office
     result = protect(source, settings, secret=secret, progress=progress)
     made = write_release(
         result,
@@ -262,12 +263,12 @@ def carry_out(
         overwrite=options.overwrite,
         secret=secret,
         before=before,
-        provenance=replace(provenance(options), rules=by_rules),
+        provenance=replace(provenance(options), rules=by_rules, office=office),
         progress=progress,
     )
     progress.done()
     advice = _ADVICE if release is None else _ADVICE_ON_RULES
-    lines = [*_outcome(options, advice, made, before)]
+    lines = [*_outcome(options, advice, made, before), *office]
     lines += _accepted_in_vain(settings.accept, made.figures["leaks"])
     lines += [f"The report is in {path}." for path in made.reports]
     if made.public_report is not None:

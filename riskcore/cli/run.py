@@ -70,6 +70,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "rules", metavar="RULES", type=Path, nargs="?", help="the file of rules"
     )
     parser.add_argument(
+        "--preset",
+        metavar="NAME",
+        help="follow the rules of an office, for RULES that name none; riskcore rules "
+        "list has the names",
+    )
+    parser.add_argument(
         "--data", type=Path, metavar="FILE", help="another survey file by these rules"
     )
     parser.add_argument(
@@ -104,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if options.rules is None:
         raise ValueError("give RULES, a file of rules such as release.toml")
-    release = Release.read(options.rules)
+    release = Release.read(options.rules)._by_preset(options.preset)
     to_do = as_protect(release, options)
     _refuse_idle(release, to_do)
     before = None if options.secret is None else read_record(options.secret)

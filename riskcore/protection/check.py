@@ -48,6 +48,7 @@ from riskcore.protection.release.goals import (
     goal_of_areas,
     goal_of_figure,
     goal_of_k,
+    goal_of_values,
     goals_beside,
     goals_of_risk,
     goals_of_sensitive,
@@ -72,8 +73,6 @@ _FIGURES = {
     "max_household_rate": "household_reidentification_rate",
 }
 _LIMITS = [name for name in _FIGURES if name != "k"]
-# Goals of a protection beside k and the risk.
-_MEASURED = ("min_population", "l", "t")
 # How settings say that records are counted.
 _HOW = ("level", "method", "missing", "population", "sampling_fraction")
 _OF_AUDIT = (
@@ -131,6 +130,9 @@ def check(
     area : iterable of column names, optional
         Columns whose combinations of values are the areas; needed with
         ``min_population``.
+    values : mapping of column names to str, optional
+        The pattern, a regular expression, that each value of a column must match as a
+        whole, such as ``{"YEAR": "[0-9]{4}"}``. Missing values match.
     sensitive : iterable of column names, optional
         Sensitive variables; needed with ``l`` and ``t``.
     l, t : optional
@@ -422,7 +424,9 @@ class Request:
         stated |= {"k"} if any(made.k) else set()
         stated |= {"max_rate"} if made.rate is not None else set()
         stated |= {"max_household_rate"} if made.household_rate is not None else set()
-        stated |= {name for name in _MEASURED if getattr(made, name) is not None}
+        measured = {x for x in ("l", "t") if getattr(made, x) is not None}
+        measured |= {"min_population"} if any(made.min_population) else set()
+        stated |= measured
         idle = [name for name in rules if name in stated]
         if idle:
             what, verb = "rules", "the rules state, or check without them"
@@ -448,9 +452,8 @@ class Request:
             limits["max_rate"] = made.rate
         if made.household_rate is not None:
             limits["max_household_rate"] = made.household_rate
-        measured = any(getattr(made, name) is not None for name in _MEASURED)
         request = cls._of(
-            goals, made.weight, made.household, limits, how, measured=measured
+            goals, made.weight, made.household, limits, how, measured=bool(measured)
         )
         if not request.limits_of(households=True) and made.level == "record":
             request = replace(request, household=None)
@@ -502,12 +505,13 @@ class Request:
         sensitive = tuple(arguments.names("sensitive", how["sensitive"] or ()))
         if how["area"] is not None and not areas:
             raise ValueError("area is empty: name the columns that define the areas")
-        asked = any(how[name] is not None for name in ("min_population", *_OF_AUDIT))
+        of_file = "min_population", "values", *_OF_AUDIT
+        asked = any(how[name] is not None for name in of_file)
         if not any([*goals.k, kept, asked, sensitive, measured]):
             raise ValueError(
                 "no rule: give a limit (k, max_risk, max_rate, max_household_risk, "
-                "max_household_rate, min_population, l or t); a check without rules "
-                "would always pass"
+                "max_household_rate, min_population, values, l or t); a check without "
+                "rules would always pass"
             )
         of_records = of_households or how["sensitive"] or how["area"]
         if how["level"] == "household" and of_records:
@@ -530,15 +534,14 @@ class Request:
         """The sets of columns that are counted together."""
         return (*self.goals.keys, *([self.areas] if self.areas else []))
 
-    @property
-    def measured(self) -> list[tuple[str, Hashable | None, float]]:
-        """The goals of people and sensitive values: rule, column and limit."""
+    def measured(self, names: Names) -> list[tuple[str, Hashable | None, float]]:
+        """Return the goals of people and sensitive values: rule, column and limit."""
         made = self.settings
         if made is None:
             return []
+        people = made.goal_of(names, "min_population")
         goals: list[tuple[str, Hashable | None, float]] = []
-        if made.min_population is not None:
-            goals.append(("min_population", None, made.min_population))
+        goals += [] if people is None else [("min_population", None, people)]
         for name in made.with_role("sensitive"):
             least = None if made.l is None else l_parts(made.l)[1]
             for rule, limit in (("l", least), ("t", made.t)):
@@ -593,7 +596,8 @@ class _Judged:
         self.counted: dict[Names, Cells] = {}
         self.notes: dict[str, None] = {}
         self.weights_doubted = False
-        names = chain(*request.sets, request.sensitive)
+        values = request.how["values"] or {}
+        names = chain(*request.sets, request.sensitive, values)
         left = (name for name in names if str(name) not in self.lacking)
         self.columns = [*dict.fromkeys(left)]
         self.held = self._read()
@@ -606,6 +610,7 @@ class _Judged:
         if (
             engine is None
             or self.household is not None
+            or request.how["values"]
             or (together and any(engine.count(self.columns, None).weighed.missing_keys))
         ):
             self.coded = CodedRecords.of(
@@ -631,7 +636,8 @@ class _Judged:
             return source.data
         sets = [[key for key in keys if self._there(key)] for keys in request.sets]
         held = None
-        if not request.sensitive and self.household is None and not self.lacking:
+        names = request.sensitive or request.how["values"] or self.lacking
+        if not names and self.household is None:
             held = source.in_batches(sets, self.weight)
         if held is None:
             names = [*self.columns, self.weight, self.household]
@@ -650,9 +656,14 @@ class _Judged:
             self.say(f"measuring sensitive variables by {' x '.join(map(str, names))}")
             yield from self._of_sensitive(names)
         for names, k in zip(goals.keys, goals.k, strict=True):
-            if k is not None or request.limits or request.measured:
+            if k is not None or request.limits or request.measured(names):
                 self.say(f"counting by {' x '.join(map(str, names))}")
                 yield from self._of_set(names, k)
+        for name, pattern in (request.how["values"] or {}).items():
+            if name in self.columns:
+                assert self.coded is not None
+                cells = tabulate_coded(self.coded, [name], "category", 1.0)
+                yield goal_of_values(cells, name, pattern)
         if request.areas:
             self.say(f"counting by {' x '.join(map(str, request.areas))}")
             least = float(request.how["min_population"])
@@ -677,8 +688,9 @@ class _Judged:
 
     def _of_set(self, names: Names, k: int | None) -> Iterator[Goal]:
         """Yield the goals on k and risks by a set of keys."""
-        risks = self.request.limits_of(households=False)
-        of_households = self.request.limits_of(households=True)
+        request = self.request
+        risks = request.limits_of(households=False)
+        of_households = request.limits_of(households=True)
         why = self._not_countable(names)
         if why:
             ks = {} if k is None else {"k": float(k)}
@@ -695,7 +707,10 @@ class _Judged:
                     for goal in goals
                 )
             yield from goals
-            if among is None:
+            if among is None:  # nor are the others judged
+                others = [(rule, None, limit) for rule, limit in of_households.items()]
+                for rule, of, limit in [*others, *request.measured(names)]:
+                    yield Goal(rule, names, of, limit, math.nan, None, None, None)
                 return
             assessment: Assessment = among
         else:
@@ -795,7 +810,7 @@ class _Judged:
             if isinstance(entry, dict)
         }
         why = "it is of the people of the original; give the original"
-        for rule, of, limit in self.request.measured:
+        for rule, of, limit in self.request.measured(names):
             yield self._by_figure(rule, of, names, limit, figures.get((rule, of)), why)
 
     def _cells(self, names: Names) -> Cells:

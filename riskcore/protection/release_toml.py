@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -36,6 +36,7 @@ from riskcore.data.source import Source, as_in_memory
 from riskcore.disclosure.checked import Checked
 from riskcore.protection.best.best import Best, best_by
 from riskcore.protection.check import Request, checked, released_source
+from riskcore.protection.presets import expanded, read
 from riskcore.protection.protect import protect, protected_by
 from riskcore.protection.records.units import Prepared, unit_of
 from riskcore.protection.result import Protected
@@ -44,6 +45,7 @@ from riskcore.protection.settings.kinds import treatment_file
 from riskcore.protection.settings.rules_table import (
     CONFIRMED,
     FORMAT,
+    OTHERS,
     TABLES,
     TRY,
     changed,
@@ -74,8 +76,8 @@ class Release:
     Attributes
     ----------
     tables : dict
-        The tables of the file by name, as plain values. `notes/reference/rules.md`
-        lists their names.
+        The tables of the file by name, as plain values, with those of its preset.
+        `notes/reference/rules.md` lists their names.
     path : pathlib.Path or None
         The file. Paths that the rules name are relative to its folder.
     text : str
@@ -176,11 +178,27 @@ class Release:
         """  # noqa: E501
         path = None if path is None else Path(path)
         tables = parsed(text, str(path or "rules"))
-        release = cls(tables, path, text)
+        return cls(tables, path, text)._by_preset()
+
+    def _by_preset(self, name: str | None = None) -> Release:
+        """Return the rules with those of their preset, or else of ``name``."""
+        tables = self.tables if name is None else {"preset": name, **self.tables}
         fault = fault_of(tables)
+        if fault is None and tables.get("preset") != (name or tables.get("preset")):
+            fault = ("preset",), f"another one than {name}"
         if fault is not None:
-            raise release._error(*fault)
-        return release
+            raise self._error(*fault)
+        return replace(self, tables=expanded(tables, self._error))
+
+    @property
+    def _of_office(self) -> tuple[str, ...]:
+        """Whose rules these are, in a sentence, if they have a preset."""
+        name = self.tables.get("preset")
+        if name is None:
+            return ()
+        title, source = (read(name)["about"][part] for part in ("title", "source"))
+        shown = f"What it cannot check: riskcore rules show {name}."
+        return (f"By the preset {name}: {title} ({source}). {shown}",)
 
     @classmethod
     def of(
@@ -224,9 +242,10 @@ class Release:
         <Release: rules for survey.csv, 4 tables and 4 rules>
         """
         reading, household = with_household(reading, household)
-        goals: Any = settings.get("k")
-        if isinstance(goals, Mapping):
-            goals = KeyGoals.of(key_sets(keys), goals, None, None).k
+        goals = {name: settings.get(name) for name in ("k", "min_population")}
+        for name, goal in goals.items():
+            if isinstance(goal, Mapping):
+                goals[name] = KeyGoals.of(key_sets(keys), goal, None, None, name).k
         rules: dict[tuple[str, ...], Any] = {
             ("data", "file"): data,
             ("columns", "keys"): _listed(keys),
@@ -242,7 +261,7 @@ class Release:
         places = {place[-1]: place for place in entries() if place[0] != "check"}
         for name, value in settings.items():
             rules[places.get(name, ("", name))] = value
-        return cls._of({**rules, ("safe", "k"): goals})
+        return cls._of(rules | {("safe", name): goal for name, goal in goals.items()})
 
     @classmethod
     def _of(cls, rules: Mapping[tuple[str, ...], Any]) -> Release:
@@ -482,7 +501,8 @@ class Release:
                 shuffled=output.get("shuffle", False),
                 new_ids=output.get("renumber", ()),
             )
-            return checked(source, request, progress or silent, **others)
+            result = checked(source, request, progress or silent, **others)
+        return replace(result, notes=(*result.notes, *self._of_office))
 
     def _made(self, source: Source, *, goals: bool) -> Settings:
         """Return the settings of the protection; ``goals`` alone, for its safe file."""
@@ -540,9 +560,10 @@ class Release:
                 (TRY, own), "the name of the file, which stands for its own rules"
             )
         rules = {name: content for name, content in self.tables.items() if name != TRY}
-        return {own: Release(rules, self.path, self.text)} | {
-            name: Release(changed(self.tables, name), self.path, self.text, name)
-            for name in named
+        tables = {None: rules} | {name: changed(self.tables, name) for name in named}
+        return {
+            name or own: Release(of, self.path, self.text, name)._by_preset()
+            for name, of in tables.items()
         }
 
     def try_out(self, data: Any = None, *, progress: Lines | None = None) -> Trials:
@@ -946,7 +967,7 @@ class Release:
         return error
 
     def __repr__(self) -> str:
-        left_out = ("format", CONFIRMED, TRY)
+        left_out = ("format", TRY, *OTHERS)
         tables = [table for name, table in self.tables.items() if name not in left_out]
         rules = sum(map(len, tables))
         data = self.tables.get("data", {}).get("file", "any file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.reported_figures import METHOD_NAMES, MISSING_NAMES, label
 from riskcore.common.settings import NEVER
 from riskcore.common.sheet import Facts
-from riskcore.common.words import printable
+from riskcore.common.words import counted, printable
 from riskcore.data.recode import Recoding
 from riskcore.protection.release.record import cost_in_public
 from riskcore.protection.settings.settings import Settings
@@ -22,6 +23,7 @@ HOUSEHOLDS_COUNTED = (
     "counted",
     "one row for each household, which is called a record here",
 )
+_MANY = 12  # of more sets of keys only the numbers are listed
 _PERSONS = (
     "one row for each person of the panel, which is called a record here; the keys are "
     "known"
@@ -125,7 +127,6 @@ def threshold_facts(settings: Settings) -> Facts:
         "re-identification rate asked for": settings.rate,
         "household risk threshold": settings.household_threshold,
         "household rate asked for": settings.household_rate,
-        "least people with the keys of a record": settings.min_population,
         "least l-diversity": settings.l,
         "largest t (t-closeness)": settings.t,
         "sampling fraction": settings.sampling_fraction,
@@ -146,16 +147,25 @@ def level_facts(settings: Settings) -> Facts:
 
 
 def k_facts(settings: Settings) -> Facts:
-    """Return k, by set of keys if it differs, and the strata."""
+    """Return k and the least people, by set of keys if they differ, and the strata."""
+    people = "least people with the keys of a record"
     facts = []
-    if len(set(settings.k)) > 1:
-        facts += [
-            (f"k-anonymity by {_named(keys)}", str(k))
-            for keys, k in zip(settings.keys, settings.k, strict=True)
-            if k is not None
-        ]
-    elif settings.k[0] is not None:
-        facts.append(("k-anonymity", str(settings.k[0])))
+    for title, goals in {
+        "k-anonymity": settings.k,
+        people: settings.min_population,
+    }.items():
+        by_goal = Counter(f"{goal:.13g}" for goal in goals if goal is not None)
+        if len(set(goals)) == 1:
+            facts += [(title, goal) for goal in by_goal]
+        elif len(goals) > _MANY:
+            sets = {goal: counted(n, "set") for goal, n in by_goal.items()}
+            facts += [(title, f"{goal} for {n} of keys") for goal, n in sets.items()]
+        else:
+            facts += [
+                (f"{title} by {_named(keys)}", f"{goal:.13g}")
+                for keys, goal in zip(settings.keys, goals, strict=True)
+                if goal is not None
+            ]
     if settings.strata:
         facts.append(("strata, never blanked", _named(settings.strata)))
     return facts

@@ -29,6 +29,7 @@ class Provenance:
     when: datetime | None = None
     command: str = ""
     rules: tuple[str, str] | None = None  # the file of rules, and its SHA-256
+    office: tuple[str, ...] = ()  # whose rules they follow
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield the known facts, as names and values."""

@@ -397,3 +397,23 @@ def test_columns_are_looked_at_again_after_a_cancel(bench):
     assert job.ended.wait(60)
     job.state = "canceled"
     assert bench.description() is not None or bench.jobs.of("describe") is not job
+
+
+def test_rules_of_an_office_stay_those_of_the_office(survey, opened):
+    path = survey.parent / "release.toml"
+    path.write_text(
+        "format = 1\npreset = 'netherlands-research'\ndata.file = 'survey.csv'\n"
+        "columns.weight = 'WEIGHT'\n[classes]\nidentifier = ['HOUSEHOLD', 'PERSON']\n"
+        "region = ['REGION']\nvisible = ['SEX']\nidentifying = ['AGE', 'MARSTAT']\n"
+    )
+    bench = opened(path)
+    sets = [["REGION", "SEX", "AGE"], ["REGION", "SEX", "MARSTAT"], ["REGION"]]
+    assert bench.release.key_sets == sets
+    bench.change("recode", recodings={"AGE": "from:30,60"})
+    assert bench.tables["safe"] == {"min_population": [100, 100, 10_000]}
+    assert "min_population" not in bench.history.current.text
+    with pytest.raises(RefusedError, match="50 is less than 100, which the preset"):
+        bench.change("less", safe={"min_population": 50})
+    bench.change("more", safe={"k": 3}, columns={"keys": [["AGE", "SEX"]]})
+    assert bench.release.key_sets == [["AGE", "SEX"], *sets]
+    assert bench.tables["safe"]["k"] == [3] * 4

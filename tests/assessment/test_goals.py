@@ -11,6 +11,7 @@ from riskcore import Recoding, assess, protect
 from riskcore.assessment.goals import MOST_SETS, KeyGoals
 from riskcore.data.files import formats
 from riskcore.protection.result import UnsafeError
+from riskcore.report.listed_settings import k_facts
 from riskcore.report.page import protection_page
 from riskcore.report.public_page import public_protection_page
 from tests.fits import fits_of, risks_of
@@ -303,6 +304,33 @@ def test_the_pages_of_several_k():
     assert "<i>k</i> asked for" not in protection_page(without, title="T")
 
 
+def test_the_pages_of_several_numbers_of_people():
+    title = "least people with the keys of a record"
+    how = {"k": None, "weight": "w"}
+    goals = {("a",): 40, ("b", "c"): 1_000_000}
+    few = protected(keys=[["a"], ["b", "c"]], min_population=goals, **how)
+    same = protected(keys=[["a"], ["b", "c"]], min_population=40, **how)
+    assert listed(few) == [(f"{title} by a", "40"), (f"{title} by b, c", "1000000")]
+    assert listed(same) == [(title, "40")]
+    both = protected(keys=[["a"], ["b", "c"]], k=3, min_population=[40, None])
+    assert listed(both) == [("k-anonymity", "3"), (f"{title} by a", "40")]
+    # Of many sets the numbers are listed, with how many sets have each.
+    names = ["a", "b", "c", "d", "w", "hh"]
+    sets = [[x, y] for x, y in combinations(names, 2)]
+    many = protected(keys=sets, k=[3] * 14 + [2])
+    assert listed(many) == [
+        ("k-anonymity", "3 for 14 sets of keys"),
+        ("k-anonymity", "2 for 1 set of keys"),
+    ]
+    assert "3 for 14 sets of keys" in public_protection_page(many)
+    assert "1000000" in protection_page(few, title="T", keys=1)
+
+
+def listed(result):
+    """Return k and the numbers of people as reports list them."""
+    return [(name, str(value)) for name, value in k_facts(result.settings)]
+
+
 @pytest.mark.usefixtures("folder")
 def test_many_sets_make_one_table(run):
     """Of many sets the text has a line each, not a table."""
@@ -334,6 +362,15 @@ def test_many_sets_make_one_table(run):
             "a x d is not a set of keys; the sets are a x",
         ),
         ({"k": {("a", "b", "c"): 0}}, ValueError, r"k of a x b x c=0"),
+        ({"min_population": 0}, ValueError, "min_population=0: need a number of pe"),
+        ({"min_population": "5"}, TypeError, "min_population='5': need a number"),
+        ({"min_population": [5, 6]}, ValueError, "min_population: 2 numbers for 1 set"),
+        (
+            {"min_population": {("a", "d"): 3}},
+            ValueError,
+            "min_population: a x d is not a set of keys",
+        ),
+        ({"min_population": {"abc": -1}}, ValueError, "min_population of abc=-1"),
         ({"subsets": 0}, ValueError, "subsets=0: need 1 to 3"),
         ({"subsets": 4}, ValueError, "subsets=4: need 1 to 3"),
         ({"subsets": "2"}, TypeError, "subsets='2'"),
@@ -359,6 +396,8 @@ def test_too_many_sets_are_refused_with_their_number():
     both = KeyGoals.of(list(given), given, 1, None)
     assert both.keys == (("a",), ("b",), ("c",))
     assert both.k == (3, 5, 5)
+    people = KeyGoals.of(list(given), given, 1, None, "min_population")
+    assert people.k == (3.0, 5.0, 5.0)
 
 
 def test_records_that_hold_anything(folder, run, refused):

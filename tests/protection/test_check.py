@@ -106,6 +106,38 @@ def test_every_area_has_its_people():
         check(data, KEYS, min_population=4, area=["county"], missing="refuse")
 
 
+@pytest.mark.parametrize("kind", ["dict", "frame", "lazy", "csv", "parquet", "sav"])
+def test_values_match_their_patterns_as_a_whole(kind, tmp_path):
+    data = survey()
+    data["year"] = [2019.0, 2020.0, 201.0, 20200.0] * 100
+    data["c"][:7] = [None] * 7
+    asked = {"year": "[0-9]{4}", "c": "[1-6]"}
+    wrong = data["c"].count("7")
+    held = {
+        "dict": lambda: data,
+        "frame": lambda: pl.DataFrame(data),
+        "lazy": lambda: pl.DataFrame(data).lazy(),
+    }.get(kind, lambda: tmp_path / f"data.{kind}")()
+    if isinstance(held, Path):
+        formats.write(held, data)
+    found = by_rule(check(held, KEYS, values=asked))
+    year, c = found["values", ("year",)], found["values", ("c",)]
+    assert (year.asked, year.found, year.records, year.cells) == (0, 2, 200, 2)
+    assert (c.found, c.records, c.passed) == (1, wrong, False)
+    assert check(held, KEYS, values={"c": "[1-7]", "year": r"\d+"}).passed
+
+
+def test_values_that_are_missing_match_but_their_columns_are_there():
+    data = {**survey(), "none": [None] * 400}
+    assert check(data, KEYS, values={"none": "nothing"}).passed
+    with pytest.raises(KeyError, match="no column 'nil'"):
+        check(data, KEYS, values={"nil": "x"})
+    with pytest.raises(ValueError, match="values: '\\[' is not a pattern"):
+        check(data, KEYS, values={"c": "["})
+    with pytest.raises(TypeError, match=r"values=.*: need a mapping"):
+        check(data, KEYS, values=["c"])
+
+
 def test_a_protected_file_passes_what_it_was_protected_for():
     data = survey(missing=0.02)
     how = {"k": 5, "strata": ["county"], "subsets": 2}
@@ -368,3 +400,31 @@ def test_records_with_missing_keys_are_counted():
     assert by_set[1] == note.replace("keys;", "keys of a x b;")
     assert not check(data, KEYS, k=3, missing="category").notes
     assert not check(survey(), KEYS, k=3).notes
+
+
+@pytest.mark.parametrize(
+    "goals",
+    [
+        "min_population = 5",
+        "l = 2",
+        "t = 0.9",
+        "household_threshold = 0.9",
+        "threshold = 0.9",
+    ],
+)
+def test_a_file_of_which_no_record_fits_the_original_does_not_pass(goals):
+    data = {
+        "a": [*"ppqqq"] * 4,
+        "b": [*"xyxyx"] * 4,
+        "ill": [*"yn"] * 10,
+        "w": [50.0] * 20,
+        "hh": list(range(20)),
+    }
+    rules = riskcore.Release.parse(
+        "format = 1\ncolumns = {keys = ['a', 'b'], weight = 'w', household = 'hh'}\n"
+        "roles.ill = 'sensitive'\naccept.'*' = 'a test'\n[safe]\n" + goals
+    )
+    found = rules.check({**data, "a": ["other"] * 20}, original=data)
+    name = goals.split()[0]
+    assert [rule.rule for rule in found.not_judged] == [name]
+    assert not found.passed

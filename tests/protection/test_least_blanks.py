@@ -52,7 +52,7 @@ def meets(data, fits, *, k=1, threshold=1.1, min_population=0.0, l=1, t=1.0):  #
     )
 
 
-def least_blanks(data, record, sets, goal):
+def least_blanks(data, record, sets, goals):
     """Return the fewest keys of a record whose blanks make it safe for each set."""
     subsets = (combinations(KEYS, size) for size in range(len(KEYS) + 1))
     for blanked in chain.from_iterable(subsets):
@@ -63,7 +63,7 @@ def least_blanks(data, record, sets, goal):
             meets(
                 data, np.logical_and.reduce([everybody, *map(agree.get, keys)]), **goal
             )
-            for keys in kept
+            for keys, goal in zip(kept, goals, strict=True)
         ):
             return len(blanked)
     return None
@@ -75,12 +75,30 @@ def least_blanks(data, record, sets, goal):
 def test_the_number_of_blanks_is_the_least(seed, goal, sets):
     data = small_file(seed)
     n = len(data["weight"])
-    least = [least_blanks(data, record, sets, GOALS[goal]) for record in range(n)]
+    goals = [GOALS[goal]] * len(sets)
+    least = [least_blanks(data, record, sets, goals) for record in range(n)]
     assert None not in least
     roles = {"ill": "sensitive"}
     result = protect(
         data, sets, "weight", roles=roles, population="weights", **GOALS[goal]
     )
+    assert result.goals_met
+    blanks = np.array([np.ma.getmaskarray(result.data[key]) for key in KEYS])
+    assert blanks.sum(0).tolist() == least
+
+
+@pytest.mark.parametrize("asked", [(9.5, 14), (14, 9.5), (None, 12), (12, None)])
+@pytest.mark.parametrize("seed", range(4))
+def test_each_set_of_keys_has_its_own_number_of_people(seed, asked):
+    data = small_file(seed)
+    n = len(data["weight"])
+    k = [None if people else 2 for people in asked]  # each set has a goal
+    goals = [
+        {"k": 2} if people is None else {"min_population": people} for people in asked
+    ]
+    least = [least_blanks(data, record, TWO_SETS, goals) for record in range(n)]
+    how = {"k": k, "min_population": list(asked), "population": "weights"}
+    result = protect(data, TWO_SETS, "weight", **how)
     assert result.goals_met
     blanks = np.array([np.ma.getmaskarray(result.data[key]) for key in KEYS])
     assert blanks.sum(0).tolist() == least

@@ -205,6 +205,15 @@ CASES = {
         "min_population": 60,
         "roles": {"s": "sensitive", **ANY_LEAK["roles"]},
     },
+    "people of sets": {
+        "keys": [["a"], KEYS],
+        "min_population": {("a",): 90, ("a", "b"): 40.5},
+    },
+    "people of a set": {
+        "keys": [["a"], KEYS],
+        "k": [5, 2],
+        "min_population": [90, None],
+    },
     "treated": {"k": 3, "threshold": 0.05, "treat": {"x": "top:5%=mean"}},
     "treated key": {"k": 3, "treat": {"a": "pram:0.9"}},
     "recoded": {"keys": ["a", "c"], "k": 5, "recodings": {"c": "map:1=x,2=x"}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from riskcore.assessment.released import ReleasedAssessment, goal_in
 from riskcore.common.warn import warn
 from riskcore.common.words import counted
 from riskcore.data.cells import Cells
+from riskcore.data.files.labels import code_text
 
 
 class AreasUnknown(UserWarning):
@@ -162,3 +164,14 @@ def goal_of_areas(cells: Cells, areas: tuple[Hashable, ...], least: float) -> Go
     small = in_area & (people < least)
     smallest = float(people[in_area].min())
     return goal_in(cells, "min_population", areas, None, least, smallest, small)
+
+
+def goal_of_values(cells: Cells, name: Hashable, pattern: str) -> Goal:
+    """Return the rule on how the values of a column are written, missing ones aside."""
+    values = cells.to_dict()[name].tolist()
+    try:
+        fit = re.compile(pattern).fullmatch
+    except re.error as error:
+        raise ValueError(f"values: {pattern!r} is not a pattern: {error}") from None
+    wrong = np.array([x is not None and not fit(code_text(x)) for x in values], bool)
+    return goal_in(cells, "values", (name,), None, 0, int(wrong.sum()), wrong)

@@ -19,15 +19,19 @@ from riskcore.common import arguments
 from riskcore.common.settings import (
     BOOLEAN,
     ELSEWHERE,
+    NAMES,
     File,
     Place,
     Setting,
     Shape,
+    choice,
     either,
     settings_of,
 )
+from riskcore.common.settings import table as of_names
 from riskcore.common.words import listed
 from riskcore.data.files.read_settings import ReadSettings
+from riskcore.protection import presets
 from riskcore.protection.settings.best_settings import LADDERS, BestSettings
 from riskcore.protection.settings.kinds import fault_in
 from riskcore.protection.settings.settings_table import (
@@ -41,6 +45,22 @@ from riskcore.protection.settings.settings_table import (
 FORMAT = 1
 # Whether somebody has checked the rules; rules that are proposals say false.
 CONFIRMED = "confirmed"
+# What stands beside the tables.
+OTHERS: Mapping[str, Shape] = {
+    CONFIRMED: {
+        **BOOLEAN,
+        "default": True,
+        "description": "whether the rules were checked; false in proposals",
+    },
+    "preset": {
+        **choice(presets.NAMES),
+        "description": "the rules of an office that these are, see riskcore rules",
+    },
+    "classes": {
+        **of_names(NAMES, "a table of lists of names"),
+        "description": "the columns of each class of the preset",
+    },
+}
 _IN_COLUMNS = ("person", "wave", "cluster")
 # Settings of writing that a file of rules does not hold: a decision of the moment, and
 # a secret.
@@ -119,14 +139,8 @@ def _described(setting: Setting) -> Shape:
 
 def schema() -> Shape:
     """Return the JSON schema of a file of rules."""
-    tables: dict[str, Any] = {
-        "format": {"const": FORMAT, "description": "the version of this layout"},
-        CONFIRMED: {
-            "type": "boolean",
-            "default": True,
-            "description": "whether the rules were checked; false in proposals",
-        },
-    }
+    form = {"const": FORMAT, "description": "the version of this layout"}
+    tables: dict[str, Any] = {"format": form, **OTHERS}
     for name, content in TABLES.items():
         if isinstance(content, Setting):
             tables[name] = _described(content)
@@ -231,8 +245,8 @@ def fault_of(rules: Mapping[str, Any]) -> tuple[Place, str] | None:
         return ("format",), f"{version!r}, but this version reads format = {FORMAT}"
     for table, content in rules.items():
         fault: tuple[Place, str] | None = None
-        if table == CONFIRMED:
-            fault = fault_in(BOOLEAN, content, (table,))
+        if table in OTHERS:
+            fault = fault_in(OTHERS[table], content, (table,))
         elif table == TRY:
             fault = _fault_of_candidates(content)
         elif table in TABLES:

@@ -55,6 +55,7 @@ class Settings:
 
     keys: tuple[Names, ...]  # one or several sets of key variables, with the strata
     k: tuple[int | None, ...]  # by set of keys
+    min_population: tuple[float | None, ...]  # by set of keys
     strata: Names
     weight: Hashable | None
     household: Hashable | None  # of a panel the person: what belongs together
@@ -82,7 +83,6 @@ class Settings:
     accept: dict[Any, str] = field(default_factory=dict)
     # The rules by the columns that they treat together.
     treat: dict[Any, tuple[Treatment, ...]] = field(default_factory=dict)
-    min_population: float | None = None
     l: float | str | None = None  # noqa: E741
     t: float | None = None
     # The files that recodings were read from; no record holds them.
@@ -250,9 +250,9 @@ class Settings:
         """Whether the blanks depend on the data alone, not on the order of keys."""
         return self.cost == "fewest"
 
-    def k_of(self, keys: Iterable[Hashable]) -> int | None:
-        """Return the k of a set of keys, or None."""
-        return self.k[self.keys.index(tuple(keys))]
+    def goal_of(self, keys: Iterable[Hashable], name: str = "k") -> Any:
+        """Return the k, or another goal by its name, of a set of keys, or None."""
+        return getattr(self, name)[self.keys.index(tuple(keys))]
 
     def blanked_with(self, key: Hashable) -> list[Hashable]:
         """Return a column and all columns blanked with it, directly or indirectly."""
@@ -412,11 +412,12 @@ class Settings:
 
     def _check_goals(self) -> None:
         """Refuse goals that do not fit the sets of keys, as a record may hold them."""
-        if len(self.k) != len(self.keys):
-            raise ValueError(
-                f"k: need one for each of {len(self.keys)} sets of keys, not "
-                f"{len(self.k)}"
-            )
+        for what, goals in {"k": self.k, "min_population": self.min_population}.items():
+            if len(goals) != len(self.keys):
+                raise ValueError(
+                    f"{what}: need one for each of {len(self.keys)} sets of keys, not "
+                    f"{len(goals)}"
+                )
         for k in self.k:
             if k is not None:
                 check_k(k)
@@ -440,15 +441,16 @@ class Settings:
 
     def _check_thresholds(self) -> None:
         of_households = (self.household_threshold, self.household_rate)
-        others = (self.threshold, self.rate, self.min_population, self.l, self.t)
+        others = (self.threshold, self.rate, self.l, self.t)
         if all(goal is None for goal in (*of_households, *others)):
-            if not any(self.k):
+            if not any((*self.k, *self.min_population)):
                 raise ValueError(
                     "nothing to protect against: give a threshold or a rate, of "
                     "records or households, k, l, t or min_population"
                 )
-            for keys, k in zip(self.keys, self.k, strict=True):
-                if k is None:
+            goals = zip(self.keys, self.k, self.min_population, strict=True)
+            for keys, *of_set in goals:
+                if of_set == [None, None]:
                     raise ValueError(
                         f"k: the set of keys {' x '.join(map(str, keys))} has no "
                         "goal: give its k, or a threshold"
@@ -500,9 +502,9 @@ class Settings:
         household_keys, cost = asked["household_keys"], asked["cost"]
         RECORDED["weight"].check("weight", weight)
         RECORDED["household"].check("household", household)
-        goals = KeyGoals.of(
-            key_sets(keys), asked["k"], asked["subsets"], asked["strata"]
-        )
+        sets, within = key_sets(keys), (asked["subsets"], asked["strata"])
+        goals = KeyGoals.of(sets, asked["k"], *within)
+        people = KeyGoals.of(sets, asked["min_population"], *within, "min_population")
         names = list(dict.fromkeys(key for entry in goals.keys for key in entry))
         declared = source.variables
         weight = source.weight if weight is None else weight
@@ -541,6 +543,7 @@ class Settings:
             "keys": goals.keys,
             "k": goals.k,
             "strata": goals.strata,
+            "min_population": people.k,
             "weight": weight,
             "household": household,
             "recodings": recodings_of(recodings, declared),

@@ -33,6 +33,7 @@ from riskcore.assessment.assess_settings import (
     LeastL,
     Level,
     Method,
+    People,
     level,
 )
 from riskcore.common.settings import (
@@ -43,7 +44,6 @@ from riskcore.common.settings import (
     Columns,
     File,
     Flag,
-    Number,
     ReportSettings,
     Setting,
     Share,
@@ -107,13 +107,11 @@ class GoalSettings(TypedDict, total=False):
         ),
     ]
     min_population: Annotated[
-        float | None,
-        Number(
-            within="(0, inf)",
-            unit="a number of people",
+        "KOfSets | float | None",
+        People(
             metavar="N",
             help="smallest number of people, by the sum of the weights, that may have "
-            "the keys of a record",
+            "the keys of a record; one number, or one for each --keys",
         ),
     ]
     l: Annotated[  # noqa: E741

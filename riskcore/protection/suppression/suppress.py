@@ -86,7 +86,7 @@ class Aim:
         return cls(
             np.inf if threshold is None else float(threshold),
             np.inf if household is None else float(household),
-            settings.k_of(assessment.cells.keys),
+            settings.goal_of(assessment.cells.keys),
             settings.strata,
             tuple(_goals(assessment.cells, settings, sensitive)),
         )
@@ -170,8 +170,9 @@ def _goals(
     cells: Cells, settings: Settings, sensitive: Iterable[CodedColumn]
 ) -> Iterator[MarginGoal]:
     """Yield the goals of people and sensitive values for a set of keys."""
-    if settings.min_population is not None:
-        yield PopulationGoal(settings.min_population)
+    people = settings.goal_of(cells.keys, "min_population")
+    if people is not None:
+        yield PopulationGoal(people)
     for column in sensitive:
         ordered = column.name in settings.ordered
         if settings.l is not None:

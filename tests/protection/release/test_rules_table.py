@@ -18,10 +18,12 @@ from riskcore.protection.settings.settings_table import ProtectSettings, WriteSe
 
 RULES = {
     "format": 1,
+    "preset": "health-k3",
+    "classes": {"identifier": [], "identifying": ["SEX", "AGE"]},
     "data": {"file": "s.csv", "missing_codes": {"*": ["NA"], "AGE": ["99"]}},
     "columns": {"keys": [["SEX", "AGE"], ["SEX", "JOB"]], "weight": "W"},
     "safe": {"k": [3, 5], "rate": "0.1%",
-        "l": "entropy:2", "min_population": 100},
+        "l": "entropy:2", "min_population": [100, 1]},
     "roles": {"NAME": "identifier", "PAY": "sensitive:ordered"},
     "recodings": {"AGE": "from:15,30"},
     "treat": {"PAY": ["top:1%", "round:10"], "A+B": "microaggregate:3"},
