@@ -184,6 +184,7 @@ DOORS = {
     "riskcore.data.files.read_settings.Codes": "codes that mean missing, as typed",
     "riskcore.data.files.replace.replacing_all": "the file of rules is private",
     "riskcore.data.files.replace.tidy": "parts of files that a killed app left",
+    "riskcore.data.proposed_ladder.rungs_of": "the groups of a ladder as it is typed",
     "riskcore.data.recoding_words.is_rule": "a rule of recoding or the path of a file",
     "riskcore.disclosure.leaks.Remedy": "treatments are mends of a leak, too",
     "riskcore.protection.settings.rules_table.entries": "where a setting stands",

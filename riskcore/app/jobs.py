@@ -14,22 +14,18 @@ from typing import Any, Literal, TypeAlias
 
 from riskcore.app.guard import places
 from riskcore.common.missing_column import FAILURES as OF_DATA
-from riskcore.common.progress import Lines
+from riskcore.common.progress import CanceledError, Lines
 from riskcore.common.toml_text import RulesError
 from riskcore.common.words import sentence, words_in
 
 State: TypeAlias = Literal["waiting", "running", "done", "failed", "canceled"]
 # Errors of settings, data or the machine; any other error is a defect.
 FAILURES = (*OF_DATA, KeyError, RuntimeError, MemoryError, ImportError)
-SOON = ("prepare", "try")
+SOON, SEARCH = ("prepare", "try"), "best"
 
 
 class RefusedError(ValueError):
     """What was asked cannot be done; the words are for the page."""
-
-
-class CanceledError(BaseException):
-    """The work was canceled: nobody may take this for a failure."""
 
 
 class Job:
@@ -97,14 +93,14 @@ class Job:
 
 
 class Jobs:
-    """The newest job of each kind; one of them runs at a time, and one of `SOON`."""
+    """The newest job of each kind; one runs at a time, one of `SOON`, and a search."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, Job] = {}
         self._lock = threading.Lock()
-        self._pool = ThreadPoolExecutor(1, "riskcore-work")
-        # What pages need at once does not wait for what takes long.
-        self._soon = ThreadPoolExecutor(1, "riskcore-soon")
+        # What pages need at once waits neither for what takes long nor for a search.
+        names = ("work", "soon", SEARCH)
+        self._pools = {x: ThreadPoolExecutor(1, f"riskcore-{x}") for x in names}
         self._begun = 0
         self._open: list[Job] = []  # those that may not have ended, replaced ones, too
 
@@ -123,9 +119,9 @@ class Jobs:
             if earlier_job is not None:
                 earlier_job.cancel()
             job = Job(kind, key)
-            pool = self._soon if kind in SOON else self._pool
+            pool = "soon" if kind in SOON else kind if kind == SEARCH else "work"
             # The context has the language of the reader.
-            pool.submit(copy_context().run, job.run, work, then)
+            self._pools[pool].submit(copy_context().run, job.run, work, then)
             self._jobs[kind] = job
             self._begun += 1
             self._open = [*(x for x in self._open if x.active), job]
@@ -176,8 +172,8 @@ class Jobs:
     def close(self) -> None:
         """Cancel all jobs and take no more."""
         self.cancel()
-        self._pool.shutdown(wait=False)
-        self._soon.shutdown(wait=False)
+        for pool in self._pools.values():
+            pool.shutdown(wait=False)
 
 
 def words_of(error: BaseException) -> str:

@@ -52,7 +52,7 @@ from riskcore.report.templating import environment, finalized
 # What a reader chooses, kept in a cookie.
 _CHOICES: dict[str, Collection[str]] = {"language": LANGUAGES, "numbers": FORMATS}
 # Pages beside the steps.
-_TOOLS = ("history",)
+_TOOLS = ("history", "best")
 _YEAR = 365 * 24 * 3600
 _STEPS: Mapping[str, Callable[[Workbench], None]] = {
     "undo": lambda bench: bench.history.undo(),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Tables: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 # Tables of the rules that change nothing before the file is written.
-OF_WRITING = ("roles", "accept", "output", "check")
+OF_WRITING = ("roles", "accept", "output", "check", "ladder", "best")
 FILES = "files"  # beside the tables of rules: the files that they name
 
 NO_KEYS = sentence("no column is a key variable yet")
@@ -260,12 +260,14 @@ class Session(Kept):
 
     def _without_keys(self, gone: Collection[str]) -> dict[str, dict[str, Any]]:
         """Return changes that take columns out of the rules that are for keys only."""
-        suppress, changes = self.table("suppress"), dict[str, Any]()
-        for rule in ("cost", "related", "household_keys"):
-            content = suppress.get(rule)
+        ladders = {name: None for name in self.table("ladder") if name in gone}
+        changes: dict[str, dict[str, Any]] = {"ladder": ladders} if ladders else {}
+        for rule in ("cost", "related", "household_keys", "importance"):
+            table = "best" if rule == "importance" else "suppress"
+            content = self.table(table).get(rule)
             if isinstance(content, Mapping | list) and {*content} & {*gone}:
                 left: Any = [name for name in content if name not in gone]
                 if isinstance(content, Mapping):
                     left = {name: content[name] for name in left}
-                changes[rule] = left or None
-        return {"suppress": changes} if changes else {}
+                changes.setdefault(table, {})[rule] = left or None
+        return changes

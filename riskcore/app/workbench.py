@@ -17,7 +17,7 @@ import numpy as np
 
 from riskcore.app.comparisons import comparison
 from riskcore.app.history import History
-from riskcore.app.jobs import SOON, Job, words_of
+from riskcore.app.jobs import SEARCH, SOON, Job, words_of
 from riskcore.app.session import (
     FILES,
     NO_KEYS,
@@ -233,7 +233,7 @@ class Workbench(Session):
 
         if self.jobs.of("plan", key) is None:
             self.jobs.forget("compare")
-            self.jobs.make_way("read", "describe", *SOON, "export", "plan")
+            self.jobs.make_way("read", "describe", *SOON, SEARCH, "export", "plan")
         return self.jobs.start("plan", key, work, compare)
 
     def comparison(self) -> Job:

@@ -68,7 +68,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="TOML",
         help="write a file of rules for riskcore run, with the proposed role of each "
-        "column; riskcore run refuses it until you confirm the roles",
+        "column and the proposed ladder of each key; riskcore run refuses it until you "
+        "confirm the roles",
     )
     add_page(parser)
     add_last(parser)

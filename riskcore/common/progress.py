@@ -11,5 +11,9 @@ Parts = Callable[[int, int], None]
 """Called with the part done and the whole."""
 
 
+class CanceledError(BaseException):
+    """Raised at a step to end the work: nobody may take it for a failure."""
+
+
 def silent(_: str) -> None:
     """Ignore a line of text."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from riskcore.common import arguments
 from riskcore.common.arrays import Integers
 from riskcore.common.text_numbers import number
+from riskcore.common.words import quoted, sentence
 from riskcore.data.columns import CodedColumn, plain_value
 from riskcore.data.files.labels import code_text
 from riskcore.data.hierarchy import Hierarchy
@@ -70,7 +71,8 @@ class Ladder:
         for rule in words:
             if not (isinstance(rule, str) and is_rule(rule)):
                 shown = arguments.shown(rule)
-                raise TypeError(f"{shown}: not a rule in words, such as round:5")
+                why = sentence("{rule}: not a rule in words, such as round:5", shown)
+                raise TypeError(why)
         return cls(words)
 
     def recodings(self, name: Any) -> list[Recoding]:
@@ -120,8 +122,11 @@ class Rungs:
             split = np.flatnonzero(first[groups[-1]] != group)
             if len(split):
                 raise ValueError(
-                    f"ladder of {column.name!r}: {rule} separates values that the rule "
-                    "before it has joined; put the finer one first"
+                    sentence(
+                        "ladder of {key}: {rule} separates values that the rule before "
+                        "it has joined; put the finer one first",
+                        *(quoted(column.name), rule),
+                    )
                 )
             groups.append(group)
             new_codes.append([*codes[:levels]])

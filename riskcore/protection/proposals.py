@@ -6,7 +6,10 @@ import os
 from pathlib import Path
 
 from riskcore.assessment.describe import DescribedColumn, Description
+from riskcore.common.toml_text import toml_of
 from riskcore.common.words import printable
+from riskcore.data.columns import code_column
+from riskcore.data.proposed_ladder import rungs_of
 from riskcore.data.source import Source
 from riskcore.protection.release_toml import Release
 
@@ -17,6 +20,11 @@ _HEAD = """\
 # An intruder may know other columns: check each role, choose your goal in [safe], and
 # then delete the line "confirmed = false". Until then riskcore run refuses the rules.
 #
+"""
+_LADDERS = """
+# How each key may become coarser, from fine to coarse, for riskcore best. Change the
+# recodings as you like; riskcore run does not use them.
+[ladder]
 """
 
 
@@ -49,7 +57,16 @@ def proposed_rules(source: Source, description: Description, path: Path) -> str:
         for column in description.columns
     )
     first, rest = release.to_toml().split("\n", 1)
-    return f"{_HEAD}{said}{first}\nconfirmed = false\n{rest}"
+    ladders = "".join(_ladder(source, name) for name in keys)
+    return f"{_HEAD}{said}{first}\nconfirmed = false\n{rest}{_LADDERS}{ladders}"
+
+
+def _ladder(source: Source, name: str) -> str:
+    """Return the ladder that a key suggests, with the values that each rung leaves."""
+    rungs = rungs_of(code_column(source.records, name))
+    values, *left = (f"{len({*codes}):,}" for codes in rungs.codes)
+    line = toml_of({name: [*rungs.ladder.rules]})
+    return f"# {printable(name)}: {values} values become {', '.join(left)}\n{line}"
 
 
 def _said(column: DescribedColumn, is_second: bool) -> str:

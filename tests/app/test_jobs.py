@@ -6,8 +6,9 @@ import warnings
 import pytest
 
 import riskcore
-from riskcore.app.jobs import CanceledError, Job, Jobs, words_of
+from riskcore.app.jobs import Job, Jobs, words_of
 from riskcore.app.texts import told
+from riskcore.common.progress import CanceledError
 
 PATIENCE = 30
 

@@ -9,12 +9,12 @@ import pytest
 
 import riskcore
 from riskcore.app.forms import Form
-from riskcore.app.jobs import CanceledError
 from riskcore.app.pages import risk
 from riskcore.app.pages.risk import PAGE
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import told
 from riskcore.app.verdict import verdict_of
+from riskcore.common.progress import CanceledError
 from tests.app.workbenches import KEYS, ROLES, at, form
 
 MARRIED = {"1": "single", "2": "married", "< 2": "no", "[2, 4]": "no", ">= 2": "no"}

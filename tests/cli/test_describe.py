@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from riskcore import describe
+from riskcore import Release, describe
 
 SURVEY = """\
 id,region,sex,pay,weight
@@ -50,3 +50,22 @@ def test_the_report(run):
     text = Path("r.html").read_text()
     for word in ("survey.csv", "identifier?", "numeric", "10.5"):
         assert word in text
+
+
+def test_the_rules_have_a_ladder_of_each_key(run):
+    rows = [f"{20 + x % 60},A0{x % 3}.{x % 5},{x % 2}" for x in range(600)]
+    Path("survey.csv").write_text("\n".join(["age,nace,sex", *rows, ""]))
+    status, _, _ = run("describe survey.csv --keys age nace sex --rules r.toml")
+    assert status == 0
+    text = Path("r.toml").read_text()
+    assert "# age: 60 values become 12, 6, 3, 1\nage = [\n" in text
+    nace = '# nace: 15 values become 3, 1\nnace = ["truncate:2", "map:*=all"]\n'
+    assert f'{nace}# sex: 2 values become 1\nsex = ["map:*=all"]\n' in text
+    assert text.index("# How each key may become") < text.index("[ladder]\n# age")
+    # A person who changes nothing else gets the same release as without ladders.
+    Path("r.toml").write_text(text.replace("confirmed = false\n", ""))
+    rules = Release.read("r.toml")
+    assert rules.best().rules == rules.with_rules(
+        ladder=dict.fromkeys(rules.tables["ladder"])
+    ).best().rules  # fmt: skip
+    assert run("run r.toml --output safe.csv")[0] in (0, 1)

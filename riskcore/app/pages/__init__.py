@@ -1,6 +1,7 @@
 """The pages of the app: what each shows, and what can be done there."""
 
 from riskcore.app.pages import (
+    best,
     columns,
     compare,
     data,
@@ -15,4 +16,4 @@ from riskcore.app.pages import (
 
 # In the order of the work.
 _STEPS = data, columns, risk, recode, treat, protect, leaks, compare, history, export
-PAGES = tuple(page.PAGE for page in _STEPS)
+PAGES = tuple(page.PAGE for page in (*_STEPS, best))

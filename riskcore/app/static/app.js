@@ -191,6 +191,7 @@
     if (!live) return;
     const fields = new FormData(live.matches("form") ? live : live.form || live.closest("form"));
     fields.set("csrf", by("page").dataset.csrf);
+    fields.set("field", target.name);  // the one that is being changed
     const part = by(live.dataset.into);
     clearTimeout(part.soon);
     part.soon = setTimeout(() => fill(part, live.dataset.live, fields), 40);

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from riskcore.common import arguments
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import CanceledError, Lines, silent
 from riskcore.common.settings import complete
 from riskcore.common.sheet import OnASheet, Part, Sheet
 from riskcore.common.words import Number, counted, sentence
@@ -291,19 +291,27 @@ def best_by(
     until = None if how["time"] is None else started + how["time"]
 
     def go_on(state: Found[Opened]) -> bool:
-        best = "" if state.best is None else f", best loss {state.best.loss:.4f}"
-        say(
-            f"{state.met:,} of {state.nodes:,} combinations looked at, "
-            f"{len(state.opened):,} opened{best}, none below {state.bound:.4f}"
+        best = "-" if state.best is None else Number(f"{state.best.loss:.4f}")
+        line = sentence(
+            "{met} of {nodes} combinations looked at, {opened} opened, best loss "
+            "{loss}, none below {bound}",
+            *(state.met, state.nodes, len(state.opened)),
+            *(best, Number(f"{state.bound:.4f}")),
         )
+        try:
+            say(line)
+        except CanceledError:
+            if state.best is None:
+                raise
+            return False  # what is known counts
         return until is None or clock.monotonic() < until
 
     state = search(nodes.steps, nodes.bound, nodes.open_node, go_on)
     if state.best is None:
         raise ValueError(
-            "no recodings meet the goals"
+            sentence("no recodings meet the goals")
             if until is None or clock.monotonic() < until
-            else "time was over before any recodings met the goals: give more"
+            else sentence("time was over before any recodings met the goals: give more")
         )
     opened = state.opened[state.best]
     return Best(

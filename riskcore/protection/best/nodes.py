@@ -25,7 +25,7 @@ from riskcore.data.columns import plain_value
 from riskcore.data.count import Counts, count
 from riskcore.data.files.labels import code_text
 from riskcore.data.ladder import Ladder, Rungs
-from riskcore.data.proposed_ladder import proposed_ladder
+from riskcore.data.proposed_ladder import rungs_of
 from riskcore.data.source import Source
 from riskcore.protection.best.losses import losses_of
 from riskcore.protection.best.search import Node
@@ -96,8 +96,7 @@ class Nodes:
         """Return a key on its ladder; one that is recoded already stays as it is."""
         column = self._base.coded.columns[key]
         if key not in self.settings.recodings:
-            ladder = proposed_ladder(column) if rules is None else Ladder.of(rules)
-            return Rungs.of(column, ladder)
+            return rungs_of(column, rules)
         if rules is not None:
             raise ValueError(f"{key!r} has a recoding and a ladder: give one of them")
         return Rungs.of(column, Ladder(()))
