@@ -95,7 +95,7 @@ def testdata():
 def free1():
     """The demonstration file of mu-Argus."""
     ladders = {
-        "REGION": ["truncate:1", "truncate:2", ALL],
+        "REGION": [bands(*range(step, 190, step)) for step in (10, 50)] + [ALL],
         "SEX": [ALL],
         "AGE": AGES,
         "MARSTAT": [bands(2, 4), ALL],
