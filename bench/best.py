@@ -136,7 +136,7 @@ def simulated(records=100_000):
     ladders = {
         "REGION": ["truncate:1", "truncate:2", ALL],
         "SEX": [ALL],
-        "AGE": [bands(*range(x, 100, x)) for x in (2, 5, 10, 20, 40)] + [ALL],
+        "AGE": [bands(*range(x, 100, x)) for x in (2, 4, 8, 16, 32)] + [ALL],
         "MARSTAT": [ALL],
         "EDUCATION": [bands(3, 5), ALL],
         "HHSIZE": [bands(2, 3, 4, 5), bands(3, 5), ALL],
