@@ -137,7 +137,7 @@ def simulated(records=100_000):
         "REGION": ["truncate:1", "truncate:2", ALL],
         "SEX": [ALL],
         "AGE": [bands(*range(x, 100, x)) for x in (2, 4, 8, 16, 32)] + [ALL],
-        "MARSTAT": [ALL],
+        "MARSTAT": [bands(3), ALL],
         "EDUCATION": [bands(3, 5), ALL],
         "HHSIZE": [bands(2, 3, 4, 5), bands(3, 5), ALL],
         "CITIZENSHIP": [bands(*range(2, 20)), bands(2, 3, 5, 9), bands(2), ALL],
