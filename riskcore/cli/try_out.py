@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,10 @@ from riskcore.cli.results import (
     write_files,
 )
 from riskcore.cli.rules import print_rules, rules_of
-from riskcore.cli.settings import add_settings, arguments_of, option_of, options_of
+from riskcore.cli.settings import add_settings, arguments_of, options_of
 from riskcore.cli.terminal import Progress
-from riskcore.common.settings import gathered, settings_of
-from riskcore.common.shell_line import shell_line
+from riskcore.common.settings import gathered
 from riskcore.common.version import __version__
-from riskcore.data.files.read_settings import ReadSettings
 from riskcore.protection.settings.settings_table import (
     ColumnSettings,
     ProtectSettings,
@@ -76,13 +73,12 @@ candidates in a file of rules, beside its own rules; false takes one of these aw
   k = 5
   [try.raw.recodings]
   AGE = false
-The tables are safe, roles, recodings, treat and suppress. --print-rules coarse prints
-the rules with those of the candidate.
+The tables are safe, roles, recodings, treat and suppress.
 
 --costs tries each candidate with the costs "fewest", "equal" and "entropy". "Largest
 loss" is the category that lost the largest share of its records.
 
---script prints the command that makes the safe file of one candidate.
+--print-rules NAME prints the rules that make the safe file of one candidate.
 Keep the results to yourself: they hold figures of FILE.
 
 The exit status is 0; 1 if no candidate is safe; 2 if the input is refused and nothing
@@ -122,11 +118,6 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="try each candidate with several costs of suppression, see below",
     )
     parser.add_argument(
-        "--script",
-        metavar="NAME",
-        help="print how to make the safe file of a candidate",
-    )
-    parser.add_argument(
         "--print-rules",
         metavar="NAME",
         help="print a candidate as a file of rules, for riskcore run, and end",
@@ -134,7 +125,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output",
         metavar="FILE",
-        help="safe file named in that script (default safe, in the format of FILE)",
+        help="safe file named there (default safe, in the format of FILE)",
     )
     add_settings(parser, ColumnSettings)
     add_settings(parser, WriteSettings, *_LAYOUT)
@@ -148,22 +139,17 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from riskcore.protection.trials import try_out
     from riskcore.report import utility_text
-    from riskcore.report.release_files import safe_name
     from riskcore.report.utility_view import trials_page
 
     release = _release(options)
     words = {} if release is not None else _words(options)
     named = words if release is None else release.candidates()
-    for option, name in (
-        ("--script", options.script),
-        ("--print-rules", options.print_rules),
-    ):
-        if name is not None and name not in named:
-            raise ValueError(
-                f"{option} {name}: no candidate has this name; candidates are "
-                f"{', '.join(named)}"
-            )
     if options.print_rules is not None:
+        if options.print_rules not in named:
+            raise ValueError(
+                f"--print-rules {options.print_rules}: no candidate has this name; "
+                f"candidates are {', '.join(named)}"
+            )
         return print_rules(_rules(options, release, words))
     progress = Progress(quiet=options.quiet)
     source = source_of(options, progress, _reading(options, release))
@@ -184,18 +170,12 @@ def run(options: argparse.Namespace) -> int:
     write_files(options, source, files)
     progress.done()
     figures = tried.to_dict()
-    if options.script is not None:
-        output = options.output or safe_name(source)
-        again = _command(options, words[options.script], output)
-        figures["script"] = {"command": shell_line(again)}
     if options.json:
         print_json({"file": str(options.file), **figures})
     else:
         title = f"riskcore {__version__}: {options.file}, protections tried"
         print(utility_text.trials_text(figures, title))
         print_files({"report": options.report})
-        if options.script is not None:
-            print(f"\n{shell_lines(again)}")
     return 0 if any(entry.safe for entry in tried.trials) else 1
 
 
@@ -208,8 +188,8 @@ def _candidate(text: str) -> tuple[str, str]:
 
 def _release(options: argparse.Namespace) -> Release | None:
     """Return the file of rules, which names the survey file if no option does."""
-    if options.output and not (options.script or options.print_rules):
-        raise ValueError("--output needs --script or --print-rules")
+    if options.output and not options.print_rules:
+        raise ValueError("--output needs --print-rules")
     options.recode = []
     if options.rules is None:
         if options.file is None or options.keys is None:
@@ -217,7 +197,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.release_toml import Release
 
-    stated_names = ("keys", "weight", "candidate", "costs", "script", "output")
+    stated_names = ("keys", "weight", "candidate", "costs", "output")
     for name in (*stated_names, *_OF_ALL, *_LAYOUT):
         if getattr(options, name):
             raise ValueError(f"--rules states what to try: leave out --{name}")
@@ -322,71 +302,3 @@ def _rules(
     chosen = _settings(options, name, words[name], source.names)
     options.weight, options.household = chosen.pop("weight"), chosen.pop("household")
     return rules_of(options, chosen, means)
-
-
-def _command(options: argparse.Namespace, words: list[str], output: str) -> list[str]:
-    """Return the words of the command that makes the safe file of a candidate."""
-    line = ["riskcore", "protect", str(options.file)]
-    for keys in options.keys:
-        line += ["--keys", *keys]
-    if options.weight is not None:
-        line += ["--weight", options.weight]
-    for name, setting in settings_of(ReadSettings).items():
-        option = option_of(name, setting)
-        given = getattr(options, option)
-        if given not in (setting.default, []):
-            words_of = given if isinstance(given, list) else [str(given)]
-            line += [f"--{option.replace('_', '-')}", *words_of]
-    for name in ("drop", "renumber"):
-        if getattr(options, name) not in (None, ()):
-            line += [f"--{name}", *getattr(options, name)]
-    if options.shuffle:
-        line.append("--shuffle")
-    return [*line, *words, "--output", output]
-
-
-# The width of a printed command, and the pattern of a line that may be cut anywhere.
-_WIDTH = 88
-_PLAIN_LIST = re.compile(r"[\w%+,./:=@ -]*")
-
-
-def shell_lines(words: Sequence[str]) -> str:
-    r"""Return a command on several lines, each with one option and its values.
-
-    Examples
-    --------
-    >>> words = ["riskcore", "protect", "s.csv", "--keys", "A", "B", "--k", "3"]
-    >>> print(shell_lines(words))
-    riskcore protect s.csv --keys A B --k 3
-    >>> print(shell_lines([*words, "--recode", f"A=map:{'1=a,' * 20}2=b"]))
-    riskcore protect s.csv \
-        --keys A B \
-        --k 3 \
-        --recode A=map:1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,1=a,\
-    1=a,1=a,1=a,1=a,2=b
-    """
-    line = shell_line(words)
-    if len(line) <= _WIDTH:
-        return line
-    options: list[list[str]] = [[]]
-    for word in words:
-        if word.startswith("--") and len(word) > 2:
-            options.append([])
-        options[-1].append(word)
-    lines = [shell_line(option) for option in options]
-    return " \\\n    ".join(_cut(line) for line in lines)
-
-
-def _cut(line: str) -> str:
-    """Return an option whose long list of plain words is broken after commas."""
-    if len(line) <= _WIDTH - 6 or not _PLAIN_LIST.fullmatch(line):
-        return line
-    parts = line.replace(",", ",\0").split("\0")
-    cut = [""]
-    room = _WIDTH - 6
-    for part in parts:
-        if cut[-1] and len(cut[-1]) + len(part) > room:
-            cut.append("")
-            room = _WIDTH - 2
-        cut[-1] += part
-    return "\\\n".join(cut)

@@ -26,7 +26,7 @@ NO_PATHS = {
 NO_FILES = {
     "C", "COLUMN", "COST", "L", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
     "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
-    "COLUMN=RULE", "KEY=AMOUNT", "KEY=NUMBER", "FORMULA", "KEY", "TOPIC",
+    "COLUMN=RULE", "COLUMN=PATTERN", "KEY=AMOUNT", "KEY=NUMBER", "FORMULA", "KEY", "TOPIC",
     "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Options that name files to read.

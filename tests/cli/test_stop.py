@@ -107,7 +107,7 @@ def test_no_step_is_shown_after_the_last_word(monkeypatch):
 
 TRY = (
     "try survey.csv --keys sex age --candidate 'a=--k 2' 'b=--k 3' 'c=--k 4' "
-    "--report tried.html --script b"
+    "--report tried.html"
 )
 
 
@@ -139,7 +139,7 @@ def test_trying_out_that_is_interrupted_leaves_nothing(
     monkeypatch.setattr(f"riskcore.{place}", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        # No figures, no script.
+        # No figures.
         assert run(TRY) == (130, "", "riskcore: interrupted\n")
     finally:
         signal.signal(signal.SIGINT, before)

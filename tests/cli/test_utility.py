@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 import pytest
 
-from riskcore.cli.try_out import shell_line
+from riskcore.common.shell_line import shell_line
 from tests import needs
 
 RULES = "--recode AGE=from:30,60"
@@ -151,14 +151,14 @@ def test_candidates_side_by_side(run):
 def test_costs_are_tried_with_each_candidate(run, figures):
     first, second = f"a=--k 3 --recode AGE=from:30,60 {ACCEPT}", f"b=--k 2 {ACCEPT}"
     options = shlex.join(["--candidate", first, second, "--costs"])
-    found = figures(f"{TRY} {options} --script 'a, entropy'")
+    found = figures(f"{TRY} {options}")
     names = ["fewest", "equal", "entropy"]
     assert [one["name"] for one in found["candidates"]] == [
         f"{candidate}, {cost}" for candidate in "ab" for cost in names
     ]
     entropy = found["candidates"][2]
     assert entropy["settings"]["cost"] == "entropy"
-    assert "--cost entropy" in found["script"]["command"]
+    assert 'cost = "entropy"' in run(f"{TRY} {options} --print-rules 'a, entropy'")[1]
     lost = entropy["largest_loss"]
     assert lost["lost"] == 1 - lost["records_after"] / lost["records_before"] > 0
     text = run(f"{TRY} {options} --report t.html")[1]
@@ -177,14 +177,12 @@ def test_a_command_to_copy_steers_no_terminal_and_is_read_back():
     assert done.stdout.decode().split("\0")[:-1] == words
 
 
-def test_the_command_of_the_chosen_one(run, figures):
+def test_the_rules_of_the_chosen_one(run):
     accept = f"{ACCEPT} 'INCOME=it is known'"
     candidates = [f"{name}={words} {accept}" for name, words in CANDIDATES.items()]
-    line = f"{TRY} --shuffle --script coarse --output new.csv --candidate"
-    script = figures(line, *candidates)["script"]
-    words = shlex.split(script["command"])
-    assert words[:2] == ["riskcore", "protect"]
-    assert run("", *words[1:])[0] == 0
+    line = f"{TRY} --shuffle --print-rules coarse --output new.csv --candidate"
+    Path("chosen.toml").write_text(run(line, *candidates)[1])
+    assert run("run chosen.toml")[0] == 0
     assert Path("new.csv").exists()
 
 
@@ -211,8 +209,8 @@ def test_the_exit_status_is_1_if_none_is_safe(run):
         ("--candidate 'a=--thresh 2%'", "candidate a: "),
         ("--candidate a= a=", "'a' appears twice"),
         ('--candidate "a=\'"', "candidate a: No closing quotation"),
-        ("--candidate a= --script b", "no candidate has this name"),
-        ("--candidate a= --output x.csv", "--output needs --script"),
+        ("--candidate a= --print-rules b", "no candidate has this name"),
+        ("--candidate a= --output x.csv", "--output needs --print-rules"),
         ("--candidate 'a=--cost equal' --costs", "candidate a has --cost; leave out"),
         ("--candidate 'a=--cost=equal' --costs", "candidate a has --cost"),
     ],

@@ -1,7 +1,8 @@
-"""Several protections side by side, and the script of the one that is chosen."""
+"""Several protections side by side, and the rules of the one that is chosen."""
 
 import functools
 import json
+import tomllib
 import warnings
 from pathlib import Path
 
@@ -220,7 +221,7 @@ def test_a_defect_is_no_reason(monkeypatch):
         ("parts", "safe.parquet"),
     ],
 )
-def test_the_safe_file_of_a_script_has_the_format_of_the_file(
+def test_the_safe_file_of_a_choice_has_the_format_of_the_file(
     tmp_path, run, name, output, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
@@ -236,7 +237,7 @@ def test_the_safe_file_of_a_script_has_the_format_of_the_file(
         formats.write(name, data)
     tried = try_out(name, ["SEX", "AGE"], {"a": {"k": 2}})
     tried.protect("a").write(output)
-    line = f"try {name} --keys SEX AGE --candidate 'a=--k 2' --json --script a"
+    line = f"try {name} --keys SEX AGE --candidate 'a=--k 2' --print-rules a"
     status, out, _ = run(line)
     assert status == 0
-    assert f"--output {output}" in json.loads(out)["script"]["command"]
+    assert tomllib.loads(out)["output"] == {"file": output}
