@@ -47,7 +47,7 @@ def files_of(options: argparse.Namespace) -> dict[str, Any]:
         name: getattr(options, option_of(name, setting), None)
         for name, setting in settings.items()
     }
-    return {**values, "file": options.output}
+    return {**values, "file": getattr(options, "output", None)}
 
 
 def rules_of_check(options: argparse.Namespace, rules: Mapping[str, Any]) -> Release:

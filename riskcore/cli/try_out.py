@@ -75,8 +75,7 @@ candidates in a file of rules, beside its own rules; false takes one of these aw
   AGE = false
 The tables are safe, roles, recodings, treat and suppress.
 
---costs tries each candidate with the costs "fewest", "equal" and "entropy". "Largest
-loss" is the category that lost the largest share of its records.
+"Largest loss" is the category that lost the largest share of its records.
 
 --print-rules NAME prints the rules that make the safe file of one candidate.
 Keep the results to yourself: they hold figures of FILE.
@@ -113,19 +112,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="a name, and in quotes the options of riskcore protect",
     )
     parser.add_argument(
-        "--costs",
-        action="store_true",
-        help="try each candidate with several costs of suppression, see below",
-    )
-    parser.add_argument(
         "--print-rules",
         metavar="NAME",
         help="print a candidate as a file of rules, for riskcore run, and end",
-    )
-    parser.add_argument(
-        "--output",
-        metavar="FILE",
-        help="safe file named there (default safe, in the format of FILE)",
     )
     add_settings(parser, ColumnSettings)
     add_settings(parser, WriteSettings, *_LAYOUT)
@@ -188,8 +177,6 @@ def _candidate(text: str) -> tuple[str, str]:
 
 def _release(options: argparse.Namespace) -> Release | None:
     """Return the file of rules, which names the survey file if no option does."""
-    if options.output and not options.print_rules:
-        raise ValueError("--output needs --print-rules")
     options.recode = []
     if options.rules is None:
         if options.file is None or options.keys is None:
@@ -197,7 +184,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.release_toml import Release
 
-    stated_names = ("keys", "weight", "candidate", "costs", "output")
+    stated_names = ("keys", "weight", "candidate")
     for name in (*stated_names, *_OF_ALL, *_LAYOUT):
         if getattr(options, name):
             raise ValueError(f"--rules states what to try: leave out --{name}")
@@ -231,22 +218,7 @@ def _words(options: argparse.Namespace) -> dict[str, list[str]]:
             words[name] = [*common, *shlex.split(entry)]
         except ValueError as error:
             raise ValueError(f"candidate {name}: {error}") from None
-    return _with_costs(words) if options.costs else words
-
-
-def _with_costs(words: dict[str, list[str]]) -> dict[str, list[str]]:
-    """Return each candidate with several costs of suppression."""
-    for name, own in words.items():
-        for word in own:
-            if word.partition("=")[0] == "--cost":
-                raise ValueError(
-                    f"candidate {name} has {word}; leave out that or --costs"
-                )
-    return {
-        f"{name}, {cost}": [*own, "--cost", cost]
-        for name, own in words.items()
-        for cost in ("fewest", "equal", "entropy")
-    }
+    return words
 
 
 class _Parser(argparse.ArgumentParser):
@@ -297,8 +269,7 @@ def _rules(
     if release is not None:
         return release.candidates()[name]
     source = source_of(options, Progress(quiet=True))
-    means = {"file": options.output or safe_name(source)}
-    means |= arguments_of(options, WriteSettings, _LAYOUT)
+    layout = arguments_of(options, WriteSettings, _LAYOUT)
     chosen = _settings(options, name, words[name], source.names)
     options.weight, options.household = chosen.pop("weight"), chosen.pop("household")
-    return rules_of(options, chosen, means)
+    return rules_of(options, chosen, {"file": safe_name(source), **layout})

@@ -143,10 +143,6 @@ class Rungs:
         values = [plain_value(label) for label in self.column.labels]
         return len(values) + len(_others(values, self.ladder.domain))
 
-    def rule(self, rung: int) -> str | None:
-        """Return the rule of a rung; None for the values themselves."""
-        return None if rung == 0 else self.ladder.rules[rung - 1]
-
 
 def _others(values: Sequence[Any], domain: Iterable[str]) -> list[Any]:
     """Return the values of a hierarchy that a file does not have, of the same type."""

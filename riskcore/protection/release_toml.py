@@ -851,7 +851,6 @@ class Release:
         self,
         *,
         secret: str | os.PathLike[str] | None = None,
-        output: str | os.PathLike[str] | None = None,
         overwrite: bool = False,
     ) -> str:
         """Return the line of a shell that runs the file of these rules, by its path.
@@ -860,8 +859,6 @@ class Release:
         ----------
         secret : path, optional
             The private record of an earlier run.
-        output : path, optional
-            Another name for the safe file.
         overwrite : bool, optional
 
         Returns
@@ -875,8 +872,7 @@ class Release:
         riskcore run 'my rules.toml' --secret safe.csv.private.json
         """
         words = ["riskcore", "run", _word(self.path or "release.toml")]
-        for option, path in (("--secret", secret), ("--output", output)):
-            words += [] if path is None else [option, _word(path)]
+        words += [] if secret is None else ["--secret", _word(secret)]
         return shell_line([*words, *(["--overwrite"] if overwrite else [])])
 
     @property

@@ -26,8 +26,8 @@ NO_PATHS = {
 NO_FILES = {
     "C", "COLUMN", "COST", "L", "CODE", "KEY=COLUMN", "NAME", "SIZE=CELLS", "TEXT",
     "[COLUMN=]CODE", "SEED", "COLUMN=ROLE", "COLUMN=REASON",
-    "COLUMN=RULE", "COLUMN=PATTERN", "KEY=AMOUNT", "KEY=NUMBER", "FORMULA", "KEY", "TOPIC",
-    "'COLUMN x COLUMN'",
+    "COLUMN=RULE", "COLUMN=PATTERN", "KEY=AMOUNT", "KEY=NUMBER", "FORMULA", "KEY",
+    "TOPIC", "'COLUMN x COLUMN'",
 }  # fmt: skip
 # Options that name files to read.
 READ = {

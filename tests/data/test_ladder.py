@@ -21,7 +21,7 @@ def test_rungs_join_what_is_below():
         [0, 1, 2, 3, 4], [0, 0, 1, 1, 2], [0, 0, 0, 0, 1],
     ]  # fmt: skip
     assert [size.tolist() for size in rungs.sizes] == [[1] * 4, [2] * 4, [4] * 4]
-    assert (len(rungs), rungs.domain, rungs.rule(0), rungs.rule(2)) == (3, 4, None, ALL)
+    assert (len(rungs), rungs.domain, rungs.ladder.rules[1]) == (3, 4, ALL)
 
 
 @pytest.mark.parametrize("numbers", [False, True])

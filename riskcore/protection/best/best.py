@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time as clock
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Unpack
 
 from riskcore.common import arguments
@@ -29,7 +29,7 @@ from riskcore.protection.settings.settings_table import ProtectSettings
 class OpenedNode:
     """Recodings that were opened: what they lose with their blanks."""
 
-    rules: dict[Any, str]  # by key; the keys that stay as they are have none
+    recodings: dict[Any, str]  # of the keys that do not stay as they are
     loss: float
     blanks: int
     expected_reidentifications: float
@@ -139,15 +139,7 @@ class Best(OnASheet):
             "looked_at": self.met,
             "opened": self.opened,
             "seconds": self.seconds,
-            "front": [
-                {
-                    "recodings": {str(key): rule for key, rule in node.rules.items()},
-                    "loss": node.loss,
-                    "blanks": node.blanks,
-                    "expected_reidentifications": node.expected_reidentifications,
-                }
-                for node in self.front
-            ],
+            "front": [asdict(node) for node in self.front],
         }
 
     def _sheet(self) -> Sheet:
@@ -166,7 +158,7 @@ class Best(OnASheet):
         front = [("recodings", "loss", "blanks", "re-identifications")]
         front += [
             (
-                ", ".join(f"{key}={rule}" for key, rule in node.rules.items())
+                ", ".join(f"{key}={rule}" for key, rule in node.recodings.items())
                 or "none",
                 f"{node.loss:.4f}",
                 f"{node.blanks:,}",

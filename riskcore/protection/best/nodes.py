@@ -14,13 +14,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
 from riskcore.common.arrays import Floats, Integers, Mask
-from riskcore.common.progress import Lines, silent
+from riskcore.common.progress import silent
 from riskcore.data.columns import plain_value
 from riskcore.data.count import Counts, count
 from riskcore.data.files.labels import code_text
@@ -50,17 +49,8 @@ class Opened:
 class Nodes:
     """The recodings of a file by the rungs of its keys.
 
-    Parameters
-    ----------
-    source, settings
-        The file, and what makes it safe; keys with a recoding have no ladder.
-    ladders : mapping of key to list of str or path
-        Other keys get a ladder that their values suggest.
-    measure : {"granularity", "entropy", "discernibility", "blanks"}
-    price : float
-        What a blank costs.
-    importance : mapping of key to float
-        What each key counts; 1 for others.
+    Keys with a recoding have no ladder; others get one that their values suggest. A
+    blank loses ``price`` times what a value does; each key counts by its importance.
     """
 
     def __init__(
@@ -87,10 +77,6 @@ class Nodes:
         parts = [losses_of(rungs, measure) for rungs in self.rungs]
         self.losses = [losses for losses, _ in parts]
         self.blanks = [price * whole for _, whole in parts]
-        self.records = [
-            np.bincount(x.column.codes, minlength=len(x.column.labels) + 1)
-            for x in self.rungs
-        ]
 
     def _rungs(self, key: Hashable, rules: Any) -> Rungs:
         """Return a key on its ladder; one that is recoded already stays as it is."""
@@ -112,13 +98,15 @@ class Nodes:
     @cached_property
     def steps(self) -> list[Floats]:
         """What each rung of each key loses without blanks."""
-        n = len(self.rungs[0].column.codes)
-        return [
-            np.array([float(lost @ records) for lost in losses]) * share / n
-            for losses, records, share in zip(
-                self.losses, self.records, self.importance, strict=True
-            )
-        ]
+        steps = []
+        for rungs, losses, share in zip(
+            self.rungs, self.losses, self.importance, strict=True
+        ):
+            codes = rungs.column.codes
+            records = np.bincount(codes, minlength=len(losses[0]))
+            step = np.array([float(lost @ records) for lost in losses])
+            steps.append(step * share / len(codes))
+        return steps
 
     @cached_property
     def _classes(self) -> Counts:
@@ -127,16 +115,14 @@ class Nodes:
         levels = [len(column.labels) + 1 for column in columns]
         return count([column.codes for column in columns], levels)
 
-    def _alike(self, node: Node) -> Integers:
+    def _alike(self, node: Node) -> Floats:
         """Return for each of these classes how many records a node makes alike."""
         codes = [
             rungs.groups[i][own.astype(np.int64)].astype(np.uint32)
             for rungs, i, own in zip(self.rungs, node, self._classes.codes, strict=True)
         ]
         group = count(codes, [int(own.max()) + 1 for own in codes]).inverse
-        alike = np.zeros(int(group.max()) + 1, np.int64)
-        np.add.at(alike, group, self._classes.frequency)
-        return alike[group]
+        return np.bincount(group, self._classes.frequency)[group]
 
     def bound(self, node: Node) -> tuple[float, float]:
         """Return what the rungs of a node lose, and what it loses at least."""
@@ -165,7 +151,7 @@ class Nodes:
                 lost = self.blanks[at] - self.losses[at][node[at]]
                 price = np.minimum(price, (self.importance[at] * lost)[own])
         levels = [int(column.max(initial=0)) + 1 for column in codes]
-        group = count(codes, levels).inverse
+        group = count(codes, levels).inverse.astype(np.int64)
         unsafe = self._unsafe(assessment, aim, whole, group)[group] & np.isfinite(price)
         records = cells.records[whole]
         if self.by_classes:
@@ -173,11 +159,7 @@ class Nodes:
         return float(price[unsafe] @ records[unsafe])
 
     def _unsafe(
-        self,
-        assessment: Assessment,
-        aim: Aim,
-        whole: Mask,
-        group: NDArray[np.integer[Any]],
+        self, assessment: Assessment, aim: Aim, whole: Mask, group: Integers
     ) -> Mask:
         """Return which groups of cells are surely unsafe; ``whole`` cells are in one.
 
@@ -210,20 +192,19 @@ class Nodes:
             if math.isfinite(self.settings.cost_of(key)) and not self.by_classes:
                 lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
                 costs[key] = _by_category(rungs, i, lost)
-        kept = {x: cost for x, cost in _given(self.settings).items() if x not in costs}
+        cost = self.settings.cost
+        stated = {} if isinstance(cost, str) else cost
         return replace(
-            self.settings, recodings=recodings, cost=costs | kept or self.settings.cost
+            self.settings, recodings=recodings, cost={**stated, **costs} or cost
         )
 
-    def open_node(
-        self, node: Node, say: Lines = silent
-    ) -> tuple[float, int, Opened] | None:
+    def open_node(self, node: Node) -> tuple[float, int, Opened] | None:
         """Return what a node loses, its number of blanks, and what was found.
 
         None if a record stays unsafe whatever is blanked.
         """
         settings = self.settings_of(node)
-        unit = unit_of(self.source, settings, say, None)
+        unit = unit_of(self.source, settings, silent, None)
         with quiet():
             before = unit.prepare(self._base.original)
             aims = before.aims(unit.planned)
@@ -270,8 +251,3 @@ def _by_category(rungs: Rungs, rung: int, lost: Floats) -> float | dict[str, flo
     }
     different = {*costs.values()}
     return different.pop() if len(different) == 1 else costs
-
-
-def _given(settings: Settings) -> Mapping[Any, Any]:
-    """Return the costs that settings state by column."""
-    return {} if isinstance(settings.cost, str) else settings.cost

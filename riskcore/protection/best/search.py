@@ -44,15 +44,6 @@ class Found(Generic[Opened]):
     opened: dict[Loss, Opened] = field(default_factory=dict)
     failed: int = 0  # nodes that were opened and do not
 
-    @property
-    def gap(self) -> float:
-        """By how much the best loss may be above the least, as a share of it."""
-        if self.best is None:
-            return math.inf
-        if self.best.loss <= self.bound:
-            return 0.0
-        return 1.0 - self.bound / self.best.loss
-
 
 def search(
     rungs: Sequence[Floats],
@@ -62,17 +53,10 @@ def search(
 ) -> Found[Any]:
     """Return the node that loses least.
 
-    Parameters
-    ----------
-    rungs : sequence of float64 ndarray
-        For each ladder what each rung loses at least, rising.
-    bound : callable
-        Returns for a node what it and all above it lose at least, and what itself does.
-    open_node : callable
-        Returns for a node what it loses, its number of blanks, and anything else; None
-        if it cannot meet the goals.
-    go_on : callable
-        Is told after each node; the search ends if it returns False.
+    ``rungs`` is what each rung of each ladder loses at least. ``bound`` returns what a
+    node and all above it lose at least, and what itself does; ``open_node`` its loss,
+    its number of blanks, and anything else, or None if it cannot meet the goals. The
+    search ends when ``go_on`` returns False.
     """
     state: Found[Any] = Found(math.prod(map(len, rungs)))
     lowest = (0,) * len(rungs)

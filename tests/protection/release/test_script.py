@@ -218,8 +218,6 @@ def test_rules_and_line_make_the_same_files(name, run):
 def test_a_line_is_quoted_for_a_shell():
     rules = Release.parse("format = 1", "-it's mine.toml")
     assert rules.shell_line() == """riskcore run './-it'"'"'s mine.toml'"""
-    line = rules.shell_line(secret="a b", output=Path("-c.csv"), overwrite=True)
-    assert shlex.split(line)[3:] == [
-        "--secret", "a b", "--output", "./-c.csv", "--overwrite",
-    ]  # fmt: skip
+    line = rules.shell_line(secret=Path("-a b"), overwrite=True)
+    assert shlex.split(line)[3:] == ["--secret", "./-a b", "--overwrite"]
     assert Release.parse("format = 1").shell_line() == "riskcore run release.toml"
