@@ -122,7 +122,7 @@ class Nodes:
             for rungs, i, own in zip(self.rungs, node, self._classes.codes, strict=True)
         ]
         group = count(codes, [int(own.max()) + 1 for own in codes]).inverse
-        return np.bincount(group, 1.0 * self._classes.frequency)[group]
+        return np.bincount(group, self._classes.frequency)[group].astype(float)
 
     def bound(self, node: Node) -> tuple[float, float]:
         """Return what the rungs of a node lose, and what it loses at least."""
