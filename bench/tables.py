@@ -95,7 +95,7 @@ SECTIONS = (
     # They have rows of files that are not part of the project.
     *(
         Section(script, f"bench/results/{script}.md", measured=True)
-        for script in ("attackers", "after_truth")
+        for script in ("attackers", "after_truth", "best")
     ),
     Section(
         "calibration_cells", "bench/results/calibration_of_cells.md", measured=True
