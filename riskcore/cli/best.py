@@ -18,9 +18,9 @@ DESCRIPTION = """\
 Find the recodings and blanks that meet the goals of a file of rules at the least loss.
 
 Each key has a ladder of recodings from fine to coarse: those of the rules, or what its
-values suggest. Of all combinations the one is found whose recodings lose least,
-together with the blanks that it needs, and it is proved that none loses less. If the
-time is over first, it is said how far the best so far may be from the least.
+values suggest. The command finds the combination that loses least, by its recodings and
+its blanks, and proves that none loses less. If time runs out, it says how far its best
+may be from the least. Of equal losses that with fewer blanks is taken.
 """
 
 EPILOG = """\
@@ -41,9 +41,8 @@ examples:
   riskcore best --rules release.toml --output best.toml
   riskcore best survey.csv --rules release.toml --time 60 --json
 
-The rules with the best recodings, and the costs by which its blanks are chosen, are
-written with --output, for riskcore run. Keep the results to yourself: they hold figures
-of FILE.
+The search looks at goals alone: riskcore run by the rules of --output looks for leaks,
+too. Keep the results to yourself: they hold figures of FILE.
 
 The exit status is 0; 2 if the input is refused, or no recodings meet the goals; 74 if
 an error occurred after files were written; or 130 if interrupted.
@@ -68,7 +67,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="RULES",
-        help="write the rules of the best release, beside the rules",
+        help="write the rules with the best recodings to this file",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     add_overwrite(parser)

@@ -255,7 +255,7 @@ def carry_out(
     )
     secret = None if before is None else before.secret
     by_rules = None if rules is None else (rules.name, digest(rules))
-    office = () if release is None else release._of_office
+    office = {} if release is None else release._office
     result = protect(source, settings, secret=secret, progress=progress)
     made = write_release(
         result,
@@ -268,7 +268,8 @@ def carry_out(
     )
     progress.done()
     advice = _ADVICE if release is None else _ADVICE_ON_RULES
-    lines = [*_outcome(options, advice, made, before), *office]
+    lines = [*_outcome(options, advice, made, before)]
+    lines += office.get("said", []) + office.get("unjudged", [])
     lines += _accepted_in_vain(settings.accept, made.figures["leaks"])
     lines += [f"The report is in {path}." for path in made.reports]
     if made.public_report is not None:

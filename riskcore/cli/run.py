@@ -72,8 +72,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--preset",
         metavar="NAME",
-        help="follow the rules of an office, for RULES that name none; riskcore rules "
-        "list has the names",
+        help="rules of an office (riskcore rules list), for RULES that name none",
     )
     parser.add_argument(
         "--data", type=Path, metavar="FILE", help="another survey file by these rules"

@@ -184,8 +184,7 @@ def _release(options: argparse.Namespace) -> Release | None:
         return None
     from riskcore.protection.release_toml import Release
 
-    stated_names = ("keys", "weight", "candidate")
-    for name in (*stated_names, *_OF_ALL, *_LAYOUT):
+    for name in ("keys", "weight", "candidate", *_OF_ALL, *_LAYOUT):
         if getattr(options, name):
             raise ValueError(f"--rules states what to try: leave out --{name}")
     release = Release.read(options.rules)

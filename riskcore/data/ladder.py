@@ -99,6 +99,7 @@ class Rungs:
     groups: Sequence[Integers]
     sizes: Sequence[NDArray[np.float64]]
     codes: Sequence[Sequence[Any]]  # for each rung the new code of each category
+    domain: int  # how many values the column may have
 
     @classmethod
     def of(cls, column: CodedColumn, ladder: Ladder) -> Rungs:
@@ -131,17 +132,11 @@ class Rungs:
             groups.append(group)
             new_codes.append([*codes[:levels]])
             sizes.append(np.bincount(of)[of[:levels]].astype(np.float64))
-        return cls(column, ladder, groups, sizes, new_codes)
+        return cls(column, ladder, groups, sizes, new_codes, len(domain))
 
     def __len__(self) -> int:
         """Return the number of rungs, with the lowest."""
         return len(self.groups)
-
-    @property
-    def domain(self) -> int:
-        """How many values the column may have."""
-        values = [plain_value(label) for label in self.column.labels]
-        return len(values) + len(_others(values, self.ladder.domain))
 
 
 def _others(values: Sequence[Any], domain: Iterable[str]) -> list[Any]:

@@ -185,20 +185,22 @@ class Release:
         tables = self.tables if name is None else {"preset": name, **self.tables}
         fault = fault_of(tables)
         if fault is None and tables.get("preset") != (name or tables.get("preset")):
-            fault = ("preset",), f"another one than {name}"
+            fault = ("preset",), f"--preset names {name}: leave one out"
         if fault is not None:
             raise self._error(*fault)
         return replace(self, tables=expanded(tables, self._error))
 
     @property
-    def _of_office(self) -> tuple[str, ...]:
-        """Whose rules these are, in a sentence, if they have a preset."""
-        name = self.tables.get("preset")
-        if name is None:
-            return ()
-        title, source = (read(name)["about"][part] for part in ("title", "source"))
+    def _office(self) -> dict[str, Any]:
+        """What its preset is and cannot check, and what `check` alone judges."""
+        alone = ["The rules of [check] are judged by riskcore check alone."]
+        office = {"said": [], "unjudged": alone * ("check" in self.tables)}
+        if (name := self.tables.get("preset")) is None:
+            return office
+        about = read(name)["about"]
         shown = f"What it cannot check: riskcore rules show {name}."
-        return (f"By the preset {name}: {title} ({source}). {shown}",)
+        said = [f"By the preset {name}: {about['title']}. {shown}"]
+        return {**office, **about, "name": name, "said": said}
 
     @classmethod
     def of(
@@ -502,7 +504,7 @@ class Release:
                 new_ids=output.get("renumber", ()),
             )
             result = checked(source, request, progress or silent, **others)
-        return replace(result, notes=(*result.notes, *self._of_office))
+        return replace(result, notes=(*result.notes, *self._office["said"]))
 
     def _made(self, source: Source, *, goals: bool) -> Settings:
         """Return the settings of the protection; ``goals`` alone, for its safe file."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from riskcore.common.version import __version__
 from riskcore.common.words import printable
@@ -29,7 +30,7 @@ class Provenance:
     when: datetime | None = None
     command: str = ""
     rules: tuple[str, str] | None = None  # the file of rules, and its SHA-256
-    office: tuple[str, ...] = ()  # whose rules they follow
+    office: Mapping[str, Any] = field(default_factory=dict)  # whose rules these are
 
     def facts(self) -> Iterator[tuple[str, str]]:
         """Yield the known facts, as names and values."""

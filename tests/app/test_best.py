@@ -265,7 +265,7 @@ def test_a_search_that_is_stopped_keeps_what_it_has(bench, monkeypatch, with_nod
     text = client.get("/best").text
     if with_node:
         assert page["found"].gap > 0.0
-        assert "above the least" in text
+        assert "the least may be up to" in text
         assert "With more time it may find less loss." in text
         assert best.take(bench, form())
     else:

@@ -258,9 +258,8 @@ def _written(bench: Workbench, version: int, overwrite: bool, say: Lines) -> Exp
     result = bench.protect(rules, say).under(settings)
     name = "" if source.path is None else source.path.name
     by_rules = path.name, hashlib.sha256(content).hexdigest()
-    provenance = Provenance(
-        name, now(), release.shell_line(), by_rules, release._of_office
-    )
+    line = release.shell_line()
+    provenance = Provenance(name, now(), line, by_rules, release._office)
     files = write_release(
         result,
         wanted,

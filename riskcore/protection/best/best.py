@@ -86,7 +86,7 @@ class Best(OnASheet):
 
     @property
     def gap(self) -> float:
-        """By how much the loss may be above the least, as a share of it."""
+        """By how much the least loss may be below this one, as a share of this."""
         return 0.0 if self.loss <= self.bound else 1.0 - self.bound / self.loss
 
     @property
@@ -99,12 +99,10 @@ class Best(OnASheet):
                 *(loss, counted(self.nodes, "combination")),
             )
         return sentence(
-            "loss {loss}, at most {gap} above the least: none of {nodes} is below "
+            "loss {loss}, the least may be up to {gap} lower: none of {nodes} is below "
             "{bound}",
-            loss,
-            Number(f"{self.gap:.1%}"),
-            counted(self.nodes, "combination"),
-            bound,
+            *(loss, Number(f"{self.gap:.1%}")),
+            *(counted(self.nodes, "combination"), bound),
         )
 
     def protect(self, *, progress: Lines | None = None) -> Protected:
@@ -150,9 +148,11 @@ class Best(OnASheet):
             ("opened", f"{self.opened:,}"),
             ("seconds", f"{self.seconds:.1f}"),
         ]
+        recodings = dict.fromkeys(self.settings.recodings, "that of the rules")
+        recodings |= self.rules
         rows = [("key", "recoding", "blanks")]
         rows += [
-            (str(key), self.rules.get(key, "as it is"), f"{self.blanks.get(key, 0):,}")
+            (str(key), recodings.get(key, "as it is"), f"{self.blanks.get(key, 0):,}")
             for key in keys
         ]
         front = [("recodings", "loss", "blanks", "re-identifications")]

@@ -34,10 +34,8 @@ def losses_of(rungs: Rungs, measure: Measure) -> tuple[list[Floats], Floats]:
     column = rungs.column
     levels = len(column.labels)
     nothing, whole = np.zeros(levels + 1), np.append(np.ones(levels), 0.0)
-    if measure == "blanks":
-        return [nothing] * len(rungs), whole
-    if measure == "discernibility":
-        return [nothing] * len(rungs), nothing
+    if measure in ("blanks", "discernibility"):
+        return [nothing] * len(rungs), whole if measure == "blanks" else nothing
     if measure == "granularity":
         others = max(rungs.domain - 1, 1)
         shares = [np.append((size - 1.0) / others, 0.0) for size in rungs.sizes]

@@ -104,6 +104,8 @@ def _of_sets(rules: Any, preset: Any, classes: _Classes, error: _Error) -> Any:
             least[key] = max(number, least[key])
         if any(number > NO_GOAL for number in least.values()):
             safe[goal] = [*least.values()]
+    if not sets:
+        raise error(("classes",), f"name columns: {', '.join(classes)}")
     columns = {**rules.get("columns", {}), "keys": [*sets.values()]}
     return {"columns": columns, "safe": safe}
 

@@ -98,7 +98,7 @@ class BestSettings(TypedDict, total=False):
             unit="a price",
             default=1.0,
             metavar="PRICE",
-            help="what a blank costs, in values that are lost whole (default 1)",
+            help="what a blank costs; 1, the default, is the loss of a whole value",
         ),
     ]
     importance: Annotated[
@@ -113,6 +113,6 @@ class BestSettings(TypedDict, total=False):
             within="(0, inf)",
             unit="a number of seconds",
             metavar="SECONDS",
-            help="seconds after which the search ends, with what it knows by then",
+            help="seconds after which the search ends with the best found so far",
         ),
     ]

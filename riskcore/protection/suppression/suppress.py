@@ -148,7 +148,7 @@ def suppress(
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     if blanked is not None:
         masks |= {name: mask.copy() for name, mask in blanked.items()}
-    elif len(assessments) > 1 and _plans_together(assessments, settings):
+    elif len(assessments) > 1 and _plans_together(assessments, aims, settings):
         _suppress_together(assessments, aims, costs, masks, settings, progress, draw)
         return masks
     sets = list(zip(assessments, aims, costs, strict=True))
@@ -196,7 +196,9 @@ def _by_name(
     return price, [losses[name] for name in names]
 
 
-def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bool:
+def _plans_together(
+    assessments: Sequence[Assessment], aims: Sequence[Aim], settings: Settings
+) -> bool:
     """Whether each record is planned for all sets of keys at once.
 
     That takes goals that a record with fewer keys never fails if it meets them with
@@ -206,7 +208,7 @@ def _plans_together(assessments: Sequence[Assessment], settings: Settings) -> bo
     return (
         settings.suppression == "exact"
         and not settings.household_keys
-        and all(assessment.model is None for assessment in assessments)
+        and all(x.model is None for x in assessments if aims[0].has_threshold)
         and len(settings.variables) <= MOST_KEYS
         and max(len(assessment.cells.keys) for assessment in assessments) <= MOST_IN_SET
     )
