@@ -179,6 +179,7 @@ def homes(seed):
     [
         (survey, [["age", "town"], ["town", "sex"], ["age", "sex"]], {"k": [4, 9, 3]}),
         (survey, KEYS, {"k": 2, "subsets": 2}),
+        (survey, [["age", "town"], ["town", "sex"]], {"min_population": [90, 200]}),
         (survey, ["age", "sex"], {"k": 3, "strata": ["town"]}),
         (homes, ["age", "town", "sex"], {"k": 4, "level": "household"}),
         (homes, KEYS, {"household_threshold": 0.5, "population": "weights"}),
@@ -189,6 +190,7 @@ def homes(seed):
     ids=[
         "sets",
         "subsets",
+        "people of sets",
         "strata",
         "household level",
         "household threshold",
@@ -203,6 +205,8 @@ def test_other_designs(data, keys, settings, measure, seed):
     data, settings = data(seed), dict(settings)
     if {"level", "household_threshold", "household_keys"} & {*settings}:
         settings |= {"household": "home", "weight": "w"}
+    if "min_population" in settings:
+        settings |= {"weight": "w"}
     source = Source.of(data, None)
     weight, household = settings.pop("weight", None), settings.pop("household", None)
     resolved = Settings.resolve(source, keys, weight, household, **settings)
