@@ -241,7 +241,7 @@ def test_a_model_that_no_goal_asks_for_changes_no_blank():
     made = [
         riskcore.protect(
             data, keys, "WEIGHT", min_population=30_000, population=population,
-            recodings={"AGE": "from:15,30,45,65"}, accept=ANY_LEAK,
+            recodings={"AGE": "from:15,30,45,65"}, **ANY_LEAK,
         )
         for population in ("auto", "weights")
     ]  # fmt: skip
