@@ -29,7 +29,7 @@ def shown(name: str) -> str:
     """Return what a preset asks, as a file of rules to fill in."""
     about = read(name)["about"]
     said = [about["title"], f"Source: {about['source']}."]
-    for head, part in {"It asks:": "asks", "It cannot check:": "cannot"}.items():
+    for head, part in {"It asks:": "asks", "riskcore cannot check:": "cannot"}.items():
         said += [head, *(f"- {text}" for text in about[part])]
     how: Any = {"subsequent_indent": "  ", "break_on_hyphens": False}
     lines = chain(*(wrap(text, 86, **how) for text in said))
