@@ -287,7 +287,7 @@ def test_a_search_goes_on_beside_other_work(bench, monkeypatch):
     assert "A search by earlier rules is running." in Client(bench).get("/best").text
     gate.go.set()
     waited(best.view, bench)
-    assert "The rules have changed since the search." in Client(bench).get("/best").text
+    assert "The rules have changed since this search" in Client(bench).get("/best").text
 
 
 @pytest.mark.parametrize(
