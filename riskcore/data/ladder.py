@@ -115,7 +115,7 @@ class Rungs:
         ):
             codes = recoding.resolved(values, records).apply(domain).codes
             number: dict[Any, int] = {}
-            of = np.array([number.setdefault(code, len(number)) for code in codes])
+            of = np.array([number.setdefault(x, len(number)) for x in codes], np.int64)
             group = np.append(of[:levels], len(number))
             # Those whose group below is the same must share one here.
             first = np.full(int(groups[-1].max()) + 1, -1)

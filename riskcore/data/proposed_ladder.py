@@ -11,7 +11,7 @@ import numpy as np
 
 from riskcore.common.arrays import Floats, Integers
 from riskcore.data.columns import CodedColumn, plain_value
-from riskcore.data.dates import is_date
+from riskcore.data.dates import day_text
 from riskcore.data.files.labels import code_text
 from riskcore.data.ladder import ALL, Ladder, Rungs
 from riskcore.data.likely_codes import numbers_of_text
@@ -50,7 +50,7 @@ def proposed_ladder(column: CodedColumn) -> Ladder:
     rules: list[str] = []
     if len(labels) > 2:
         numbers = _numbers(labels)
-        if is_date(labels[0]):
+        if all(map(day_text, labels)):
             rules = _DATES
         elif len(labels) > _FEW and numbers is not None:
             rules = _bands(numbers, records)
@@ -68,10 +68,11 @@ def _numbers(labels: Sequence[Any]) -> Floats | None:
         if any(x[0] == "0" and x[1:2].isdecimal() for x in labels if x):
             return None
         numbers = numbers_of_text(labels, ".").astype(np.float64)
-        return numbers if len(numbers) else None
-    if not isinstance(labels[0], int | float):
+    elif isinstance(labels[0], int | float):
+        numbers = np.array(labels, np.float64)
+    else:
         return None
-    return np.array(labels, np.float64)
+    return numbers if len(numbers) and np.isfinite(numbers).all() else None
 
 
 def _bands(numbers: Floats, records: Integers) -> list[str]:

@@ -695,7 +695,8 @@ class Release:
             kind, _, words = rule.partition(":")
             if kind == "hierarchy":
                 words = Path(os.path.relpath(words, self._folder)).as_posix()
-            recodings[str(key)] = f"{kind}:{words}"
+                rule = f"{kind}:{words}"
+            recodings[str(key)] = rule
         costs = entries()["suppress", "cost"].rule(cost)
         suppress = {**self.tables.get("suppress", {}), "cost": costs}
         tables = {x: of for x, of in self.tables.items() if x not in ("ladder", "best")}
@@ -816,6 +817,8 @@ class Release:
                 "the rules are proposals: check the role of each column and the goals, "
                 "then delete this line",
             )
+        if "classes" in self.tables and "preset" not in self.tables:
+            raise self._error(("classes",), "they are those of a preset: name it")
         options = self._arguments("columns", "safe", "suppress")
         if "keys" not in options:
             raise self._error(("columns", "keys"), "missing; name the key variables")

@@ -104,3 +104,18 @@ def test_an_existing_file_stays(folder, capsys):
     assert (folder / "best.toml").read_text() == "mine"
     assert main([*line, "--overwrite"]) == 0
     assert "recodings" in (folder / "best.toml").read_text()
+
+
+@pytest.mark.parametrize("rule", ["month", "quarter", "year"])
+def test_dates_that_are_recoded_are_written_as_rules(folder, rule):
+    days = [f"20{y}-{m:02}-{d:02}" for y in (20, 21) for m in (1, 5) for d in (1, 9)]
+    formats.write(folder / "dates.csv", {"DAY": days, "SEX": ["f", "m"] * 4})
+    (folder / "dates.toml").write_text(
+        'format = 1\ndata.file = "dates.csv"\ncolumns.keys = ["DAY"]\nsafe.k = 2\n'
+        f'roles = {{ SEX = "harmless" }}\nladder.DAY = ["{rule}", "map:*=all"]\n'
+    )
+    line = ["best", "--rules", "dates.toml", "--output", "best.toml", "--quiet"]
+    assert main(line) == 0
+    rules = Release.read("best.toml")
+    assert rules.tables["recodings"] == {"DAY": rule}
+    assert rules.protect().goals_met

@@ -202,3 +202,8 @@ def test_codes_that_no_rule_can_name_are_not_merged():
     values = [*"a" * 600, *"b" * 300, "x,y", "u=v", "*", " w", "", *"cd"]
     values += ["two\nlines", "\u202enirts"]  # neither on a line of text
     assert proposed(values)[0][0] == "map:c=other,d=other"
+
+
+def test_dates_in_text_get_a_ladder_of_dates():
+    days = [f"2020-{month:02}-{day:02}" for month in (1, 2, 7) for day in (1, 2, 3)]
+    assert proposed_ladder(column(days)).rules == ("month", "quarter", "year", ALL)

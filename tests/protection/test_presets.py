@@ -1,5 +1,6 @@
 """The rules of offices: for each a file that passes, and one that fails each check."""
 
+import re
 import tomllib
 from collections import Counter
 
@@ -455,3 +456,55 @@ def test_best_keeps_the_preset():
     assert again.tables["preset"] == "health-k5"
     assert again.tables["safe"]["k"] == [5]
     assert again.protect(data).goals_met
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("safe.subsets = 1", "safe.subsets: the preset states its sets of keys"),
+        ('accept."*" = "needed"', r"accept.\*: the preset asks for no identifier"),
+        ('accept.ID = "needed"', "accept.ID: the preset asks for no identifier"),
+    ],
+)
+def test_what_would_weaken_a_preset_is_refused(rules, message):
+    text = f"""
+        format = 1
+        preset = "health-k3"
+        classes.identifier = ["ID"]
+        classes.identifying = ["SEX", "AGE"]
+        {rules}
+    """
+    with pytest.raises(ValueError, match=message):
+        Release.parse(text)
+
+
+def test_classes_without_a_preset_are_refused():
+    text = "format = 1\nclasses.region = ['R']\ncolumns.keys = ['S']\nsafe.k = 2"
+    with pytest.raises(ValueError, match="classes: they are those of a preset"):
+        Release.parse(text).arguments()
+
+
+@pytest.mark.parametrize(
+    ("preset", "name", "good", "bad"),
+    [
+        (
+            "hipaa-safe-harbor", "age",
+            ["12", "45.95", "90+", "[30, 45)", "80-89", "< 15", "85 and over", "all"],
+            ["91", "100", "9.5e1", "5e2", "0x5B", "90.5", "30-95", "[85, 95)"],
+        ),
+        (
+            "eurostat-research-like", "age",
+            ["12", "79.5", "80+", "[30, 45)", ">= 80", "all"],
+            ["81", "1e2", "80.5", "70-89"],
+        ),
+        (
+            "hipaa-safe-harbor", "date", ["1984", "[1980, 1990)"],
+            ["1984-1203", "1984 (1103)", "1231-2010", "1984-12-03", "2010-5"],
+        ),
+    ],
+    ids=["age", "age of Eurostat", "date"],
+)  # fmt: skip
+def test_the_patterns_of_values(preset, name, good, bad):
+    pattern = presets.read(preset)["check"]["values"][name]
+    assert all(re.fullmatch(pattern, value) for value in good)
+    assert not any(re.fullmatch(pattern, value) for value in bad)

@@ -51,6 +51,10 @@ class Best(OnASheet):
     blanks : dict of key to int
     bound : float
         No release loses less: the certificate.
+    exact : bool
+        Whether the blanks of each combination are the cheapest. If not, as for l by
+        entropy, t, a risk by a model or household keys, the certificate is about the
+        blanks that `riskcore.protect` plans.
     nodes, met, opened : int
         Combinations of rungs, those whose bound was found, and those whose blanks
         were planned.
@@ -77,6 +81,7 @@ class Best(OnASheet):
     loss: float
     blanks: dict[Any, int]
     bound: float
+    exact: bool
     nodes: int
     met: int
     opened: int
@@ -94,9 +99,15 @@ class Best(OnASheet):
         """What is proved of the loss, in words."""
         loss, bound = Number(f"{self.loss:.4f}"), Number(f"{self.bound:.4f}")
         if self.gap == 0.0:
+            figures = loss, counted(self.nodes, "combination")
+            if self.exact:
+                return sentence(
+                    "least loss {loss}: none of {nodes} is below it", *figures
+                )
             return sentence(
-                "least loss {loss}: none of {nodes} is below it",
-                *(loss, counted(self.nodes, "combination")),
+                "least loss {loss}, with the blanks that are planned: none of {nodes} "
+                "is below it",
+                *figures,
             )
         return sentence(
             "loss {loss}, the least may be up to {gap} lower: none of {nodes} is below "
@@ -132,6 +143,7 @@ class Best(OnASheet):
             "bound": self.bound,
             "gap": self.gap,
             "certificate": str(self.certificate),
+            "exact": self.exact,
             "blanks": {str(key): number for key, number in self.blanks.items()},
             "combinations": self.nodes,
             "looked_at": self.met,
@@ -313,6 +325,7 @@ def best_by(
         state.best.loss,
         opened.blanks,
         state.bound,
+        nodes.exact,
         state.nodes,
         state.met,
         len(state.opened) + state.failed,

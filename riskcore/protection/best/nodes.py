@@ -18,6 +18,7 @@ import numpy as np
 from riskcore.assessment.assess_settings import WEIGHTS
 from riskcore.assessment.assessment import Assessment
 from riskcore.assessment.cell_risk import risk_of
+from riskcore.assessment.goals import l_parts
 from riskcore.common.arrays import Floats, Integers, Mask
 from riskcore.common.progress import silent
 from riskcore.data.columns import plain_value
@@ -29,9 +30,10 @@ from riskcore.data.source import Source
 from riskcore.protection.best.losses import losses_of
 from riskcore.protection.best.search import Node
 from riskcore.protection.records.units import quiet, unit_of
+from riskcore.protection.secret import new_secret
 from riskcore.protection.settings.best_settings import Measure
 from riskcore.protection.settings.settings import Settings
-from riskcore.protection.suppression.suppress import Aim, Masks
+from riskcore.protection.suppression.suppress import Aim, Masks, plans_together
 
 # Sums of weights are rounded.
 _ROUNDING = 1e-9
@@ -66,22 +68,30 @@ class Nodes:
         self.settings = self._searched(settings)
         self.keys = settings.variables
         with quiet():
-            unit = unit_of(source, self.settings, silent, None)
+            self._secret = new_secret()  # of random treatments
+            unit = unit_of(source, self.settings, silent, self._secret)
             self._base = unit.prepare()
             self._aims = self._base.aims(unit.planned)
         self.rungs = [self._rungs(key, ladders.get(key)) for key in self.keys]
         self.price = price
         self.by_classes = measure == "discernibility"
         weights = np.array([float(importance.get(key, 1.0)) for key in self.keys])
+        weights /= weights.max()
         self.importance = weights / weights.sum()
         parts = [losses_of(rungs, measure) for rungs in self.rungs]
         self.losses = [losses for losses, _ in parts]
-        self.blanks = [price * whole for _, whole in parts]
+        # What a blank of each category loses beyond its rung: the same within a group,
+        # for a release knows groups alone.
+        share = price if measure == "entropy" else 1.0
+        self.blanks = [
+            [price * whole - share * lost for lost in losses] for losses, whole in parts
+        ]
 
     def _rungs(self, key: Hashable, rules: Any) -> Rungs:
         """Return a key on its ladder; one that is recoded already stays as it is."""
         column = self._base.coded.columns[key]
-        if key not in self.settings.recodings:
+        stays = key in self.settings.recodings
+        if not stays and (rules is not None or key not in self.settings.strata):
             return rungs_of(column, rules)
         if rules is not None:
             raise ValueError(f"{key!r} has a recoding and a ladder: give one of them")
@@ -141,6 +151,8 @@ class Nodes:
         whole = np.logical_and.reduce(
             [cells.present(i) for i in range(len(cells.keys))]
         )
+        if not whole.any():
+            return 0.0
         price = np.full(int(np.count_nonzero(whole)), np.inf)
         codes = []
         for name, column in zip(cells.keys, cells.codes, strict=True):
@@ -148,8 +160,8 @@ class Nodes:
             own = column[whole].astype(np.int64)
             codes.append(self.rungs[at].groups[node[at]][own].astype(np.uint32))
             if math.isfinite(self.settings.cost_of(name)):
-                lost = self.blanks[at] - self.losses[at][node[at]]
-                price = np.minimum(price, (self.importance[at] * lost)[own])
+                lost = self.importance[at] * self.blanks[at][node[at]]
+                price = np.minimum(price, lost[own])
         levels = [int(column.max(initial=0)) + 1 for column in codes]
         group = count(codes, levels).inverse.astype(np.int64)
         unsafe = self._unsafe(assessment, aim, whole, group)[group] & np.isfinite(price)
@@ -181,6 +193,21 @@ class Nodes:
             unsafe |= risk_of(assessment.method, f, people) >= aim.threshold
         return unsafe
 
+    @property
+    def exact(self) -> bool:
+        """Whether the blanks that are planned are the cheapest, whatever the node.
+
+        Of goals that may fail with fewer keys the plan misses some.
+        """
+        settings = self.settings
+        monotone = settings.l is None or l_parts(settings.l)[0] == "distinct"
+        return (
+            monotone
+            and settings.t is None
+            and not (settings.against_insiders or settings.related)
+            and plans_together(self._base.recoded, self._aims, settings)
+        )
+
     def settings_of(self, node: Node) -> Settings:
         """Return the settings of a node: its recodings, and what each blank costs."""
         recodings, costs = dict(self.settings.recodings), dict[Any, Any]()
@@ -190,7 +217,7 @@ class Nodes:
             if i:
                 recodings[key] = rungs.ladder.recodings(key)[i - 1]
             if math.isfinite(self.settings.cost_of(key)) and not self.by_classes:
-                lost = self.importance[at] * (self.blanks[at] - self.losses[at][i])
+                lost = self.importance[at] * self.blanks[at][i]
                 costs[key] = _by_category(rungs, i, lost)
         cost = self.settings.cost
         stated = {} if isinstance(cost, str) else cost
@@ -204,7 +231,7 @@ class Nodes:
         None if a record stays unsafe whatever is blanked.
         """
         settings = self.settings_of(node)
-        unit = unit_of(self.source, settings, silent, None)
+        unit = unit_of(self.source, settings, silent, self._secret)
         with quiet():
             before = unit.prepare(self._base.original)
             aims = before.aims(unit.planned)
@@ -233,7 +260,7 @@ class Nodes:
             mask = masks.get(key)
             parts.append(self.steps[at][i])
             if mask is not None and mask.any():
-                lost = (self.blanks[at] - self.losses[at][i])[rungs.column.codes[mask]]
+                lost = self.blanks[at][i][rungs.column.codes[mask]]
                 parts.append(float(lost.sum()) * self.importance[at] / n)
                 blanks[key] = int(np.count_nonzero(mask))
                 blanked |= mask

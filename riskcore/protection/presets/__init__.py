@@ -44,6 +44,10 @@ def expanded(rules: Mapping[str, Any], error: _Error) -> dict[str, Any]:
     if "preset" not in rules:
         return dict(rules)
     asked, classes = read(rules["preset"]), rules.get("classes", {})
+    if "subsets" in rules.get("safe", {}):
+        raise error(("safe", "subsets"), "the preset states its sets of keys")
+    for name in {"*", *classes.get("identifier", [])} & {*rules.get("accept", {})}:
+        raise error(("accept", name), "the preset asks for no identifier: name others")
     _check_classes(rules, asked.pop("about"), classes, error)
     own = {**rules, **_of_sets(rules, asked, classes, error)}
     return dict(_merged(own, asked, classes, (), error))

@@ -148,7 +148,7 @@ def suppress(
     masks: Masks = {name: np.zeros(n, bool) for name in settings.suppressible}
     if blanked is not None:
         masks |= {name: mask.copy() for name, mask in blanked.items()}
-    elif len(assessments) > 1 and _plans_together(assessments, aims, settings):
+    elif len(assessments) > 1 and plans_together(assessments, aims, settings):
         _suppress_together(assessments, aims, costs, masks, settings, progress, draw)
         return masks
     sets = list(zip(assessments, aims, costs, strict=True))
@@ -196,7 +196,7 @@ def _by_name(
     return price, [losses[name] for name in names]
 
 
-def _plans_together(
+def plans_together(
     assessments: Sequence[Assessment], aims: Sequence[Aim], settings: Settings
 ) -> bool:
     """Whether each record is planned for all sets of keys at once.

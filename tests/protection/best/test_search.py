@@ -11,6 +11,7 @@ from riskcore.protection.best.nodes import Nodes
 from riskcore.protection.best.search import search
 from riskcore.protection.settings.best_settings import MEASURES
 from riskcore.protection.settings.settings import Settings
+from tests.accepted import ANY_LEAK
 
 KEYS = ["age", "town", "sex"]
 LADDERS = {
@@ -221,3 +222,95 @@ def test_other_designs(data, keys, settings, measure, seed):
     result = best.protect()
     assert result.goals_met
     assert {x: n for x, n in result.suppressed.items() if n} == best.blanks
+
+
+def cheapest(nodes, node, k, measure, price):
+    """Return the loss of a node, by trying all blanks of each record."""
+    groups = [
+        rungs.groups[i][rungs.column.codes]
+        for rungs, i in zip(nodes.rungs, node, strict=True)
+    ]
+    n, keys, total = len(groups[0]), range(len(groups)), 0.0
+    for j in keys:
+        total += nodes.steps[j][node[j]] * n
+    for record in range(n):
+        extra = []
+        for j in keys:
+            rungs, code = nodes.rungs[j], nodes.rungs[j].column.codes[record]
+            if measure == "entropy":
+                share = np.bincount(rungs.column.codes) / n
+                bits = -(share * np.log2(share)).sum()
+                alike = np.mean(groups[j] == groups[j][record])
+                lost = -price * np.log2(alike) / bits
+            else:
+                size = rungs.sizes[node[j]][code]
+                lost = price - (size - 1) / (rungs.domain - 1)
+            extra.append(lost * nodes.importance[j])
+        least = np.inf
+        for kept in product((True, False), repeat=len(groups)):
+            alike = np.ones(n, bool)
+            for j in keys:
+                if kept[j]:
+                    alike &= groups[j] == groups[j][record]
+            if alike.sum() >= k:
+                least = min(least, sum(extra[j] for j in keys if not kept[j]))
+        total += least
+    return total / n
+
+
+@pytest.mark.parametrize("measure", ["granularity", "entropy"])
+@pytest.mark.parametrize("price", [1.0, 2.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_blanks_of_each_node_are_the_cheapest(measure, price, seed):
+    # By categories of one group that lose the same: of entropy they once did not.
+    data = survey(seed, 25)
+    nodes = nodes_of(data, measure, price, {"town": 2.0}, k=3)
+    assert nodes.exact
+    for node, (loss, _) in every(nodes).items():
+        assert loss == pytest.approx(cheapest(nodes, node, 3, measure, price))
+
+
+@pytest.mark.parametrize(
+    ("settings", "exact"),
+    [
+        ({"k": 3}, True),
+        ({"l": 2, "roles": {"pay": "sensitive"}}, True),
+        ({"l": "entropy:2", "roles": {"pay": "sensitive"}}, False),
+        ({"t": 0.5, "roles": {"pay": "sensitive"}}, False),
+        ({"k": 3, "suppression": "argus"}, False),
+    ],
+)
+def test_what_is_proved_of_plans_that_may_miss_blanks(settings, exact):
+    found = riskcore.best(survey(1), KEYS, ladders=LADDERS, loss="blanks", **settings)
+    assert found.exact is exact
+    assert ("with the blanks that are planned" in found.certificate) is not exact
+    assert found.to_dict()["exact"] is exact
+
+
+@pytest.mark.parametrize(
+    ("data", "settings"),
+    [
+        ({"age": [None] * 5, "sex": [1, 1, 2, 2, 2]}, {}),
+        ({"age": [None, "y", "y", "y"], "sex": [1, None, None, None]}, {}),
+        ({"age": [*range(39), np.inf], "sex": [1, 2] * 20}, {}),
+        ({"age": [1, 2], "sex": [1, 2]}, {"importance": {"age": 1e308, "sex": 1e308}}),
+        (
+            {"age": [1, 1], "sex": [1, 1], "pay": [1.0, 2.0]},
+            {"treat": {"pay": "noise:5%"}},
+        ),
+    ],
+    ids=["no age", "nobody complete", "infinite", "large importance", "noise"],
+)
+def test_odd_files(data, settings):
+    found = riskcore.best(data, ["age", "sex"], k=2, **ANY_LEAK, **settings)
+    assert found.protect().goals_met
+    assert 0.0 <= found.loss <= 1.0
+
+
+def test_strata_without_a_ladder_stay_as_they_are():
+    data = {"age": list("ab") * 10, "town": list("m" * 10 + "n" * 10)}
+    found = riskcore.best(data, ["age"], k=3, strata=["town"])
+    assert found.rules == {}
+    ladders = {"town": ["map:*=all"]}
+    found = riskcore.best(data, ["age"], k=8, strata=["town"], ladders=ladders)
+    assert found.rules == {"town": "map:*=all"}
