@@ -27,14 +27,13 @@ examples:
   riskcore app survey.csv --socket /run/user/1000/riskcore.sock
 
 The command prints an address with a secret word, opens the browser and goes on until
-Ctrl-C, or until nobody has used it for an hour. Only programs of this machine can reach
-it, and only who has the secret word gets an answer. To use it from another machine, go
-through ssh: ssh -L 8000:127.0.0.1:8000 HOST.
+Ctrl-C, or until nobody has used it for an hour. Only who has the secret word gets an
+answer, from this machine; from another one go through ssh -L 8000:127.0.0.1:8000 HOST.
 
 Nothing is written before you export. The history of the rules is kept in a file that
-only you can read, in the folder of your settings (RISKCORE_CONFIG_DIR, by default
-~/.config/riskcore). It has no record of FILE, but the codes that rules name. The next
-riskcore app of the same FILE goes on there; --new begins anew.
+only you can read, in RISKCORE_CONFIG_DIR (by default ~/.config/riskcore). It has no
+record of FILE, but the codes that rules name. The next riskcore app of the same FILE
+goes on there; --new begins anew.
 
 The exit status is 0; 2 if FILE is refused; or 130 if interrupted.
 """

@@ -48,8 +48,6 @@ examples:
   riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT
   riskcore assess survey.parquet --keys REGION SEX AGE --weight W --household HH \\
       --rate 0.1% --output survey-risk.parquet
-  riskcore assess survey.csv --level household --household HH --keys REGION SIZE \\
-      --weight HHWEIGHT
   riskcore assess survey.csv --keys REGION SEX AGE MARSTAT --weight WEIGHT \\
       --population latent-class --cluster PSU --strata REGION
   riskcore assess survey.csv --keys REGION SEX AGE INCOME --weight WEIGHT \\
@@ -58,18 +56,15 @@ examples:
       --person ID --wave YEAR --known-waves 2
   riskcore assess Demodata.asc --keys REGION SEX AGE MARSTAT --method series7 --json
 
-Without --weight, the weight that mu-Argus metadata declare is used. A file without
-weights is taken to be the whole population (risk 1/f), unless --sampling-fraction is
-given. Cells whose weights add up to
-less than the number of their records (F < f) get the risk 1/f, with a warning.
---output adds these columns to each record, in the order of the file: sample_frequency
-(f), population_frequency (F), sampling_fraction (f/F), individual_risk and, with
---household, household_risk. For a panel (--person, --wave) they are individual_risk,
-of the person, and unique_share: the share of choices of waves in which the person is
-unique. Keep --report, --output and the printed result to
-yourself: the exact risk of a record that is alone in its cell reveals its weight.
-You may publish --report-public, with the file it describes or alone, but not together
-with a protected version of that file: "riskcore protect" makes a report for that one.
+A file without weights is taken to be the whole population (risk 1/f), unless
+--sampling-fraction is given. Cells with F < f get the risk 1/f, with a warning.
+--output adds to each record sample_frequency (f), population_frequency (F),
+sampling_fraction (f/F), individual_risk and, with --household, household_risk; for a
+panel individual_risk, of the person, and unique_share, the share of choices of waves in
+which the person is unique. Keep it, --report and the printed result to yourself: the
+exact risk of a record that is alone in its cell reveals its weight. You may publish
+--report-public, but not together with a protected version of the file: "riskcore
+protect" makes a report for that one.
 """
 EPILOG = _EXAMPLES + EXIT_STATUS
 

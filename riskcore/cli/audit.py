@@ -54,14 +54,12 @@ examples:
   riskcore audit survey.csv public.csv --keys REGION SEX AGE --with research.csv
 
 --holdout are people of the same population, best drawn at random before RELEASED was
-made, with the same columns. An option of reading applies to each file that can have
-it: a missing code of a column to the files with that column, a sheet to a workbook.
+made, with the same columns. An option of reading applies to each file that can have it.
 
---output writes RELEASED with three more columns: original_frequency, how many records
-of ORIGINAL have the keys of a claim, right_claim_probability, and copy_probability,
-that the record is a copy. Keep it, --report and what is printed to yourself.
---report-public may go with RELEASED: it gives the answer in rounded figures and no
-record. "riskcore check --original" is the gate for a pipeline.
+--output writes RELEASED with original_frequency, how many records of ORIGINAL have the
+keys of a claim, right_claim_probability, and copy_probability, that the record is a
+copy. Keep it, --report and what is printed to yourself; --report-public may go with
+RELEASED. "riskcore check --original" is the gate for a pipeline.
 
 The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.

@@ -39,7 +39,7 @@ keep it.
 
 examples:
   riskcore best --rules release.toml --output best.toml
-  riskcore best survey.csv --rules release.toml --time 60 --json
+  riskcore best --rules release.toml --time 60 --json
 
 The search looks at goals alone: riskcore run by the rules of --output looks for leaks,
 too. Keep the results to yourself: they hold figures of FILE.

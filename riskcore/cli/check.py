@@ -54,48 +54,32 @@ found beside FILE, and --household-file is that of ORIGINAL.
 
 EPILOG = """\
 examples:
-  riskcore check safe.csv --record safe.csv.private.json
   riskcore check safe.csv --record safe.csv.private.json --original survey.csv
   riskcore check --rules release.toml --original survey.csv
-  riskcore check safe.csv --keys REGION SEX AGE MARSTAT --k 5
-  riskcore check survey.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 \\
-      --max-rate 0.1% --json
-  riskcore check safe.csv --keys SEX AGE --keys SEX JOB --k 11 5
+  riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --k 5 --l 3 --t 0.2
+  riskcore check survey.parquet --keys REGION SEX AGE --weight W --max-risk 0.05 --json
   riskcore check safe.csv --keys SEX AGE --k 11 --strata COUNTY --weight W \\
-      --area COUNTY --min-population 20000
-  riskcore check safe.csv --keys REGION SEX AGE --sensitive DISEASE --l 3 --t 0.2 \\
-      --report check.html --report-public rules.html
+      --area COUNTY --min-population 20000 --report check.html
   riskcore check synthetic.csv --original survey.csv --keys SEX AGE JOB --weight W \\
       --max-right-claims 5% --max-copy-excess 1% --target DISEASE --max-guess-excess 2%
   riskcore check public.csv --record public.csv.private.json --original survey.csv \\
       --with research.csv
 
-FILE is the file that leaves, and ORIGINAL the records that it was made from, the people
-to protect. --record takes the keys, the goals and how records are counted from the
-private record of the protection, so leave those options out; other limits may be
-added. A risk may not reach the record's threshold, as in protect. FILE is compared with
-the record by its SHA-256; the check fails if it is another file.
+FILE is the file that leaves, and ORIGINAL the records that it was made from. --record
+states the keys, the goals and how records are counted, so leave those options out;
+other limits may be added. FILE must be the file of the record, by its SHA-256.
 
-What is judged without ORIGINAL: k, l, t and areas, among the records of FILE; a file
-that fails there fails beside ORIGINAL, too. A risk is that among the people of the
-original. Without ORIGINAL it is known only if no record of FILE lacks a key, or for
-exactly the file of --record, which holds the figure. Otherwise it is not judged: the
-result names it, and the check does not pass. The same holds for what records tell one
-by one: numbers that find people, sensitive values, households, blanks that show. With
-ORIGINAL they are judged if the records of both files pair, in whatever order: each must
-have the values that it keeps, and the columns that nothing changed.
+Without ORIGINAL, k, l, t and areas are judged among the records of FILE, and risks only
+if no record of FILE lacks a key, or if the record of exactly this file holds them. What
+cannot be judged is named, and the check does not pass. With ORIGINAL all is judged if
+the records of both files pair, in whatever order.
 
-A value equal to its limit is kept: f = 5 keeps --k 5, a risk of 0.05 keeps --max-risk
-0.05. Among the records of FILE a missing key matches any value, unless --missing says
-otherwise; the result says how many records have missing keys. An area is a combination
-of values of the --area columns, and its population is the sum of its weights. A record
-whose area is missing is in no area; the number of such records is shown, and a file in
-which all areas are missing is refused.
-
+A value equal to its limit is kept; only the threshold of a record may not be reached. A
+missing key of FILE matches any value, unless --missing says otherwise. The population
+of an area is the sum of its weights; records without an area are shown as a number.
 With --original, --weight names the weights of ORIGINAL. A limit "beyond chance" is one
 for what is told of the people of ORIGINAL without what is told of others as well: the
-people of --holdout, who were not in ORIGINAL, or people drawn from a model. --with
-names an EARLIER release of ORIGINAL: what both files tell together.
+people of --holdout, who were not in ORIGINAL, or people drawn from a model.
 
 --report holds what is printed, for internal use. --report-public may go with FILE as it
 is released: it lists the rules and whether they are kept, but no value that was found.

@@ -39,12 +39,11 @@ DESCRIPTION = """\
 Compare a safe file with its original: what protection has changed, and how much.
 
 With --model and --table you give your own analyses: they are repeated on both files,
-and a verdict says whether their conclusions change. The comparison also shows, for each
-key, the categories, the smallest category, the entropy and the missing values;
-distances between the weighted one-way and two-way tables; the association of keys;
-means, quantiles and correlations of numeric columns; suppressed values by key and
-stratum; and how well a logistic regression can tell the two files apart (pMSE). The
-records of SAFE may be in any order and have new ids.
+and a verdict says whether their conclusions change. The comparison also shows the
+categories, entropy and missing values of each key; distances of weighted tables; means,
+quantiles and correlations of numbers; suppressed values by key and stratum; and how
+well a logistic regression can tell the two files apart (pMSE). The records of SAFE may
+be in any order and have new ids.
 """
 
 EPILOG = """\
@@ -56,12 +55,8 @@ examples:
   riskcore compare survey.csv survey-safe.csv --record survey-safe.csv.private.json \\
       --report utility.html
 
-Keep the results to yourself: they hold figures of ORIGINAL, with which anyone can work
-out suppressed values by trial. Only you can read the file of --report.
-
-Without its recoding, the categories of a recoded key differ from the categories of the
-original, and its distances cannot be computed. --record reads the recodings, the keys
-and the weight from the private record of the protection.
+Keep the results to yourself: with figures of ORIGINAL anyone can work out suppressed
+values by trial. Without its recoding, distances of a recoded key cannot be computed.
 
 The exit status is 0; 2 if a file is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.

@@ -34,19 +34,16 @@ distribution in the file.
 
 _EXAMPLES = """\
 examples:
-  riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE \\
       --l 3 --t 0.2 --report diversity.html
   riskcore diversity survey.csv --keys REGION SEX AGE --sensitive DISEASE INCOME \\
       --ordered INCOME --missing-sensitive ignore --l 3 --t 0.2 \\
       --output diverse.csv
 
-With --l or --t, the numbers of cells and records that fail are shown, and the largest
-of these cells are listed. --output adds these columns to each record, in the order of
-the file, for each sensitive variable NAME: NAME_distinct_l, NAME_entropy_l,
-NAME_recursive_l, NAME_closeness. They show about whom something is known for certain:
-keep the file to yourself, and the --report, too. The report lists single cells only if
---report-top asks for it.
+With --l or --t, the cells and records that fail are counted, and the largest of these
+cells are listed. --output adds to each record, for each sensitive variable NAME,
+NAME_distinct_l, NAME_entropy_l, NAME_recursive_l and NAME_closeness. They show about
+whom something is known for certain: keep the file and the --report to yourself.
 """
 EPILOG = _EXAMPLES + EXIT_STATUS
 _LONGEST = 24

@@ -44,12 +44,11 @@ examples:
   riskcore error-table --forms binomial_sum scipy --f 1:1000:60:whole \\
       --p 1e-6:1-1e-6:60:logit --output errors.png
 
-The command prints the table and, for each form, the largest relative error and where
-it occurs, the largest error in ulp (spacings of the doubles at r), and the shares of
-values that are correctly rounded and that are not finite. Values that are not finite
-stay in the table as inf and nan. --output writes the table to a file: .csv, .tsv,
-.csv.gz or .parquet (to the last bit; columns sample_frequency, sampling_fraction, form,
-value, exact, relative_error, ulp_error), .md (Markdown), or as a plot .png, .svg, .pdf.
+The command prints the table and, for each form, the largest relative error and where it
+occurs, the largest error in ulp (spacings of the doubles at r), and the shares of
+values that are correctly rounded and that are not finite. --output writes the table to
+a file: .csv, .tsv, .csv.gz or .parquet (to the last bit), .md, or a plot: .png, .svg,
+.pdf.
 
 The exit status is 0; 2 if the request is refused and nothing is written; 74 if an error
 occurred after files were written; or 130 if interrupted.

@@ -34,6 +34,6 @@ def run(options: argparse.Namespace) -> int:
         rows = [(name, read(name)["about"]["title"]) for name in NAMES]
         print("\n".join(aligned(rows, "<<")))
         return 0
-    arguments.one_of("NAME", options.name, NAMES)
+    arguments.one_of("NAME", options.name or "", NAMES)
     print(shown(options.name))
     return 0

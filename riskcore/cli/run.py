@@ -55,12 +55,9 @@ examples:
   riskcore check --rules release.toml --original survey.csv
 
 Random bits decide the order (shuffle = true), new ids, ties = "secret" and treatments
-such as noise. Only the private record holds them; --secret takes them from there.
-Nothing is written if the file would be another one, because the data, the rules or the
-versions of the software have changed.
-
-A fault in the rules is refused before any work, with its line and column. The exit
-status is that of riskcore protect.
+such as noise: --secret takes them from a private record, and nothing is written if the
+file would be another one. A fault in the rules is refused before any work, with its
+line and column. The exit status is that of riskcore protect.
 """
 
 

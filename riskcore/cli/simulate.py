@@ -39,8 +39,6 @@ examples:
   riskcore simulate microdata --records 100000 --output survey.parquet
   riskcore simulate household-survey --households 2000 --output survey.dta
   riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
-      --sample 30000 --output zipf.csv
-  riskcore simulate zipf --population 100000 --cells 10000 --exponent 0.9 \\
       --sample 30000 --uniques
   riskcore simulate pitman --population 1000000 --theta 500 --sigma 0.4 --seed 7
 

@@ -41,11 +41,9 @@ examples:
       --output scores.parquet
   riskcore suda survey.csv --keys REGION SEX AGE --report suda.html
 
---output adds these columns to each record, in the order of the file: suda_score,
-dis_suda_score (with --fraction or --weight), minimal_uniques (their number),
-smallest_unique (the number of keys in the smallest). It points at single records that
-are easy to find: keep the file to yourself, and the --report, too. The report lists
-single records only if --report-top asks for it.
+--output adds to each record suda_score, dis_suda_score (with --fraction or --weight),
+minimal_uniques (their number) and smallest_unique (the number of keys in the smallest).
+It points at records that are easy to find: keep it and the --report to yourself.
 """
 EPILOG = _EXAMPLES + EXIT_STATUS
 _LONGEST = 16

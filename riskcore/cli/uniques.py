@@ -40,9 +40,8 @@ risk if nobody else in the population has them, either. Models of the population
 to the sample, estimate the number of such records: Dirichlet-multinomial,
 Poisson-gamma, Ewens and Pitman from the number of cells of each size; Lancaster's
 additive model and models of the cells from the keys; and the weights by themselves. The
-estimates are shown side by side, with intervals, the fit to the sample (AIC: smaller is
-a better fit to the sample) and their disagreement. A model that cannot be fitted is
-listed with the reason.
+estimates are shown side by side, with intervals, AIC (smaller is a better fit to the
+sample) and their disagreement. A model that cannot be fitted is listed.
 """
 
 _EXAMPLES = """\
@@ -53,9 +52,7 @@ examples:
   riskcore uniques --sizes 1=2249 2=521 3=252 --population 3000000 --cells 249704000
 
 The first interval takes the fitted parameters as known; the second allows for their
-error. Neither allows for the error of the model itself: calibration.md and
-calibration_of_cells.md in bench/results/ show how well the models did on known
-populations.
+error. Neither allows for the error of the model: see bench/results/calibration.md.
 """
 EPILOG = _EXAMPLES + EXIT_STATUS
 

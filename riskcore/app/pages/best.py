@@ -13,7 +13,6 @@ from riskcore.app.pages.recode_words import in_words
 from riskcore.app.session import RefusedError
 from riskcore.app.texts import said, told
 from riskcore.app.workbench import Workbench
-from riskcore.common.shell_line import shell_line
 from riskcore.common.words import joined, quoted
 from riskcore.data.proposed_ladder import rungs_of
 from riskcore.data.recoding_words import is_rule
@@ -28,7 +27,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
     except RefusedError as error:
         return {"lacking": words_of(error)}
     current = bench.jobs.of(SEARCH, _key(bench))
-    words = ["riskcore", "best", "--rules", bench.path.name, "--output", "best.toml"]
     return {
         "lacking": "",
         "text": partial(_text, bench),
@@ -37,7 +35,6 @@ def view(bench: Workbench, form: Form) -> Mapping[str, Any]:
         "current": current,
         "found": current and current.result,
         "spots": partial(spots, description="front-text", write=told),
-        "command": shell_line(words),
     }
 
 

@@ -218,7 +218,8 @@ def best(
         the records that have the keys of a record, 1 for one with a blank, as a mean
         over records (discernibility, Bayardo and Agrawal 2005).
     price : float
-        What a blank costs, at least 1: a value that is lost whole.
+        What a blank costs, at least 1: a value that is lost whole; by entropy what it
+        loses beyond its group.
     importance : mapping of key to float, optional
         What each key counts, 1 by default.
     time : float, optional
@@ -238,12 +239,10 @@ def best(
 
     Notes
     -----
-    Recodings are searched best first. What rungs lose grows with each step up, and
-    records that are unsafe with all their keys lose at least the cheapest: no node
-    loses less than both together, and only nodes whose bound is below the best loss are
-    opened. Opening
-    a node plans its blanks as `protect` does, by all goals. With household keys, a
-    model or ``suppression="argus"``, other blanks of that node may lose less.
+    Combinations are searched best first. What recodings lose grows with each step up,
+    and records that are unsafe with all their keys lose at least the cheapest: only
+    combinations whose bound is below the best loss are opened, and their blanks planned
+    as `protect` does. Where ``exact`` is false, other blanks may lose less.
 
     Examples
     --------
@@ -289,7 +288,9 @@ def best_by(
     for what, names in (("ladders", ladders), ("importance", importance)):
         for name in names:
             if name not in settings.variables:
-                raise ValueError(f"{what}: {arguments.shown(name)} is no key variable")
+                raise ValueError(
+                    f"{what}: {arguments.shown(name)} is not a key variable"
+                )
     say("assessing the original file")
     nodes = Nodes(source, settings, ladders, how["loss"], how["price"], importance)
     until = None if how["time"] is None else started + how["time"]
@@ -315,7 +316,7 @@ def best_by(
         raise ValueError(
             sentence("no recodings meet the goals")
             if until is None or clock.monotonic() < until
-            else sentence("time was over before any recodings met the goals: give more")
+            else sentence("no recodings met the goals in time: give more time")
         )
     opened = state.opened[state.best]
     return Best(

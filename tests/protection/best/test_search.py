@@ -151,7 +151,7 @@ def test_keys_that_are_recoded_stay_so():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ladders": {"pay": ["round:5"]}}, "'pay' is no key variable"),
+        ({"ladders": {"pay": ["round:5"]}}, "'pay' is not a key variable"),
         ({"ladders": {"age": []}}, "a ladder needs rules"),
         ({"ladders": {"age": ["round:4", "from:8"]}}, "separates values"),
         ({"importance": {"age": 0}}, "importance of 'age'"),
