@@ -259,3 +259,10 @@ def test_many_keys_and_long_reasons_print_on_two_pages():
     assert all(reason in words(page) for reason in reasons.values())
     assert "; and 82 more" in words(page)
     assert [pages(page, paper) for paper in PAPERS] == [2, 2]
+
+
+def test_it_says_which_goals_unsafe_records_break():
+    said = "Unsafe records are those by k and risk"
+    assert said not in words(form_page(protected(**ANY_LEAK)))
+    people = protected(min_population=50, **ANY_LEAK)
+    assert said in words(form_page(people))
