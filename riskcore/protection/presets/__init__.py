@@ -46,8 +46,8 @@ def expanded(rules: Mapping[str, Any], error: _Error) -> dict[str, Any]:
     asked, classes = read(rules["preset"]), rules.get("classes", {})
     if "subsets" in rules.get("safe", {}):
         raise error(("safe", "subsets"), "the preset states its sets of keys")
-    for name in {"*", *classes.get("identifier", [])} & {*rules.get("accept", {})}:
-        raise error(("accept", name), "the preset asks for no identifier: name others")
+    if "*" in rules.get("accept", {}):
+        raise error(("accept", "*"), "beside a preset, accept leaks by their column")
     _check_classes(rules, asked.pop("about"), classes, error)
     own = {**rules, **_of_sets(rules, asked, classes, error)}
     return dict(_merged(own, asked, classes, (), error))
