@@ -1,5 +1,6 @@
 """The page of recoding: rules from forms, and a preview that is what comes."""
 
+import pandas
 import pytest
 
 import riskcore
@@ -189,10 +190,9 @@ def test_categories_may_be_checked_before_their_new_code_is_given(bench):
 
 
 def test_only_codes_that_are_text_are_offered_to_be_shortened(tmp_path, opened):
-    pd = pytest.importorskip("pandas")
     for name, code in {"text": "0361", "numbers": 361}.items():
         path = tmp_path / f"{name}.parquet"
-        pd.DataFrame({"a": [code] * 9, "b": [1, 2, 3] * 3}).to_parquet(path)
+        pandas.DataFrame({"a": [code] * 9, "b": [1, 2, 3] * 3}).to_parquet(path)
         bench = opened(path)
         bench.set_roles({"a": "key", "b": "key"}, "keys")
         shown = recode.PAGE.view(bench, Form())

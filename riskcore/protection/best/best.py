@@ -52,9 +52,9 @@ class Best(OnASheet):
     bound : float
         No release loses less: the certificate.
     exact : bool
-        Whether the blanks of each combination are the cheapest. If not, as for l by
-        entropy, t, a risk by a model or household keys, the certificate is about the
-        blanks that `riskcore.protect` plans.
+        Whether the blanks of each combination are the cheapest. If not, as for rates,
+        t, l by entropy, a risk by a model or of households, or household keys, the
+        certificate is about the blanks that `riskcore.protect` plans.
     nodes, met, opened : int
         Combinations of rungs, those whose bound was found, and those whose blanks
         were planned.

@@ -11,7 +11,7 @@ entropy
     the entropy of the key (Gionis and Tassa 2009, non-uniform entropy).
 discernibility
     The share of the records that have the keys of a record, 1 for one with a blank
-    (Bayardo and Agrawal 2005). It is no sum over the keys, see `Nodes`.
+    (Bayardo and Agrawal 2005). It does not add up over the keys, see `Nodes`.
 blanks
     Recoding costs nothing: only blanks count.
 """

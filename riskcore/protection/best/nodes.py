@@ -195,15 +195,15 @@ class Nodes:
 
     @property
     def exact(self) -> bool:
-        """Whether the blanks that are planned are the cheapest, whatever the node.
-
-        Of goals that may fail with fewer keys the plan misses some.
-        """
+        """Whether the blanks that are planned are the cheapest, whatever the node."""
         settings = self.settings
+        # A rate can be met by other thresholds; t may fail with fewer keys.
+        missed = ("t", "rate", "household_threshold", "household_rate")
         monotone = settings.l is None or l_parts(settings.l)[0] == "distinct"
         return (
             monotone
-            and settings.t is None
+            and all(getattr(settings, name) is None for name in missed)
+            and (settings.threshold is None or settings.method == "exact")
             and not (settings.against_insiders or settings.related)
             and plans_together(self._base.recoded, self._aims, settings)
         )

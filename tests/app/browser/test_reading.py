@@ -3,7 +3,7 @@
 from functools import partial
 from importlib import import_module
 
-import pytest
+import openpyxl
 
 driver = import_module("bench._app")
 
@@ -11,7 +11,6 @@ driver = import_module("bench._app")
 def test_a_sheet_without_records_leads_to_the_sheet_with_them(
     start, survey, open_page, tmp_path
 ):
-    openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()
     book.active.append(["About this file"])
     sheet = book.create_sheet("Daten")

@@ -278,10 +278,15 @@ def test_the_blanks_of_each_node_are_the_cheapest(measure, price, seed):
         ({"l": "entropy:2", "roles": {"pay": "sensitive"}}, False),
         ({"t": 0.5, "roles": {"pay": "sensitive"}}, False),
         ({"k": 3, "suppression": "argus"}, False),
+        ({"threshold": 0.4, "population": "weights"}, True),
+        ({"threshold": 0.4, "population": "weights", "method": "series7"}, False),
+        ({"rate": 0.2, "population": "weights"}, False),
+        ({"household_threshold": 1.0, "household": "pay"}, False),
     ],
 )
 def test_what_is_proved_of_plans_that_may_miss_blanks(settings, exact):
-    found = riskcore.best(survey(1), KEYS, ladders=LADDERS, loss="blanks", **settings)
+    asked = {"ladders": LADDERS, "loss": "blanks", "weight": "w", **settings}
+    found = riskcore.best(survey(1), KEYS, **asked)
     assert found.exact is exact
     assert ("with the blanks that are planned" in found.certificate) is not exact
     assert found.to_dict()["exact"] is exact
